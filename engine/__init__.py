@@ -1,0 +1,1 @@
+"""The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""

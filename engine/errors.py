@@ -1,0 +1,35 @@
+"""Every error that the engine raises on purpose. Each says where, what was found, and what to do."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of all engine errors."""
+
+
+class ShapeError(EngineError, ValueError, RuntimeError):
+    """Shapes that do not fit an op. Also a RuntimeError, as PyTorch's is."""
+
+
+class DTypeError(EngineError, TypeError, RuntimeError):
+    """A dtype that an op does not take."""
+
+
+class DeviceError(EngineError, RuntimeError):
+    """An unknown or unavailable device, or tensors of different devices in one op."""
+
+
+class AutogradError(EngineError, RuntimeError):
+    """A backward pass that cannot be run."""
+
+
+class DataError(EngineError, ValueError):
+    """A data file that cannot be read: names the file, the place in it and the remedy."""
+
+
+class WeightsError(EngineError, RuntimeError):
+    """A state dict or weights file that does not fit the module."""
+
+
+class RegistryError(EngineError, ValueError):
+    """Two declarations with one name, or a name that nobody declared."""

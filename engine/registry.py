@@ -1,0 +1,305 @@
+"""Registries of what users choose from, and the schema that a signature declares.
+
+A layer, loss, optimizer, transform, data set or metric is declared once, by its class:
+
+    @LAYERS.register(category="Linear")
+    class Linear(Module):
+        \"\"\"Affine map ``y = x Wᵀ + b``.
+
+        Args:
+            in_features: size of the last input dimension
+            out_features: size of the last output dimension
+            bias: add a learned offset
+        \"\"\"
+
+        def __init__(self, in_features: Annotated[Size, FromInput(-1)], out_features: Size, bias: bool = True): ...
+
+Forms, the headless catalogue, documentation and tests are derived from `parameters(Linear)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar
+
+from engine.errors import RegistryError
+
+T = TypeVar("T", bound=type)
+
+
+# -- annotations ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds of a number; `ge`/`le` include the bound, `gt`/`lt` do not."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+
+    def allows(self, value: float) -> bool:
+        return (
+            (self.ge is None or value >= self.ge)
+            and (self.gt is None or value > self.gt)
+            and (self.le is None or value <= self.le)
+            and (self.lt is None or value < self.lt)
+        )
+
+    def __str__(self) -> str:
+        bounds = {"≥": self.ge, ">": self.gt, "≤": self.le, "<": self.lt}
+        return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds.items() if bound is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class FromInput:
+    """The argument equals the size of dimension `axis` of the layer's first input."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathTo:
+    """The argument is a path on disk to a `kind` of thing."""
+
+    kind: Literal["file", "folder"]
+    suffixes: tuple[str, ...] = ()
+
+
+Size = Annotated[int, Range(ge=1)]
+Count = Annotated[int, Range(ge=0)]
+Probability = Annotated[float, Range(ge=0, le=1)]
+Positive = Annotated[float, Range(gt=0)]
+NonNegative = Annotated[float, Range(ge=0)]
+
+REQUIRED: Any = inspect.Parameter.empty
+
+Kind = Literal["bool", "int", "float", "str", "choice", "path", "ints", "floats"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument that a user sets. `kind` "ints"/"floats" is a tuple, or one number for all of its places."""
+
+    name: str
+    kind: Kind
+    default: Any = REQUIRED
+    optional: bool = False
+    """None is allowed."""
+    range: Range | None = None
+    choices: tuple[Any, ...] = ()
+    from_input: FromInput | None = None
+    path: PathTo | None = None
+    help: str = ""
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+    def problem(self, value: Any) -> str | None:
+        """Why `value` cannot be used, as the end of a sentence that begins with the argument's name; else None."""
+        if value is None:
+            return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
+        if self.kind == "choice":
+            return None if value in self.choices else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
+        if self.kind in ("ints", "floats"):
+            items = value if isinstance(value, (list, tuple)) else (value,)
+            return next((problem for item in items if (problem := self._scalar_problem(item))), None)
+        return self._scalar_problem(value)
+
+    def _scalar_problem(self, value: Any) -> str | None:
+        if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
+            return f"must be {_NOUNS[self.kind]}, not {value!r}"
+        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+            return f"must be a finite number, not {value!r}"
+        if self.range is not None and not self.range.allows(value):
+            return f"must be {self.range}, not {value!r}"
+        return None
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "ints": (int,),
+    "float": (int, float),
+    "floats": (int, float),
+    "str": (str,),
+    "path": (str,),
+}
+_NOUNS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "ints": "whole numbers",
+    "float": "a number",
+    "floats": "numbers",
+    "str": "a text",
+    "path": "a path",
+    "choice": "one of the choices",
+}
+
+
+# -- the registry -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One declared class. `key` is unique in the whole product, for instance "nn.Linear"."""
+
+    key: str
+    target: type
+    category: str
+    title: str
+    was: tuple[str, ...] = ()
+    """Keys it had in the past; still read from files."""
+    outputs: tuple[str, ...] = ("output",)
+    tags: tuple[str, ...] = field(default=())
+    """Further words that a search finds it by."""
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.target) or "").partition("\n")[0]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return parameters(self.target)
+
+
+class Registry:
+    """Declared classes by key; refuses duplicates and keeps old keys readable."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._entries: dict[str, Entry] = {}
+        self._old: dict[str, str] = {}
+
+    def register(
+        self,
+        *,
+        category: str,
+        title: str | None = None,
+        was: tuple[str, ...] = (),
+        outputs: tuple[str, ...] = ("output",),
+        tags: tuple[str, ...] = (),
+    ) -> Callable[[T], T]:
+        def declare(target: T) -> T:
+            key = f"{self.prefix}.{target.__name__}"
+            for name in (key, *was):
+                if name in self._entries or name in self._old:
+                    raise RegistryError(f"{name} is declared twice. Rename one of the two classes.")
+            self._entries[key] = Entry(key, target, category, title or target.__name__, was, outputs, tags)
+            self._old.update({old: key for old in was})
+            return target
+
+        return declare
+
+    def __getitem__(self, key: str) -> Entry:
+        try:
+            return self._entries[self._old.get(key, key)]
+        except KeyError:
+            raise RegistryError(f"nothing is declared as {key!r}; known: {', '.join(self._entries)}") from None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries or key in self._old
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+LAYERS = Registry("nn")
+LOSSES = Registry("nn")
+OPTIMIZERS = Registry("optim")
+SCHEDULERS = Registry("lr_scheduler")
+TRANSFORMS = Registry("transforms")
+DATASETS = Registry("data")
+METRICS = Registry("metrics")
+
+
+# -- signature → schema -----------------------------------------------------------------------
+
+
+def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """What a user can set of a class or function: its annotated arguments, with bounds and help.
+
+    Arguments without a type that a form can show (tensors, modules, callables) are left out.
+    """
+    function = inspect.unwrap(target.__init__ if isinstance(target, type) else target)
+    hints = typing.get_type_hints(function, include_extras=True)
+    helps = argument_help(target)
+    found = (
+        _parameter(name, hints[name], argument.default, helps.get(name, ""))
+        for name, argument in inspect.signature(function).parameters.items()
+        if name in hints and name != "self"
+    )
+    return tuple(parameter for parameter in found if parameter is not None)
+
+
+def argument_help(target: Callable[..., Any]) -> dict[str, str]:
+    """The lines of the docstring's ``Args:`` section, by argument."""
+    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", inspect.getdoc(target) or "", re.MULTILINE)
+    if section is None:
+        return {}
+    items = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1], re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in items}
+
+
+def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | None:
+    hint, extras = _strip(hint)
+    options = _union(hint)
+    optional = type(None) in options
+    options = [option for option in options if option is not type(None)]
+    stripped = [_strip(option) for option in options]
+    extras += [extra for _, inner in stripped for extra in inner]
+    kind, choices = _kind([bare for bare, _ in stripped])
+    path = next((extra for extra in extras if isinstance(extra, PathTo)), None)
+    if kind is None:
+        return None
+    return Parameter(
+        name=name,
+        kind="path" if path else kind,
+        default=default,
+        optional=optional,
+        range=next((extra for extra in extras if isinstance(extra, Range)), None),
+        choices=choices,
+        from_input=next((extra for extra in extras if isinstance(extra, FromInput)), None),
+        path=path,
+        help=help,
+    )
+
+
+def _strip(hint: Any) -> tuple[Any, list[Any]]:
+    """A type without its Annotated wrappers, and what they carried; element annotations of a tuple count too."""
+    extras: list[Any] = []
+    while typing.get_origin(hint) is Annotated:
+        hint, *more = typing.get_args(hint)
+        extras += more
+    if typing.get_origin(hint) is tuple:
+        extras += [extra for item in typing.get_args(hint) for extra in _strip(item)[1]]
+    return hint, extras
+
+
+def _union(hint: Any) -> list[Any]:
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return list(typing.get_args(hint)) if is_union else [hint]
+
+
+def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
+    literals = tuple(value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option))
+    if literals:
+        return "choice", literals
+    tuples = [option for option in options if typing.get_origin(option) is tuple]
+    if tuples:
+        element = _strip(typing.get_args(tuples[0])[0])[0]
+        return ("ints" if element is int else "floats" if element is float else None), ()
+    simple: dict[Any, Kind] = {bool: "bool", int: "int", float: "float", str: "str"}
+    kinds = [simple[option] for option in options if option in simple]
+    return ("float" if "float" in kinds else kinds[0] if kinds else None), ()

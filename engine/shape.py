@@ -1,0 +1,165 @@
+"""Shapes with symbolic dimensions, and what an op knows of a tensor before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from engine.dtypes import DType
+
+
+class Dim:
+    """A symbolic size: a polynomial with whole coefficients, such as ``N`` or ``4*N + 1``.
+
+    A symbol stands for "some number above one that nothing is known of": `N == 1` is False, `N == N` True.
+    """
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, name: str | None = None, *, terms: Mapping[tuple[str, ...], int] | None = None) -> None:
+        self._terms: dict[tuple[str, ...], int] = dict(terms) if terms is not None else {(name or "N",): 1}
+
+    # -- arithmetic: results that are plain numbers become int again
+
+    def __add__(self, other: Size) -> Size:
+        terms = dict(self._terms)
+        for key, value in _terms(other).items():
+            terms[key] = terms.get(key, 0) + value
+        return _simplest(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Size:
+        return _simplest({key: -value for key, value in self._terms.items()})
+
+    def __sub__(self, other: Size) -> Size:
+        return self + -other
+
+    def __rsub__(self, other: int) -> Size:
+        return -self + other
+
+    def __mul__(self, other: Size) -> Size:
+        product: dict[tuple[str, ...], int] = {}
+        for left, a in self._terms.items():
+            for right, b in _terms(other).items():
+                key = tuple(sorted(left + right))
+                product[key] = product.get(key, 0) + a * b
+        return _simplest(product)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Size) -> Size:
+        quotient = _exact_quotient(self._terms, _terms(other))
+        return Dim(f"⌊{self}/{other}⌋") if quotient is None else _simplest(quotient)
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return 0 if other == 0 else Dim(f"⌊{other}/{self}⌋")
+
+    def __mod__(self, other: Size) -> Size:
+        return self - (self // other) * other
+
+    # -- comparison: undecidable ones answer as for a large N
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._terms.items()))
+
+    def __lt__(self, other: Size) -> bool:
+        return _leading(self - other) < 0
+
+    def __le__(self, other: Size) -> bool:
+        return _leading(self - other) <= 0
+
+    def __gt__(self, other: Size) -> bool:
+        return _leading(self - other) > 0
+
+    def __ge__(self, other: Size) -> bool:
+        return _leading(self - other) >= 0
+
+    def at(self, value: int) -> int:
+        """The size when every symbol is `value`."""
+        return sum(count * value ** len(symbols) for symbols, count in self._terms.items())
+
+    def __repr__(self) -> str:
+        def term(symbols: tuple[str, ...], count: int) -> str:
+            factors = ([str(count)] if count != 1 or not symbols else []) + list(symbols)
+            return "·".join(factors)
+
+        ordered = sorted(self._terms.items(), key=lambda item: (-len(item[0]), item[0]))
+        return " + ".join(term(symbols, count) for symbols, count in ordered).replace("+ -", "- ")
+
+
+Size: TypeAlias = int | Dim
+Shape: TypeAlias = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Shape and dtype of a tensor whose numbers are not known, or not needed."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def with_shape(self, shape: Iterable[Size]) -> Spec:
+        return Spec(tuple(shape), self.dtype)
+
+    def __str__(self) -> str:
+        return f"{format_shape(self.shape)} {self.dtype.name}"
+
+
+def format_shape(shape: Iterable[Any]) -> str:
+    """``N×1×28×28``; a scalar is ``scalar``."""
+    return "×".join(map(str, shape)) or "scalar"
+
+
+def count(shape: Iterable[Size]) -> Any:
+    """Number of elements; an int unless a dimension is symbolic."""
+    total: Any = 1
+    for size in shape:
+        total = total * size
+    return total
+
+
+def _terms(value: Size) -> dict[tuple[str, ...], int]:
+    return value._terms if isinstance(value, Dim) else {(): int(value)}
+
+
+def _simplest(terms: dict[tuple[str, ...], int]) -> Size:
+    terms = {key: value for key, value in terms.items() if value}
+    if not terms:
+        return 0
+    return terms[()] if set(terms) == {()} else Dim(terms=terms)
+
+
+def _exact_quotient(
+    numerator: dict[tuple[str, ...], int], denominator: dict[tuple[str, ...], int]
+) -> dict[tuple[str, ...], int] | None:
+    """`numerator / denominator` when the latter is one term that divides every term, else None."""
+    if len(denominator) != 1:
+        return {(): 1} if numerator == denominator else None
+    [(symbols, factor)] = denominator.items()
+    quotient: dict[tuple[str, ...], int] = {}
+    for key, value in numerator.items():
+        rest = list(key)
+        for symbol in symbols:
+            if symbol not in rest:
+                return None
+            rest.remove(symbol)
+        if value % factor:
+            return None
+        quotient[tuple(rest)] = value // factor
+    return quotient
+
+
+def _leading(value: Size) -> int:
+    if not isinstance(value, Dim):
+        return int(value)
+    highest = max(value._terms, key=lambda symbols: (len(symbols), symbols))
+    return value._terms[highest]

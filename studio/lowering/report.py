@@ -1,0 +1,70 @@
+"""What checking a graph yields: problems at their nodes, shapes on wires, figures per node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine.shape import Spec
+from studio.document.model import Document, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A one-click remedy: an edit, and what the button says."""
+
+    title: str
+    edit: Callable[[Document], Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, where, and what to do. `code` is stable and has a help page."""
+
+    severity: Literal["error", "warning"]
+    code: str
+    message: str
+    """One or two sentences: what was expected, what was found, what to do."""
+    node: str | None = None
+    port: str | None = None
+    wire: Wire | None = None
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """What is known of one node without running it."""
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Every argument as it will be used: set, inferred or default."""
+    inferred: frozenset[str] = frozenset()
+    """The arguments that came from the wires."""
+    outputs: Mapping[str, Spec] = field(default_factory=dict)
+    parameters: int = 0
+    macs: int = 0
+    """Multiply-adds for one sample."""
+    summary: str = ""
+    """The one line in the node: "64 → 128", "p = 0.2"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a check. Wires that carry something unknown are absent from `wires`."""
+
+    problems: tuple[Problem, ...] = ()
+    nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
+    wires: Mapping[Wire, str] = field(default_factory=dict)
+    """What each wire carries, as text: "N×64 float32"."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def parameters(self) -> int:
+        return sum(info.parameters for info in self.nodes.values())
+
+    @property
+    def macs(self) -> int:
+        return sum(info.macs for info in self.nodes.values())

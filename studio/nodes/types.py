@@ -1,0 +1,63 @@
+"""What a node type is: the declaration that palette, form, canvas, checks and code are derived from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.registry import Parameter
+
+
+class PortType(StrEnum):
+    """What flows through a wire. Only equal types connect."""
+
+    SAMPLES = "samples"
+    """Training and validation samples before batching (`engine.data.Splits`)."""
+    TENSOR = "tensor"
+    """A batch of numbers."""
+    LOSS = "loss"
+    """The scalar that training makes small."""
+    OPTIMIZER = "optimizer"
+    """What changes the parameters; feeds schedulers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    name: str
+    type: PortType
+    help: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """One kind of node. `key` is also the path in the engine's namespace: "nn.Linear" is `engine.nn.Linear`."""
+
+    key: str
+    title: str
+    category: str
+    """One of `CATEGORIES`; picks the colour and the palette's section."""
+    group: str
+    """Finer heading inside the category, for instance "Convolution"."""
+    summary: str
+    help: str
+    """The whole docstring, without its Args section."""
+    icon: str
+    """Name of an SVG in assets/icons, without suffix."""
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    params: tuple[Parameter, ...]
+    tags: tuple[str, ...] = ()
+    was: tuple[str, ...] = field(default=())
+
+    def input(self, name: str) -> Port | None:
+        return next((port for port in self.inputs if port.name == name), None)
+
+    def output(self, name: str) -> Port | None:
+        return next((port for port in self.outputs if port.name == name), None)
+
+    def param(self, name: str) -> Parameter | None:
+        return next((param for param in self.params if param.name == name), None)
+
+
+CATEGORIES = ("data", "transform", "layer", "activation", "operation", "loss", "metric", "optimizer", "unknown")
