@@ -1,0 +1,260 @@
+"""Counter-based random numbers: the same seed gives the same numbers on every device, and any place in a
+stream can be reached at once.
+
+The bits are Philox4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), exactly as
+`numpy.random.Philox(key=(seed, stream), counter=(offset, 0, 0, 0))` draws them. A kernel on another device
+reproduces a draw from three numbers, `(seed, stream, offset)`:
+
+- Block ``b`` (``b = 0, 1, …``) of the draw is the Philox function of the key ``(seed, stream)`` and the counter
+  ``(offset + b + 1, 0, 0, 0)``: four words of 64 bits. Word ``w`` of the draw is word ``w % 4`` of block ``w // 4``.
+- Every draw takes whole blocks, so a draw of ``n`` words moves `offset` by ``ceil(n / 4)``.
+- `float32` takes half a word an element, the low half first: element ``i`` is half ``i % 2`` of word ``i // 2``,
+  called ``h``. Uniform: ``(h >> 8) * 2**-24``. Normal, for each word: ``r = sqrt(-2 ln((low + 1) * 2**-32))`` and
+  ``a = 2π * high * 2**-32``; elements ``2w`` and ``2w + 1`` are ``r cos a`` and ``r sin a``.
+- `float64` takes a word an element. Uniform: ``(word >> 11) * 2**-53``. Normal, for words ``2j`` and ``2j + 1``: the
+  same with ``((word + 2**11) >> 11) * 2**-53`` without wrapping and ``(word >> 11) * 2**-53``.
+- Whole numbers below ``n`` are ``floor(word * n / 2**64)`` of one word each for ``n <= 2**32``, and the same with
+  two words (128 bits, the high one first) above. No value's probability is off by more than one part in ``2**32``.
+- A permutation is the stable order of one 64-bit key an element.
+
+Uniform and whole numbers are the same bit for bit everywhere; normal numbers to the rounding of ln, cos and sin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+import threading
+from collections.abc import Iterable
+from operator import index
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.dtypes import DType, float32, float64
+from engine.errors import DTypeError
+
+Words: TypeAlias = NDArray[np.uint64]
+Shape: TypeAlias = int | Iterable[int]
+
+_MASK = (1 << 64) - 1
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+class State(NamedTuple):
+    """Where a generator is. Three plain numbers, so that it can be written to any file."""
+
+    seed: int
+    stream: int
+    offset: int
+
+
+class Generator:
+    """A stream of random numbers; see the module for how they follow from `seed`.
+
+    Args:
+        seed: any whole number; negative ones count from 2**64 down, as in PyTorch
+        stream: which of the independent streams of this seed; `fork` picks one by name
+        offset: blocks of four words that are already used up
+    """
+
+    def __init__(self, seed: int = 0, stream: int = 0, offset: int = 0) -> None:
+        self._lock = threading.Lock()
+        self._philox = np.random.Philox(key=0)
+        self.set_state(State(seed, stream, offset))
+
+    def __repr__(self) -> str:
+        return f"Generator(seed={self._seed}, stream={self._stream}, offset={self._offset})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generator, tuple(self.get_state())
+
+    # -- state
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the main stream of `seed` from its beginning."""
+        self.set_state(State(seed, 0, 0))
+        return self
+
+    def seed(self) -> int:
+        """Start at a seed that cannot be foreseen, and return it."""
+        return self.manual_seed(secrets.randbits(63)).initial_seed()
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def get_state(self) -> State:
+        return State(self._seed, self._stream, self._offset)
+
+    def set_state(self, state: tuple[int, int, int]) -> None:
+        seed, stream, offset = state
+        self._seed = index(seed) & _MASK
+        self._stream = index(stream) & _MASK
+        self._offset = index(offset) & _MASK
+
+    def fork(self, *labels: int | str) -> Generator:
+        """The independent generator of these labels, for instance ``fork("shuffle", epoch)``.
+
+        It depends on seed, stream and labels, not on how much was drawn before; its stream is a 64-bit hash of them.
+        """
+        names = [label if isinstance(label, str) else index(label) for label in labels]
+        digest = hashlib.blake2b(repr((self._stream, names)).encode(), digest_size=8).digest()
+        return Generator(self._seed, int.from_bytes(digest, "little"))
+
+    def reserve(self, words: int) -> State:
+        """Take the blocks of `words` words without drawing them: where a kernel that draws for itself begins."""
+        with self._lock:
+            state = self.get_state()
+            self._offset = (self._offset + -(-words // 4)) & _MASK
+        return state
+
+    # -- draws
+
+    def bits(self, n: int) -> Words:
+        """The next `n` words of 64 random bits."""
+        offset = self.reserve(n).offset
+        with self._lock:
+            self._philox.state = {
+                "bit_generator": "Philox",
+                "state": {
+                    "counter": np.array([offset, 0, 0, 0], np.uint64),
+                    "key": np.array([self._seed, self._stream], np.uint64),
+                },
+                "buffer": np.zeros(4, np.uint64),
+                "buffer_pos": 4,
+                "has_uint32": 0,
+                "uinteger": 0,
+            }
+            return self._philox.random_raw(n)
+
+    def uniform(self, shape: Shape = (), dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> NDArray[Any]:
+        """Numbers of [low, high), all equally likely; rounding to the dtype may reach `high`."""
+        shape, count = _shape(shape)
+        values = _unit32(self._halves(count)) if _is_single(dtype) else _unit64(self.bits(count))
+        if (low, high) != (0.0, 1.0):
+            values *= high - low
+            values += low
+        return _as(values.reshape(shape), dtype)
+
+    def normal(self, shape: Shape = (), dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> NDArray[Any]:
+        """Normal numbers by the transform of Box and Muller."""
+        shape, count = _shape(shape)
+        radius, angle = self._polar32(count) if _is_single(dtype) else self._polar64(count)
+        values = np.empty((len(radius), 2), radius.dtype)
+        np.multiply(radius, np.cos(angle), out=values[:, 0])
+        np.multiply(radius, np.sin(angle), out=values[:, 1])
+        values = values.reshape(-1)[:count]
+        if (mean, std) != (0.0, 1.0):
+            values *= std
+            values += mean
+        return _as(values.reshape(shape), dtype)
+
+    def integers(self, low: int, high: int, shape: Shape = ()) -> NDArray[np.int64]:
+        """int64 numbers of low, …, high - 1, all equally likely. Raises ValueError if there are none."""
+        if not -(2**63) <= low < high <= 2**63:
+            raise ValueError(f"there is no int64 number from {low} to below {high}")
+        shape, count = _shape(shape)
+        span = high - low
+        if span <= 2**32:
+            below = _high_product(self.bits(count), span)
+        else:
+            below = _high_product_128(self.bits(2 * count).reshape(count, 2), span)
+        return (below + np.uint64(low & _MASK)).view(np.int64).reshape(shape)
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        """0, …, n - 1 in random order."""
+        return np.argsort(self.bits(n), kind="stable").astype(np.int64, copy=False)
+
+    def _halves(self, count: int) -> NDArray[np.uint32]:
+        """`count` halves of words, the low half of each word first."""
+        words = self.bits((count + 1) // 2)
+        return words.astype("<u8", copy=False).view("<u4")[:count]
+
+    def _polar32(self, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        pairs = self._halves(count + count % 2).reshape(-1, 2).astype(np.float32)
+        pairs *= np.float32(2**-32)
+        # float32 cannot tell h + 1 from h for large h; the added 2**-32 keeps the logarithm of h = 0 finite.
+        radius = np.sqrt(np.float32(-2) * np.log(pairs[:, 0] + np.float32(2**-32)))
+        return radius, pairs[:, 1] * np.float32(2 * math.pi)
+
+    def _polar64(self, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        pairs = _unit64(self.bits(count + count % 2)).reshape(-1, 2)
+        radius = np.sqrt(-2 * np.log(pairs[:, 0] + 2**-53))
+        return radius, pairs[:, 1] * (2 * math.pi)
+
+
+# -- words → numbers --------------------------------------------------------------------------
+
+
+def _unit32(halves: NDArray[np.uint32]) -> NDArray[np.float32]:
+    return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
+
+
+def _unit64(words: Words) -> NDArray[np.float64]:
+    return (words >> np.uint64(11)).astype(np.float64) * 2**-53
+
+
+def _high_product(words: Words, factor: int) -> Words:
+    """The upper 64 bits of `words * factor`, for any factor below 2**64."""
+    high, low = words >> _HALF, words & _LOW
+    factor_high, factor_low = np.uint64(factor >> 32), np.uint64(factor & 0xFFFFFFFF)
+    middle = high * factor_low + (low * factor_low >> _HALF)
+    other = low * factor_high + (middle & _LOW)
+    return high * factor_high + (middle >> _HALF) + (other >> _HALF)
+
+
+def _high_product_128(pairs: Words, factor: int) -> Words:
+    """The part above 128 bits of `(first * 2**64 + second) * factor`."""
+    if factor == 2**64:
+        return pairs[:, 0].copy()
+    first, second = pairs[:, 0], pairs[:, 1]
+    carried = _high_product(second, factor)
+    low = first * np.uint64(factor)
+    return _high_product(first, factor) + (low + carried < low).astype(np.uint64)
+
+
+def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
+    sizes = tuple(index(size) for size in shape) if isinstance(shape, Iterable) else (index(shape),)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"a shape has no negative sizes, but {sizes} has")
+    return sizes, math.prod(sizes)
+
+
+def _is_single(dtype: DType) -> bool:
+    """Whether numbers of `dtype` are made from half words. float16 rounds those of float32."""
+    if not dtype.is_floating_point:
+        raise DTypeError(f"random numbers with a fraction need a floating-point dtype, not {dtype.name}")
+    return dtype is not float64
+
+
+def _as(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    return values.astype(dtype.numpy, copy=False)
+
+
+# -- the generator of those who do not name one -------------------------------------------------
+
+default_generator = Generator(secrets.randbits(63))
+
+
+def manual_seed(seed: int) -> Generator:
+    """Make everything that names no generator repeatable."""
+    return default_generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    return default_generator.initial_seed()
+
+
+def seed() -> int:
+    return default_generator.seed()
+
+
+def get_state() -> State:
+    return default_generator.get_state()
+
+
+def set_state(state: tuple[int, int, int]) -> None:
+    default_generator.set_state(state)
