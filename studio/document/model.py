@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 Json: TypeAlias = None | bool | int | float | str | list[Any] | dict[str, Any]
+
+FARTHEST = 1e7
+"""Bound of coordinates, far beyond any canvas and well within what drawing code can take."""
+
+Coordinate: TypeAlias = Annotated[float, Meta(ge=-FARTHEST, le=FARTHEST)]
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One node of the canvas. Its name, the key in `Document.nodes`, is its identity."""
 
-    type: str
+    type: Annotated[str, Meta(min_length=1)]
     """Key in the catalogue, for instance "nn.Linear". Unknown types are kept as they are."""
     params: dict[str, Json] = msgspec.field(default_factory=dict)
     """Only what was set by hand; the rest are defaults or inferred."""
-    at: tuple[float, float] = (0.0, 0.0)
+    at: tuple[Coordinate, Coordinate] = (0.0, 0.0)
     """Top left corner on the canvas, in pixels at 100%."""
     muted: bool = False
     """Left out of the computation: passes its input through."""
@@ -46,11 +52,11 @@ class Wire(msgspec.Struct, frozen=True, order=True):
         return f"{self.source} -> {self.target}"
 
 
-class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a run of this project goes when nothing else is asked for."""
 
-    epochs: int = 10
-    seed: int = 0
+    epochs: Annotated[int, Meta(ge=1)] = 10
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
 

@@ -1,0 +1,92 @@
+"""What changed between two documents, found by identity: the canvas and the panels apply just this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from studio.document.model import Document, Node, Training, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How to get from an old document to a new one. True if there is anything to do."""
+
+    removed: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Old name → new name, of nodes that are the same object under another name."""
+    added: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    changed: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    """Nodes that kept their name, as they are now."""
+    wires_removed: tuple[Wire, ...] = ()
+    wires_added: tuple[Wire, ...] = ()
+    """Wires of a renamed node are here under the new name, and in `wires_removed` under the old one."""
+    training: Training | None = None
+    """The new run settings, if they changed."""
+    description: str | None = None
+    """The new description, if it changed."""
+
+    def __bool__(self) -> bool:
+        return self != Difference()
+
+    def apply(self, document: Document) -> Document:
+        """The new document, made from the old one."""
+        gone = set(self.removed)
+        nodes = {self.renamed.get(name, name): node for name, node in document.nodes.items() if name not in gone}
+        nodes.update(self.changed)
+        nodes.update(self.added)
+        wires = set(document.wires).difference(self.wires_removed).union(self.wires_added)
+        return replace(
+            document,
+            nodes=nodes,
+            wires=tuple(sorted(wires)),
+            training=document.training if self.training is None else self.training,
+            description=document.description if self.description is None else self.description,
+        )
+
+
+def difference(old: Document, new: Document) -> Difference:
+    """What to do to get from `old` to `new`. Takes well under a millisecond for thousands of nodes."""
+    if old is new:
+        return Difference()
+    removed, renamed, added, changed = _nodes(old.nodes, new.nodes)
+    return Difference(
+        removed=removed,
+        renamed=renamed,
+        added=added,
+        changed=changed,
+        wires_removed=_missing(old.wires, new.wires),
+        wires_added=_missing(new.wires, old.wires),
+        training=None if old.training == new.training else new.training,
+        description=None if old.description == new.description else new.description,
+    )
+
+
+def _nodes(
+    old: Mapping[str, Node], new: Mapping[str, Node]
+) -> tuple[tuple[str, ...], dict[str, str], dict[str, Node], dict[str, Node]]:
+    """(removed, renamed, added, changed)."""
+    if old is new:
+        return (), {}, {}, {}
+    added = {name: node for name, node in new.items() if name not in old}
+    changed = {name: node for name, node in new.items() if name in old and old[name] is not node}
+    gone = {name: node for name, node in old.items() if name not in new}
+    arrived = {id(node): name for name, node in added.items()}
+    renamed = {name: new_name for name, node in gone.items() if (new_name := arrived.pop(id(node), None)) is not None}
+    for name in renamed.values():
+        del added[name]
+    return tuple(name for name in gone if name not in renamed), renamed, added, changed
+
+
+def _missing(wires: tuple[Wire, ...], other: tuple[Wire, ...]) -> tuple[Wire, ...]:
+    """The wires that are not in `other`. Edits keep wire objects, so that few are left to compare by value."""
+    if wires is other:
+        return ()
+    kept = {id(wire) for wire in other}
+    moved = [wire for wire in wires if id(wire) not in kept]
+    if not moved:
+        return ()
+    values = set(other)
+    return tuple(wire for wire in moved if wire not in values)

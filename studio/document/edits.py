@@ -1,0 +1,224 @@
+"""Edits: functions from document to document.
+
+Nodes that an edit does not touch stay the identical objects, and an edit that changes nothing returns the
+identical document; `difference` and the history rely on both. What cannot be done raises EditError.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from studio.document import names as naming
+from studio.document.errors import EditError
+from studio.document.model import FARTHEST, Document, End, Json, Node, Training, Wire
+from studio.document.values import JsonError, checked, same
+
+# -- nodes ------------------------------------------------------------------------------------
+
+
+def add(document: Document, name: str, node: Node) -> Document:
+    """With one more node, last in order."""
+    _check_new_name(document, name)
+    return replace(document, nodes={**document.nodes, name: _checked_node(name, node)})
+
+
+def remove(document: Document, names: Iterable[str]) -> Document:
+    """Without these nodes and the wires at them."""
+    gone = set(_known(document, names))
+    if not gone:
+        return document
+    nodes = {name: node for name, node in document.nodes.items() if name not in gone}
+    kept = tuple(wire for wire in document.wires if wire.source.node not in gone and wire.target.node not in gone)
+    return replace(document, nodes=nodes, wires=kept if len(kept) < len(document.wires) else document.wires)
+
+
+def rename(document: Document, old: str, new: str) -> Document:
+    """The same node object under a new name, at its place in the order, with its wires."""
+    _node(document, old)
+    if new == old:
+        return document
+    _check_new_name(document, new)
+    nodes = {new if name == old else name: node for name, node in document.nodes.items()}
+    wires = tuple(_renamed(wire, old, new) for wire in document.wires)
+    touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
+    return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires)
+
+
+def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
+    """With nodes at other places."""
+    changes: dict[str, Node] = {}
+    for name, (x, y) in positions.items():
+        node = _node(document, name)
+        if node.at != (x, y):
+            changes[name] = replace(node, at=_checked_place(name, (x, y)))
+    return _with_nodes(document, changes)
+
+
+def set_param(document: Document, name: str, param: str, value: Json) -> Document:
+    """With a parameter set by hand."""
+    node = _node(document, name)
+    value = _checked_value(f"{name}.{param}", value)
+    if param in node.params and same(node.params[param], value):
+        return document
+    return _with_nodes(document, {name: replace(node, params={**node.params, param: value})})
+
+
+def clear_param(document: Document, name: str, param: str) -> Document:
+    """With a parameter back at its default or inferred value."""
+    node = _node(document, name)
+    if param not in node.params:
+        return document
+    kept = {key: value for key, value in node.params.items() if key != param}
+    return _with_nodes(document, {name: replace(node, params=kept)})
+
+
+def set_flag(
+    document: Document,
+    names: Iterable[str],
+    *,
+    muted: bool | None = None,
+    frozen: bool | None = None,
+    collapsed: bool | None = None,
+) -> Document:
+    """With flags set or cleared; None leaves a flag as it is."""
+    wanted = {"muted": muted, "frozen": frozen, "collapsed": collapsed}
+    flags = {flag: value for flag, value in wanted.items() if value is not None}
+    changes: dict[str, Node] = {}
+    for name in _known(document, names):
+        node = document.nodes[name]
+        if any(getattr(node, flag) != value for flag, value in flags.items()):
+            changes[name] = replace(node, **flags)
+    return _with_nodes(document, changes)
+
+
+def set_note(document: Document, name: str, note: str) -> Document:
+    """With other words of the user at a node."""
+    node = _node(document, name)
+    if node.note == note:
+        return document
+    _checked_value(f"the note of {name}", note)
+    return _with_nodes(document, {name: replace(node, note=note)})
+
+
+def fresh_name(document: Document, base: str) -> str:
+    """A free name made from a type key, title or any text: "nn.Linear" → "linear", then "linear_2", …"""
+    return naming.free(naming.identifier(base), document.nodes)
+
+
+# -- wires ------------------------------------------------------------------------------------
+
+
+def connect(document: Document, wire: Wire) -> Document:
+    """With a wire; one that is already at its input gives way."""
+    for end in (wire.source, wire.target):
+        _check_end(document, wire, end)
+    if wire in document.wires:
+        return document
+    wires = [other for other in document.wires if other.target != wire.target]
+    insort(wires, wire)
+    return replace(document, wires=tuple(wires))
+
+
+def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
+    """Without these wires."""
+    gone = set(wires)
+    if unknown := gone.difference(document.wires):
+        raise EditError(f"there is no wire {min(unknown)}")
+    if not gone:
+        return document
+    return replace(document, wires=tuple(wire for wire in document.wires if wire not in gone))
+
+
+# -- the project ------------------------------------------------------------------------------
+
+
+def set_training(document: Document, **changes: Any) -> Document:
+    """With other run settings; the names are the fields of `Training`."""
+    for field in changes:
+        if field not in Training.__struct_fields__:
+            raise EditError(f"training has no setting {field!r}; it has {', '.join(Training.__struct_fields__)}")
+    try:
+        training = msgspec.convert({**asdict(document.training), **changes}, Training)
+    except msgspec.ValidationError as error:
+        raise EditError(f"training settings: {error}") from None
+    return document if training == document.training else replace(document, training=training)
+
+
+def set_description(document: Document, description: str) -> Document:
+    """With another description."""
+    _checked_value("the description", description)
+    return document if description == document.description else replace(document, description=description)
+
+
+# -- what all of them check -------------------------------------------------------------------
+
+
+def _node(document: Document, name: str) -> Node:
+    try:
+        return document.nodes[name]
+    except KeyError:
+        raise EditError(f"there is no node {name!r}") from None
+
+
+def _known(document: Document, names: Iterable[str]) -> Collection[str]:
+    listed = tuple(names)
+    for name in listed:
+        _node(document, name)
+    return listed
+
+
+def _with_nodes(document: Document, changes: Mapping[str, Node]) -> Document:
+    return replace(document, nodes={**document.nodes, **changes}) if changes else document
+
+
+def _check_new_name(document: Document, name: str) -> None:
+    if (problem := naming.problem(name)) is not None:
+        raise EditError(f"the name {name!r} {problem}")
+    if name in document.nodes:
+        raise EditError(f"there is already a node {name!r}; choose another name")
+
+
+def _check_end(document: Document, wire: Wire, end: End) -> None:
+    if end.node not in document.nodes:
+        raise EditError(f"the wire {wire} cannot be drawn: there is no node {end.node!r}")
+    if not end.port.isidentifier():
+        raise EditError(f"the wire {wire} cannot be drawn: {end.port!r} is not the name of a port")
+
+
+def _checked_value(place: str, value: object) -> Json:
+    try:
+        return checked(value)
+    except JsonError as error:
+        raise EditError(f"{place}{error.place}: {error.problem}") from None
+
+
+def _checked_node(name: str, node: Node) -> Node:
+    """A copy of the node whose fields may be stored and whose parameters nobody else can change."""
+    params = {param: _checked_value(f"{name}.{param}", value) for param, value in node.params.items()}
+    fields: dict[str, Any] = {**asdict(node), "at": _checked_place(name, node.at)}
+    del fields["params"]
+    for field in ("type", "note"):
+        _checked_value(f"the {field} of {name}", fields[field])
+    try:
+        return replace(msgspec.convert(fields, Node), params=params)
+    except msgspec.ValidationError as error:
+        raise EditError(f"node {name!r}: {error}") from None
+
+
+def _checked_place(name: str, at: tuple[float, float]) -> tuple[float, float]:
+    x, y = (float(coordinate) for coordinate in at)
+    if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST):  # written so that NaN fails
+        raise EditError(f"node {name!r} cannot be at ({x:g}, {y:g}): places go from -{FARTHEST:g} to {FARTHEST:g}")
+    return x, y
+
+
+def _renamed(wire: Wire, old: str, new: str) -> Wire:
+    if old not in (wire.source.node, wire.target.node):
+        return wire
+    ends = (End(new if end.node == old else end.node, end.port) for end in (wire.source, wire.target))
+    return Wire(*ends)

@@ -1,0 +1,116 @@
+"""History: the documents that were, with what led to each. Undo goes back to a value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from studio.document.model import Document
+
+
+class Entry(NamedTuple):
+    """One state, and the title of the edit that led to it."""
+
+    title: str
+    document: Document
+    merge_key: str | None = None
+
+
+class History:
+    """A list of frozen documents and a place in it.
+
+    Pushes with equal merge keys become one entry, so that a drag or a typed word is undone at once;
+    `seal` ends that, as do undo, redo and saving.
+    """
+
+    def __init__(self, document: Document, title: str = "Open", *, limit: int = 1000) -> None:
+        if limit < 2:
+            raise ValueError(f"a history keeps at least 2 states, not {limit}")
+        self._entries = [Entry(title, document)]
+        self._position = 0
+        self._saved: Document | None = document
+        self._sealed = True
+        self._limit = limit
+
+    # -- reading
+
+    @property
+    def document(self) -> Document:
+        return self._entries[self._position].document
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All states, oldest first, those that redo would bring back included."""
+        return tuple(self._entries)
+
+    @property
+    def position(self) -> int:
+        """Index of the present state in `entries`."""
+        return self._position
+
+    @property
+    def can_undo(self) -> bool:
+        return self._position > 0
+
+    @property
+    def can_redo(self) -> bool:
+        return self._position < len(self._entries) - 1
+
+    @property
+    def undo_title(self) -> str:
+        """Title of what undo would take back; empty if there is nothing."""
+        return self._entries[self._position].title if self.can_undo else ""
+
+    @property
+    def redo_title(self) -> str:
+        """Title of what redo would do again; empty if there is nothing."""
+        return self._entries[self._position + 1].title if self.can_redo else ""
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the present document is the one that was last saved or opened."""
+        return self.document is self._saved
+
+    # -- changing
+
+    def push(self, title: str, document: Document, merge_key: str | None = None) -> None:
+        """Make `document` the present state. What could be redone is gone. The present document again: nothing."""
+        if document is self.document:
+            return
+        del self._entries[self._position + 1 :]
+        entry = Entry(title, document, merge_key)
+        if merge_key is not None and not self._sealed and merge_key == self._entries[-1].merge_key:
+            self._entries[-1] = entry
+        else:
+            self._entries.append(entry)
+            del self._entries[: -self._limit]
+        self._position = len(self._entries) - 1
+        self._sealed = False
+
+    def seal(self) -> None:
+        """End the gesture: the next push is an entry of its own."""
+        self._sealed = True
+
+    def undo(self) -> Document:
+        """The state before; the present one where there is none."""
+        return self.go(max(self._position - 1, 0))
+
+    def redo(self) -> Document:
+        """The state after; the present one where there is none."""
+        return self.go(min(self._position + 1, len(self._entries) - 1))
+
+    def go(self, position: int) -> Document:
+        """The state at an index of `entries`."""
+        if not 0 <= position < len(self._entries):
+            raise IndexError(f"the history has states 0 to {len(self._entries) - 1}, not {position}")
+        self._position = position
+        self._sealed = True
+        return self.document
+
+    def mark_saved(self, document: Document | None = None) -> None:
+        """The present document, or the given one if it was saved meanwhile, is what the file holds."""
+        self._saved = self.document if document is None else document
+        self._sealed = True
+
+    def mark_unsaved(self) -> None:
+        """No file holds any of the states: a recovered document, or a template."""
+        self._saved = None

@@ -1,0 +1,58 @@
+"""Names of nodes: what may be one, and how to find a free one."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import unicodedata
+from collections.abc import Container
+
+LONGEST = 100
+
+_WORD_START = re.compile(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z])")
+_NOT_WORD = re.compile(r"\W+")
+_NUMBER = re.compile(r"_[0-9]+$")
+
+
+def problem(name: str) -> str | None:
+    """Why `name` cannot name a node, as the end of a sentence that begins with it; None if it can.
+
+    A name is an attribute of the generated class and a prefix in the weights file, hence the strictness.
+    """
+    if not name:
+        return "is empty"
+    if len(name) > LONGEST:
+        return f"is longer than {LONGEST} characters"
+    if not name.isidentifier():
+        return "is not a Python identifier: use letters, digits and underscores, and begin with a letter"
+    if keyword.iskeyword(name):
+        return "is a Python keyword"
+    if name == "self" or name.startswith("_"):
+        return "is reserved: names that begin with an underscore, and self, belong to the generated class"
+    if unicodedata.normalize("NFKC", name) != name:
+        # Python itself normalises identifiers, so two such names could become one attribute.
+        return f"is written with compatibility characters: write {unicodedata.normalize('NFKC', name)!r}"
+    return None
+
+
+def identifier(text: str) -> str:
+    """The name that a title or type key suggests: "nn.BatchNorm2d" → "batch_norm2d", "My layer" → "my_layer"."""
+    text = unicodedata.normalize("NFKC", text.rpartition(".")[2] or text)
+    name = _NOT_WORD.sub("_", _WORD_START.sub("_", text)).strip("_").lower()
+    name = unicodedata.normalize("NFKC", name)[: LONGEST - 10].strip("_")
+    if not name or name[0].isdigit():
+        name = f"node_{name}".rstrip("_")
+    if keyword.iskeyword(name) or name == "self":
+        name = f"{name}_node"
+    return name if problem(name) is None else "node"
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """`name` itself if it is not taken, else the first free of name_2, name_3, …"""
+    if name not in taken:
+        return name
+    stem = _NUMBER.sub("", name) or name
+    number = 2
+    while f"{stem}_{number}" in taken:
+        number += 1
+    return f"{stem}_{number}"

@@ -1,0 +1,92 @@
+"""Values of parameters: plain JSON within bounds, copied so that nobody else can change them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, cast
+
+from studio.document.model import Json
+
+DEEPEST = 32
+LARGEST = 100_000
+"""Values and characters that one parameter may hold; documents hold settings, not data."""
+
+_INTEGERS = range(-(2**63), 2**64)
+
+
+class JsonError(Exception):
+    """A value that cannot be stored; `place` is where inside it, such as "[2].name"."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+
+def checked(value: object) -> Json:
+    """A copy of `value` with tuples as lists. Raises JsonError unless it is JSON within the bounds."""
+    return _Check().value(value, "", 0)
+
+
+def same(a: Json, b: Json) -> bool:
+    """Equality that tells 1, 1.0 and true apart."""
+    return a is b or json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+
+
+def text_problem(text: str) -> str | None:
+    """Why `text` cannot be stored as UTF-8; else None."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"contains half a surrogate pair (U+{ord(text[error.start]):04X}) at character {error.start + 1}"
+    return None
+
+
+class _Check:
+    """One walk over a value, counting what it meets."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def value(self, value: object, place: str, depth: int) -> Json:
+        if depth > DEEPEST:
+            raise JsonError("", f"lists and objects are nested more than {DEEPEST} levels deep")
+        self._count(1)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self._text(value, place)
+        if isinstance(value, int):
+            if value not in _INTEGERS:
+                raise JsonError(place, "a whole number does not fit in 64 bits")
+            return int(value)
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise JsonError(place, f"{value} is not a finite number")
+            return float(value)
+        if isinstance(value, (list, tuple)):
+            items = cast("list[object]", value)
+            return [self.value(item, f"{place}[{index}]", depth + 1) for index, item in enumerate(items)]
+        if isinstance(value, dict):
+            return self._object(cast("dict[object, object]", value), place, depth)
+        raise JsonError(place, f"{type(value).__name__} is not a JSON value")
+
+    def _object(self, value: dict[object, object], place: str, depth: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise JsonError(place, f"the key {key!r} is not a text")
+            result[self._text(key, place)] = self.value(item, f"{place}.{key}", depth + 1)
+        return result
+
+    def _text(self, text: str, place: str) -> str:
+        self._count(len(text))
+        if (problem := text_problem(text)) is not None:
+            raise JsonError(place, f"the text {problem}")
+        return str(text)
+
+    def _count(self, amount: int) -> None:
+        self.size += amount
+        if self.size > LARGEST:
+            raise JsonError("", f"holds more than {LARGEST:,} values and characters")
