@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from engine.registry import Parameter
 
@@ -19,6 +21,21 @@ class PortType(StrEnum):
     """The scalar that training makes small."""
     OPTIMIZER = "optimizer"
     """What changes the parameters; feeds schedulers."""
+
+
+class Role(StrEnum):
+    """What a node does in a program, and so where its code goes."""
+
+    SOURCE = "source"
+    TRANSFORM = "transform"
+    LOADER = "loader"
+    LAYER = "layer"
+    OPERATION = "operation"
+    LOSS = "loss"
+    LOSS_SUM = "loss sum"
+    METRIC = "metric"
+    OPTIMIZER = "optimizer"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +66,10 @@ class NodeType:
     params: tuple[Parameter, ...]
     tags: tuple[str, ...] = ()
     was: tuple[str, ...] = field(default=())
+    """Keys it had in the past; still read from files."""
+    role: Role = Role.UNKNOWN
+    target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    """The class or function that the node calls; None for what only the studio knows."""
 
     def input(self, name: str) -> Port | None:
         return next((port for port in self.inputs if port.name == name), None)

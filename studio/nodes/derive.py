@@ -1,0 +1,120 @@
+"""From a declared class to a node type: ports, parameters, help and icon come from the declaration."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from engine.registry import DATASETS, LAYERS, LOSSES, METRICS, OPTIMIZERS, TRANSFORMS, Entry, argument_help
+from studio.nodes.types import NodeType, Port, PortType, Role
+
+ACTIVATION = "Activation"
+"""The group of layers that has a category of its own."""
+
+GROUP_ICONS = {
+    "Linear": "linear",
+    "Convolution": "convolution",
+    "Normalisation": "normalisation",
+    "Pooling": "pooling",
+    "Dropout": "dropout",
+    "Shape": "shape",
+    "Loader": "loader",
+}
+"""Groups with an icon of their own; the others show their category's."""
+
+SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
+
+
+def derived_types() -> list[NodeType]:
+    """A node type for everything that the engine declares, in order of declaration."""
+    families: tuple[tuple[Any, Callable[[Entry], NodeType]], ...] = (
+        (DATASETS, _data),
+        (TRANSFORMS, _transform),
+        (LAYERS, _layer),
+        (LOSSES, _loss),
+        (METRICS, _metric),
+        (OPTIMIZERS, _optimizer),
+    )
+    return [derive(entry) for registry, derive in families for entry in registry]
+
+
+def plain_help(documented: Callable[..., Any]) -> str:
+    """A docstring without its Args section."""
+    text = inspect.getdoc(documented) or ""
+    return re.sub(r"\n*^Args:\n(?:[ ]{4}.*\n?|\n)+", "\n\n", text, flags=re.MULTILINE).strip()
+
+
+def tensor_ports(method: Callable[..., Any]) -> tuple[Port, ...]:
+    """An input for each tensor argument of a method; one with a default is optional."""
+    helps = argument_help(method)
+    named = (
+        argument
+        for name, argument in inspect.signature(method).parameters.items()
+        if name != "self" and argument.kind in (argument.POSITIONAL_ONLY, argument.POSITIONAL_OR_KEYWORD)
+    )
+    return tuple(
+        Port(argument.name, PortType.TENSOR, helps.get(argument.name, ""), argument.default is not argument.empty)
+        for argument in named
+        if argument.annotation is argument.empty or "Tensor" in str(argument.annotation)
+    )
+
+
+def _data(entry: Entry) -> NodeType:
+    takes_samples = "splits" in inspect.signature(entry.target).parameters
+    if not takes_samples:
+        return _node(entry, "data", Role.SOURCE, (), (SAMPLES,))
+    batches = (
+        Port("input", PortType.TENSOR, "a batch of what the network sees"),
+        Port("target", PortType.TENSOR, "a batch of what it should answer"),
+    )
+    return _node(entry, "data", Role.LOADER, (SAMPLES,), batches)
+
+
+def _transform(entry: Entry) -> NodeType:
+    return _node(entry, "transform", Role.TRANSFORM, (SAMPLES,), (SAMPLES,))
+
+
+def _layer(entry: Entry) -> NodeType:
+    category = "activation" if entry.category == ACTIVATION else "layer"
+    outputs = tuple(Port(name, PortType.TENSOR) for name in entry.outputs)
+    return _node(entry, category, Role.LAYER, tensor_ports(_method(entry, "forward")), outputs)
+
+
+def _loss(entry: Entry) -> NodeType:
+    outputs = (Port("loss", PortType.LOSS, "the number that training makes small"),)
+    return _node(entry, "loss", Role.LOSS, tensor_ports(_method(entry, "forward")), outputs)
+
+
+def _metric(entry: Entry) -> NodeType:
+    return _node(entry, "metric", Role.METRIC, tensor_ports(_method(entry, "update")), ())
+
+
+def _optimizer(entry: Entry) -> NodeType:
+    inputs = (Port("loss", PortType.LOSS, "what it makes small"),)
+    outputs = (Port("optimizer", PortType.OPTIMIZER, "feeds a learning-rate schedule", optional=True),)
+    return _node(entry, "optimizer", Role.OPTIMIZER, inputs, outputs)
+
+
+def _method(entry: Entry, name: str) -> Callable[..., Any]:
+    return getattr(entry.target, name)
+
+
+def _node(entry: Entry, category: str, role: Role, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> NodeType:
+    return NodeType(
+        key=entry.key,
+        title=entry.title,
+        category=category,
+        group=entry.category,
+        summary=entry.summary,
+        help=plain_help(entry.target),
+        icon=GROUP_ICONS.get(entry.category, category),
+        inputs=inputs,
+        outputs=outputs,
+        params=entry.parameters,
+        tags=entry.tags,
+        was=entry.was,
+        role=role,
+        target=entry.target,
+    )

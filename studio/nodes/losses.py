@@ -1,0 +1,44 @@
+"""The node that joins several losses into the one that an optimizer makes small."""
+
+from __future__ import annotations
+
+from engine.registry import parameters
+from studio.nodes.derive import plain_help
+from studio.nodes.types import NodeType, Port, PortType, Role
+
+WEIGHTS = {"a": "weight_a", "b": "weight_b", "c": "weight_c", "d": "weight_d"}
+"""The parameter that holds the weight of each input."""
+
+
+def weighted_sum(weight_a: float = 1.0, weight_b: float = 1.0, weight_c: float = 1.0, weight_d: float = 1.0) -> None:
+    """Weighted sum of up to four losses.
+
+    An optimizer takes one loss. To train one network for several goals at once, add their losses here and weigh
+    them so that none drowns the others.
+
+    Args:
+        weight_a: factor of loss a
+        weight_b: factor of loss b
+        weight_c: factor of loss c
+        weight_d: factor of loss d
+    """
+
+
+def loss_types() -> list[NodeType]:
+    help = plain_help(weighted_sum)
+    return [
+        NodeType(
+            key="studio.LossSum",
+            title="Combine losses",
+            category="loss",
+            group="Combination",
+            summary=help.partition("\n")[0],
+            help=help,
+            icon="loss",
+            inputs=tuple(Port(name, PortType.LOSS, optional=place > 1) for place, name in enumerate(WEIGHTS)),
+            outputs=(Port("loss", PortType.LOSS),),
+            params=parameters(weighted_sum),
+            tags=("total loss", "weighted sum", "multi-task"),
+            role=Role.LOSS_SUM,
+        )
+    ]

@@ -1,0 +1,62 @@
+"""Nodes for the engine's ops that join branches, such as `engine.add(a, b)`."""
+
+from __future__ import annotations
+
+import inspect
+
+from engine.ops.record import REGISTRY, Op
+from engine.registry import parameters
+from studio.nodes.derive import plain_help
+from studio.nodes.types import NodeType, Port, PortType, Role
+
+TITLES = {
+    "add": "Add",
+    "sub": "Subtract",
+    "mul": "Multiply",
+    "div": "Divide",
+    "maximum": "Maximum",
+    "minimum": "Minimum",
+    "matmul": "Matrix product",
+    "cat": "Concatenate",
+    "stack": "Stack",
+}
+"""The ops that take several branches, with their names on the canvas."""
+
+TAGS = {
+    "add": ("sum", "plus", "residual", "skip connection", "+"),
+    "sub": ("minus", "difference", "-"),
+    "mul": ("times", "product", "gate", "*"),
+    "div": ("quotient", "/"),
+    "matmul": ("dot", "bmm", "@"),
+    "cat": ("concat", "join", "merge"),
+}
+
+LIST_PORTS = ("a", "b", "c", "d")
+"""Inputs of an op that takes a list of tensors; the last two may stay empty."""
+
+
+def operation_types() -> list[NodeType]:
+    """A node type for each op of `TITLES`."""
+    return [_operation(REGISTRY[name], title) for name, title in TITLES.items()]
+
+
+def _operation(op: Op, title: str) -> NodeType:
+    if op.variadic:
+        inputs = tuple(Port(name, PortType.TENSOR, optional=place > 1) for place, name in enumerate(LIST_PORTS))
+    else:
+        inputs = tuple(Port(name, PortType.TENSOR) for name in op.inputs)
+    return NodeType(
+        key=f"ops.{op.name}",
+        title=title,
+        category="operation",
+        group="Operation",
+        summary=(inspect.getdoc(op.kernel) or "").partition("\n")[0],
+        help=plain_help(op.kernel),
+        icon="operation",
+        inputs=inputs,
+        outputs=(Port("output", PortType.TENSOR),),
+        params=parameters(op.kernel),
+        tags=(op.name, *TAGS.get(op.name, ())),
+        role=Role.OPERATION,
+        target=op.function,
+    )

@@ -1,0 +1,74 @@
+"""Ranking of node types by a few typed letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from studio.nodes.types import NodeType
+
+EXACT, PREFIX, WORD, INSIDE, SCATTERED = 100.0, 80.0, 60.0, 40.0, 15.0
+KEY, TAG, GROUP, SUMMARY = 0.95, 0.8, 0.5, 0.3
+"""How much a hit counts in places other than the title."""
+
+
+def ranked(types: Iterable[NodeType], text: str) -> list[NodeType]:
+    """The types that every word of `text` finds, best first, equals in the order given; all of them for no text."""
+    words = text.lower().split()
+    scored = [(_score(node_type, words), node_type) for node_type in types]
+    found = [(score, node_type) for score, node_type in scored if score > 0]
+    return [node_type for _, node_type in sorted(found, key=lambda pair: -pair[0])] if words else [t for _, t in scored]
+
+
+def _score(node_type: NodeType, words: list[str]) -> float:
+    if not words:
+        return 1.0
+    scores = [_word_score(node_type, word) for word in words]
+    whole = _match("".join(words), _compact(node_type.title)) if len(words) > 1 else 0.0
+    return max(min(scores), whole)
+
+
+def _word_score(node_type: NodeType, word: str) -> float:
+    """The best place where a word is found. Scattered letters count in titles only: elsewhere they hit everything."""
+    places = [
+        (1.0, node_type.title),
+        (KEY, node_type.key.rpartition(".")[2]),
+        *((TAG, tag) for tag in node_type.tags),
+        (GROUP, node_type.group),
+        (GROUP, node_type.category),
+    ]
+    score = max(weight * _match(word, place) for weight, place in places)
+    if not score:
+        score = _scattered(word, node_type.title)
+    return score or SUMMARY * _match(word, node_type.summary)
+
+
+def _match(word: str, place: str) -> float:
+    low = place.lower()
+    if low == word:
+        return EXACT
+    spread = min(len(low), 40) / 40
+    if low.startswith(word):
+        return PREFIX - spread
+    starts = [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+\w*", place)]
+    if any(start.startswith(word) for start in starts) or "".join(start[0] for start in starts).startswith(word):
+        return WORD - spread
+    return INSIDE - spread if word in low else 0.0
+
+
+def _scattered(word: str, title: str) -> float:
+    """Letters in order with gaps ("bnrm" in "BatchNorm"); the fewer gaps the better."""
+    low, place, gaps = _compact(title), -1, 0
+    if low[:1] != word[:1]:
+        return 0.0
+    for letter in word:
+        found = low.find(letter, place + 1)
+        if found < 0:
+            return 0.0
+        gaps += found - place - 1
+        place = found
+    return SCATTERED - min(gaps, 10)
+
+
+def _compact(text: str) -> str:
+    return "".join(text.lower().split())
