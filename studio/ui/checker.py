@@ -1,0 +1,59 @@
+"""Checks documents off the UI thread. Of several that arrive during one check only the newest is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeAlias
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.document.model import Document
+from studio.lowering.report import Problem, Report
+
+Check: TypeAlias = Callable[[Document, Path | None], Report]
+
+
+class Checker(QObject):
+    checked = Signal(object, object)
+    """A Document and its Report."""
+    _finished = Signal(object, object)
+
+    def __init__(self, check: Check, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._check = check
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="check")
+        self._wanted: tuple[Document, Path | None] | None = None
+        self._busy = False
+        self._finished.connect(self._deliver)
+
+    def request(self, document: Document, base: Path | None) -> None:
+        """Check `document`, whose relative paths begin at `base`, as soon as the one under way is done."""
+        self._wanted = (document, base)
+        if not self._busy:
+            self._begin()
+
+    def close(self) -> None:
+        """Wait for the check under way and start no more."""
+        self._wanted = None
+        self._pool.shutdown(wait=True)
+
+    def _begin(self) -> None:
+        if self._wanted is not None:
+            self._busy = True
+            self._pool.submit(self._run, *self._wanted)
+            self._wanted = None
+
+    def _run(self, document: Document, base: Path | None) -> None:
+        try:
+            report = self._check(document, base)
+        except Exception as error:  # a defect in a check must not take the editor down with it
+            message = f"The graph could not be checked: {type(error).__name__}: {error}. Please report this."
+            report = Report(problems=(Problem("error", "check-failed", message),))
+        self._finished.emit(document, report)
+
+    def _deliver(self, document: Document, report: Report) -> None:
+        self._busy = False
+        self.checked.emit(document, report)
+        self._begin()

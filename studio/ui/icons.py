@@ -1,0 +1,107 @@
+"""The icon set: one 24-pixel grid, one stroke width, coloured when painted, sharp at every scale."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from studio.ui.assets import asset
+
+FALLBACK = "unknown"
+
+
+def names() -> tuple[str, ...]:
+    """Every icon there is."""
+    return tuple(sorted(path.stem for path in asset("icons").glob("*.svg")))
+
+
+def icon(name: str, color: QColor, *, disabled: QColor | None = None) -> QIcon:
+    """An icon that draws itself in `color` at whatever size and scale it is asked for."""
+    return QIcon(_Engine(name, QColor(color), disabled))
+
+
+def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> None:
+    """Draw an icon into `rect`, kept square and in the middle."""
+    area = QRectF(rect)
+    side = min(area.width(), area.height())
+    square = QRectF(0, 0, side, side)
+    square.moveCenter(area.center())
+    before = painter.opacity()
+    painter.setOpacity(before * color.alphaF())
+    _renderer(name, color.name()).render(painter, square)
+    painter.setOpacity(before)
+
+
+def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
+    """An icon as a picture of `size` logical pixels for a screen with `ratio` device pixels each."""
+    picture = QPixmap(round(size * ratio), round(size * ratio))
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    paint(painter, name, QRectF(picture.rect()), color)
+    painter.end()
+    picture.setDevicePixelRatio(ratio)
+    return picture
+
+
+def file(name: str, color: QColor) -> Path:
+    """The path of a coloured copy, for style sheets, which take pictures only from files."""
+    target = Path(_folder().name) / f"{name}-{color.name()[1:]}.svg"
+    if not target.exists():
+        target.write_text(_colored(name, color.name()), encoding="utf-8")
+    return target
+
+
+class _Engine(QIconEngine):
+    def __init__(self, name: str, color: QColor, disabled: QColor | None) -> None:
+        super().__init__()
+        self._name, self._color, self._disabled = name, color, disabled
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        paint(painter, self._name, rect, self._color_in(mode))
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        paint(painter, self._name, QRectF(QPointF(0, 0), size.toSizeF()), self._color_in(mode))
+        painter.end()
+        return QPixmap.fromImage(image)
+
+    def clone(self) -> QIconEngine:
+        return _Engine(self._name, self._color, self._disabled)
+
+    def _color_in(self, mode: QIcon.Mode) -> QColor:
+        if mode != QIcon.Mode.Disabled:
+            return self._color
+        if self._disabled is not None:
+            return self._disabled
+        faded = QColor(self._color)
+        faded.setAlphaF(0.4)
+        return faded
+
+
+@functools.lru_cache(maxsize=1024)
+def _renderer(name: str, color: str) -> QSvgRenderer:
+    return QSvgRenderer(QByteArray(_colored(name, color).encode()))
+
+
+def _colored(name: str, color: str) -> str:
+    return _source(name).replace("currentColor", color)
+
+
+@functools.cache
+def _source(name: str) -> str:
+    path = asset("icons", f"{name}.svg")
+    if not path.exists():
+        path = asset("icons", f"{FALLBACK}.svg")
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="gradwire-icons-")

@@ -1,0 +1,206 @@
+"""The state of one open project. Views observe it and change it through `edit`; none keeps a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.document.edits import EditError
+from studio.document.history import History
+from studio.document.model import Document
+from studio.lowering.report import Problem, Report
+from studio.ui.checker import Check, Checker
+
+if TYPE_CHECKING:
+    from studio.nodes.catalogue import Catalogue
+
+
+class Store(QObject):
+    """One project: its history, its file, what is selected and what the check found."""
+
+    document_changed = Signal(object, object)
+    """The old and the new Document."""
+    report_changed = Signal(object)
+    """The Report, problems of the last run included."""
+    selection_changed = Signal(object)
+    """The names of the selected nodes, a frozenset."""
+    saved_changed = Signal(bool)
+    path_changed = Signal(object)
+    """The Path, or None for a project that has no file."""
+    refused = Signal(str)
+    """Why an edit could not be made."""
+
+    def __init__(
+        self,
+        document: Document,
+        catalogue: Catalogue,
+        check: Check,
+        *,
+        path: Path | None = None,
+        title: str | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.catalogue = catalogue
+        self.history = History(document)
+        self._path = path
+        self._title = title or "Untitled"
+        self._selection: frozenset[str] = frozenset()
+        self._check_report = Report()
+        self._run_problems: tuple[Problem, ...] = ()
+        self._report = Report()
+        self._checked: Document | None = None
+        self._was_saved = self.history.is_saved
+        self._checker = Checker(check, self)
+        self._checker.checked.connect(self._take_report)
+        self.recheck()
+
+    # -- reading
+
+    @property
+    def document(self) -> Document:
+        return self.history.document
+
+    @property
+    def report(self) -> Report:
+        """What is known of the graph. It may be a few milliseconds behind the document; see `is_checked`."""
+        return self._report
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether `report` is about the present document."""
+        return self._checked is self.document
+
+    @property
+    def selection(self) -> frozenset[str]:
+        return self._selection
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    @property
+    def base(self) -> Path | None:
+        """The folder where relative paths of the project begin."""
+        return self._path.parent if self._path else None
+
+    @property
+    def name(self) -> str:
+        """What the project is called in tabs and titles."""
+        return self._path.stem if self._path else self._title
+
+    @property
+    def is_saved(self) -> bool:
+        return self.history.is_saved
+
+    # -- changing
+
+    def edit(self, title: str, function: Callable[[Document], Document], *, merge: str | None = None) -> bool:
+        """Make an edit that undo takes back under `title`. Edits with the same `merge` key become one.
+
+        An edit that raises EditError changes nothing: `refused` tells why, and the answer is False.
+        """
+        old = self.document
+        try:
+            new = function(old)
+        except EditError as error:
+            self.refused.emit(str(error))
+            return False
+        self.history.push(title, new, merge)
+        self._apply(old)
+        return True
+
+    def seal(self) -> None:
+        """End a gesture: the next edit is one of its own even with the same merge key."""
+        self.history.seal()
+
+    def undo(self) -> None:
+        old = self.document
+        self.history.undo()
+        self._apply(old)
+
+    def redo(self) -> None:
+        old = self.document
+        self.history.redo()
+        self._apply(old)
+
+    def go(self, position: int) -> None:
+        """To a state of the history, by its index."""
+        old = self.document
+        self.history.go(position)
+        self._apply(old)
+
+    def select(self, names: Iterable[str]) -> None:
+        selection = frozenset(name for name in names if name in self.document.nodes)
+        if selection != self._selection:
+            self._selection = selection
+            self.selection_changed.emit(selection)
+
+    def mark_saved(self, document: Document, path: Path) -> None:
+        """`document` is what the file at `path` now holds."""
+        self.history.mark_saved(document)
+        if path != self._path:
+            self._path = path
+            self.path_changed.emit(path)
+            self.recheck()
+        self._tell_saved()
+
+    def mark_unsaved(self) -> None:
+        """No file holds this document, for instance because it was recovered."""
+        self.history.mark_unsaved()
+        self._tell_saved()
+
+    def set_run_problems(self, problems: Iterable[Problem]) -> None:
+        """What went wrong in the last run; shown beside what the check finds until the next edit or run."""
+        self._run_problems = tuple(problems)
+        self._publish()
+
+    def recheck(self) -> None:
+        """Check again although nothing was edited, for instance because a data file changed."""
+        self._checker.request(self.document, self.base)
+
+    def close(self) -> None:
+        """Stop the check. The store must not be used afterwards."""
+        self._checker.close()
+
+    def _apply(self, old: Document) -> None:
+        new = self.document
+        if new is old:
+            return
+        self._run_problems = ()
+        self.document_changed.emit(old, new)
+        self.select(_surviving(self._selection, old, new))
+        self._tell_saved()
+        self.recheck()
+
+    def _take_report(self, document: Document, report: Report) -> None:
+        if document is not self.document:
+            return
+        self._checked = document
+        self._check_report = report
+        self._publish()
+
+    def _publish(self) -> None:
+        report = self._check_report
+        if self._run_problems:
+            report = replace(report, problems=report.problems + self._run_problems)
+        self._report = report
+        self.report_changed.emit(report)
+
+    def _tell_saved(self) -> None:
+        if self.is_saved != self._was_saved:
+            self._was_saved = self.is_saved
+            self.saved_changed.emit(self.is_saved)
+
+
+def _surviving(selection: frozenset[str], old: Document, new: Document) -> frozenset[str]:
+    """The selected nodes that are still there; renamed ones, the same objects, under their new names."""
+    if all(name in new.nodes for name in selection):
+        return selection
+    renamed = {id(node): name for name, node in new.nodes.items() if name not in old.nodes}
+    names = (name if name in new.nodes else renamed.get(id(old.nodes[name])) for name in selection)
+    return frozenset(name for name in names if name is not None)

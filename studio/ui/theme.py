@@ -1,0 +1,207 @@
+"""Colours by name. Widgets ask the manager for tokens and repaint on `changed`; none holds a literal colour."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from studio.nodes.types import PortType
+from studio.ui import icons
+from studio.ui.assets import asset
+from studio.ui.fonts import INTERFACE_PX, interface_families, monospace_families
+
+Mode = Literal["light", "dark", "system"]
+MODES: tuple[Mode, ...] = ("light", "dark", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """One set of colours, read from `assets/themes/NAME.json`."""
+
+    name: str
+    colors: Mapping[str, str]
+    categories: Mapping[str, str]
+    ports: Mapping[str, str]
+    series: tuple[str, ...]
+    """Colours of curves, in order; told apart by the colour-blind too."""
+
+    def color(self, token: str, alpha: float = 1.0) -> QColor:
+        """The colour of a token such as "surface". Raises KeyError for one that the theme lacks."""
+        return _with_alpha(self.colors[token], alpha)
+
+    def category(self, name: str, alpha: float = 1.0) -> QColor:
+        return _with_alpha(self.categories.get(name, self.categories["unknown"]), alpha)
+
+    def port(self, kind: PortType, alpha: float = 1.0) -> QColor:
+        return _with_alpha(self.ports[kind.value], alpha)
+
+    @property
+    def is_dark(self) -> bool:
+        return luminance(self.color("background")) < 0.5
+
+    def on(self, background: QColor) -> QColor:
+        """Black or white, whichever reads better as text on `background`."""
+        black, white = QColor("#000000"), QColor("#ffffff")
+        return white if contrast(white, background) >= contrast(black, background) else black
+
+    def stylesheet(self) -> str:
+        """The application's style sheet with this theme's colours filled in."""
+        values = {
+            **self.colors,
+            "font": ", ".join(f'"{name}"' for name in interface_families()),
+            "mono": ", ".join(f'"{name}"' for name in monospace_families()),
+            "font-size": f"{INTERFACE_PX}px",
+        }
+        text = re.sub(r"@icon\(([\w-]+), ([\w-]+)\)", lambda match: self._picture(match[1], match[2]), _template())
+        return re.sub(r"@([a-z]+(?:-[a-z]+)*)", lambda match: values[match[1]], text)
+
+    def _picture(self, icon: str, token: str) -> str:
+        return f'url("{icons.file(icon, self.color(token)).as_posix()}")'
+
+    def palette(self) -> QPalette:
+        """For what Qt paints without a style sheet: links, placeholder text, selections."""
+        palette = QPalette()
+        roles = {
+            QPalette.ColorRole.Window: "surface",
+            QPalette.ColorRole.WindowText: "text",
+            QPalette.ColorRole.Base: "raised",
+            QPalette.ColorRole.AlternateBase: "surface",
+            QPalette.ColorRole.Text: "text",
+            QPalette.ColorRole.Button: "raised",
+            QPalette.ColorRole.ButtonText: "text",
+            QPalette.ColorRole.ToolTipBase: "raised",
+            QPalette.ColorRole.ToolTipText: "text",
+            QPalette.ColorRole.PlaceholderText: "text-dim",
+            QPalette.ColorRole.Highlight: "selection",
+            QPalette.ColorRole.HighlightedText: "text",
+            QPalette.ColorRole.Link: "accent",
+            QPalette.ColorRole.LinkVisited: "accent",
+            QPalette.ColorRole.Mid: "border",
+            QPalette.ColorRole.Dark: "border-strong",
+        }
+        for role, token in roles.items():
+            palette.setColor(role, self.color(token))
+        for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
+            palette.setColor(QPalette.ColorGroup.Disabled, role, self.color("text-dim", 0.6))
+        return palette
+
+
+class ThemeManager(QObject):
+    """The theme in use. It answers the same questions as a Theme, so that widgets keep only the manager."""
+
+    changed = Signal(object)
+    """The new Theme."""
+
+    def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._mode: Mode = mode
+        self._theme = load(self._resolve())
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh)
+
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    @property
+    def theme(self) -> Theme:
+        return self._theme
+
+    def set_mode(self, mode: Mode) -> None:
+        self._mode = mode
+        self._refresh()
+
+    def apply(self, application: QApplication) -> None:
+        """Give the whole application the theme's colours."""
+        application.setPalette(self._theme.palette())
+        application.setStyleSheet(self._theme.stylesheet())
+
+    def color(self, token: str, alpha: float = 1.0) -> QColor:
+        return self._theme.color(token, alpha)
+
+    def category(self, name: str, alpha: float = 1.0) -> QColor:
+        return self._theme.category(name, alpha)
+
+    def port(self, kind: PortType, alpha: float = 1.0) -> QColor:
+        return self._theme.port(kind, alpha)
+
+    def on(self, background: QColor) -> QColor:
+        return self._theme.on(background)
+
+    @property
+    def is_dark(self) -> bool:
+        return self._theme.is_dark
+
+    def _resolve(self) -> str:
+        if self._mode != "system":
+            return self._mode
+        return "dark" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
+
+    def _refresh(self) -> None:
+        theme = load(self._resolve())
+        if theme is self._theme:
+            return
+        self._theme = theme
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            self.apply(application)
+        self.changed.emit(theme)
+
+
+@functools.cache
+def load(name: str) -> Theme:
+    """The theme called `name`. Raises FileNotFoundError if the assets lack it."""
+    data = json.loads(asset("themes", f"{name}.json").read_text(encoding="utf-8"))
+    return Theme(data["name"], data["colors"], data["categories"], data["ports"], tuple(data["series"]))
+
+
+@functools.cache
+def manager() -> ThemeManager:
+    """The application's one manager."""
+    return ThemeManager()
+
+
+def current() -> Theme:
+    return manager().theme
+
+
+def luminance(color: QColor) -> float:
+    """Relative luminance as in WCAG 2."""
+
+    def linear(value: float) -> float:
+        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF())
+
+
+def contrast(a: QColor, b: QColor) -> float:
+    """Contrast ratio as in WCAG 2, between 1 and 21."""
+    dark, light = sorted((luminance(a), luminance(b)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def mix(a: QColor, b: QColor, share: float) -> QColor:
+    """`a` with `share` of `b` in it."""
+    return QColor.fromRgbF(
+        a.redF() + (b.redF() - a.redF()) * share,
+        a.greenF() + (b.greenF() - a.greenF()) * share,
+        a.blueF() + (b.blueF() - a.blueF()) * share,
+    )
+
+
+def _with_alpha(value: str, alpha: float) -> QColor:
+    color = QColor(value)
+    color.setAlphaF(alpha)
+    return color
+
+
+@functools.cache
+def _template() -> str:
+    return asset("themes", "studio.qss").read_text(encoding="utf-8")
