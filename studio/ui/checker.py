@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -40,20 +41,24 @@ class Checker(QObject):
         self._pool.shutdown(wait=True)
 
     def _begin(self) -> None:
-        if self._wanted is not None:
-            self._busy = True
-            self._pool.submit(self._run, *self._wanted)
-            self._wanted = None
+        if self._wanted is None:
+            return
+        document, base = self._wanted
+        self._wanted = None
+        self._busy = True
+        self._pool.submit(self._check, document, base).add_done_callback(partial(self._finish, document))
 
-    def _run(self, document: Document, base: Path | None) -> None:
-        try:
-            report = self._check(document, base)
-        except Exception as error:  # a defect in a check must not take the editor down with it
-            message = f"The graph could not be checked: {type(error).__name__}: {error}. Please report this."
-            report = Report(problems=(Problem("error", "check-failed", message),))
-        self._finished.emit(document, report)
+    def _finish(self, document: Document, future: Future[Report]) -> None:
+        """In the pool's thread. A defect in a check must not take the editor down with it."""
+        error = future.exception()
+        self._finished.emit(document, future.result() if error is None else _broken(error))
 
     def _deliver(self, document: Document, report: Report) -> None:
         self._busy = False
         self.checked.emit(document, report)
         self._begin()
+
+
+def _broken(error: BaseException) -> Report:
+    message = f"The graph could not be checked: {type(error).__name__}: {error}. Please report this."
+    return Report(problems=(Problem("error", "check-failed", message),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -137,6 +138,11 @@ class Commands(QObject):
             context = Qt.ShortcutContext.WidgetWithChildrenShortcut
             action.setProperty("scope", command.scope)
         action.setShortcutContext(context)
-        action.triggered.connect(lambda: command.run())
+        action.triggered.connect(partial(_run, command))
         (command.scope or self._window).addAction(action)
         return action
+
+
+def _run(command: Command, *_: object) -> None:
+    """Without the "checked" that Qt passes along."""
+    command.run()

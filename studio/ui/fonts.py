@@ -1,4 +1,4 @@
-"""Interface and monospace fonts: the system's where it has a good one, by name, in order of taste."""
+"""Interface and monospace fonts: the system's own where it has a good one, else those in assets/fonts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import functools
 
 from PySide6.QtGui import QFont, QFontDatabase
 
+from engine.resources import asset
+
 INTERFACE_PX = 13
+MONOSPACE_PX = 12
 
 _INTERFACE = (
-    "Inter",
-    "Inter Variable",
     "Segoe UI",
     ".AppleSystemUIFont",
     "SF Pro Text",
     "Noto Sans",
+    "Ubuntu Sans",
     "Ubuntu",
     "Cantarell",
-    "DejaVu Sans",
+    "Inter",
 )
-_MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "Noto Sans Mono", "DejaVu Sans Mono")
+_MONOSPACE = ("Cascadia Mono", "SF Mono", "Menlo", "Consolas", "JetBrains Mono")
+_SYMBOLS = ("DejaVu Sans",)
+
+
+@functools.cache
+def load() -> None:
+    """Make the bundled fonts known to Qt, once there is an application."""
+    for path in sorted(asset("fonts").glob("*.[ot]tf")):
+        QFontDatabase.addApplicationFont(str(path))
 
 
 @functools.cache
@@ -37,10 +47,11 @@ def interface(pixels: int = INTERFACE_PX, *, bold: bool = False) -> QFont:
     return _font(interface_families(), pixels, bold)
 
 
-def monospace(pixels: int = 12, *, bold: bool = False) -> QFont:
-    """For shapes, code and numbers that are compared."""
+def monospace(pixels: int = MONOSPACE_PX, *, bold: bool = False) -> QFont:
+    """For shapes, code and numbers that are compared. No ligatures: "!=" stays two characters."""
     font = _font(monospace_families(), pixels, bold)
     font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setFeature(QFont.Tag("calt"), 0)
     return font
 
 
@@ -53,8 +64,10 @@ def _font(families: tuple[str, ...], pixels: int, bold: bool) -> QFont:
     return font
 
 
-def _available(names: tuple[str, ...]) -> tuple[str, ...]:
+def _available(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    load()
     known = set(QFontDatabase.families())
-    return tuple(name for name in names if name in known) or (
-        QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family(),
-    )
+    found = next((name for name in wanted if name in known), None)
+    general = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family()
+    symbols = tuple(name for name in _SYMBOLS if name in known)
+    return (found or general, *symbols)

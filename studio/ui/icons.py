@@ -10,11 +10,12 @@ from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from studio.ui.assets import asset
+from engine.resources import asset
 
 FALLBACK = "unknown"
 
 
+@functools.cache
 def names() -> tuple[str, ...]:
     """Every icon there is."""
     return tuple(sorted(path.stem for path in asset("icons").glob("*.svg")))
@@ -96,10 +97,8 @@ def _colored(name: str, color: str) -> str:
 
 @functools.cache
 def _source(name: str) -> str:
-    path = asset("icons", f"{name}.svg")
-    if not path.exists():
-        path = asset("icons", f"{FALLBACK}.svg")
-    return path.read_text(encoding="utf-8")
+    known = name if name in names() else FALLBACK
+    return asset(f"icons/{known}.svg").read_text(encoding="utf-8")
 
 
 @functools.cache

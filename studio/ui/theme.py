@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
+from engine.resources import asset
 from studio.nodes.types import PortType
 from studio.ui import icons
-from studio.ui.assets import asset
 from studio.ui.fonts import INTERFACE_PX, interface_families, monospace_families
 
 Mode = Literal["light", "dark", "system"]
@@ -158,7 +158,7 @@ class ThemeManager(QObject):
 @functools.cache
 def load(name: str) -> Theme:
     """The theme called `name`. Raises FileNotFoundError if the assets lack it."""
-    data = json.loads(asset("themes", f"{name}.json").read_text(encoding="utf-8"))
+    data = json.loads(asset(f"themes/{name}.json").read_text(encoding="utf-8"))
     return Theme(data["name"], data["colors"], data["categories"], data["ports"], tuple(data["series"]))
 
 
@@ -204,4 +204,4 @@ def _with_alpha(value: str, alpha: float) -> QColor:
 
 @functools.cache
 def _template() -> str:
-    return asset("themes", "studio.qss").read_text(encoding="utf-8")
+    return asset("themes/studio.qss").read_text(encoding="utf-8")
