@@ -1,0 +1,49 @@
+"""Aligning and distributing boxes: new top left corners by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from studio.ui.canvas.geometry import Box, bounds, snap
+
+Edge = Literal["left", "center", "right", "top", "middle", "bottom"]
+Axis = Literal["x", "y"]
+Places = dict[str, tuple[float, float]]
+
+
+def aligned(boxes: Mapping[str, Box], edge: Edge) -> Places:
+    """All of them moved so that `edge` is common."""
+    frame = bounds(boxes.values())
+    if frame is None:
+        return {}
+    x = {"left": frame.left, "center": frame.center.x, "right": frame.right}.get(edge)
+    y = {"top": frame.top, "middle": frame.center.y, "bottom": frame.bottom}.get(edge)
+    share = {"left": 0.0, "top": 0.0, "center": 0.5, "middle": 0.5, "right": 1.0, "bottom": 1.0}[edge]
+    return {
+        name: (
+            box.left if x is None else x - box.width * share,
+            box.top if y is None else y - box.height * share,
+        )
+        for name, box in boxes.items()
+    }
+
+
+def distributed(boxes: Mapping[str, Box], axis: Axis) -> Places:
+    """Equal gaps between neighbours; the outermost two stay, the gap is on the grid where there is room."""
+    if len(boxes) < 3:
+        return {name: (box.left, box.top) for name, box in boxes.items()}
+    horizontal = axis == "x"
+    order = sorted(boxes.items(), key=lambda item: item[1].center.x if horizontal else item[1].center.y)
+    sizes = [box.width if horizontal else box.height for _, box in order]
+    first, last = order[0][1], order[-1][1]
+    room = (last.right - first.left if horizontal else last.bottom - first.top) - sum(sizes)
+    gap = room / (len(order) - 1)
+    places: Places = {}
+    position = first.left if horizontal else first.top
+    for (name, box), size in zip(order, sizes, strict=True):
+        inner = name not in (order[0][0], order[-1][0])
+        at = snap(position) if inner else (box.left if horizontal else box.top)
+        places[name] = (at, box.top) if horizontal else (box.left, at)
+        position += size + gap
+    return places

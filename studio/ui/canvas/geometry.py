@@ -1,0 +1,204 @@
+"""Where things are: node sizes, ports, wires. Plain numbers in pixels at 100%, no Qt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from studio.nodes.types import Port
+from studio.ui.canvas.face import Face
+
+GRID = 8
+HEADER = 24
+ROW = 16
+CORNER = 6.0
+PORT = 4.5
+"""Radius of a port."""
+
+FIRST_PORT = HEADER + 12
+"""Equal on every node, so that a chain of aligned nodes has straight wires."""
+
+_SIDE = 12
+_NARROWEST, _WIDEST = 112, 320
+_ICON = 24
+_GAP = 16
+_COLLAPSED = 24
+
+Role = Literal["name", "text", "mono"]
+Measure = Callable[[str, Role], float]
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+class Box(NamedTuple):
+    """A rectangle by its edges."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+    @property
+    def center(self) -> Point:
+        return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
+
+    def moved(self, dx: float, dy: float) -> Box:
+        return Box(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The measures of one node, from its top left corner."""
+
+    width: float
+    height: float
+    inputs: dict[str, Point]
+    outputs: dict[str, Point]
+    line: float | None
+    """Middle of the summary line, if there is one."""
+
+    def box(self, at: tuple[float, float]) -> Box:
+        return Box(at[0], at[1], at[0] + self.width, at[1] + self.height)
+
+    def port(self, side: Side, name: str) -> Point:
+        """The place of a port; the middle of its edge for one that the node does not have."""
+        known = (self.inputs if side == "input" else self.outputs).get(name)
+        return known or Point(0.0 if side == "input" else self.width, self.height / 2)
+
+
+Side = Literal["input", "output"]
+
+
+def node_layout(face: Face, measure: Measure) -> Layout:
+    """Width from the content, height on the grid."""
+    width = _width(face, measure)
+    if face.collapsed:
+        return Layout(width, _COLLAPSED, _spread(face.inputs, 0.0), _spread(face.outputs, width), line=None)
+    rows = max(len(face.inputs), len(face.outputs), 1)
+    height = FIRST_PORT + ROW * (rows - 1) + 12
+    line: float | None = FIRST_PORT
+    if face.labelled:
+        line = height + 4 if face.has_line else None
+        height += ROW if face.has_line else 0
+    return Layout(
+        width,
+        height,
+        {port.name: Point(0.0, FIRST_PORT + ROW * row) for row, port in enumerate(face.inputs)},
+        {port.name: Point(width, FIRST_PORT + ROW * row) for row, port in enumerate(face.outputs)},
+        line,
+    )
+
+
+def _width(face: Face, measure: Measure) -> float:
+    title = _ICON + 8 + measure(face.name, "name") + (8 + measure(face.kind, "text") if face.kind else 0) + _SIDE
+    labels = 0.0
+    if face.labelled:
+        left = max((measure(label, "text") for label in face.input_labels), default=0.0)
+        right = max((measure(label, "text") for label in face.output_labels), default=0.0)
+        labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)
+    line = measure(face.line, "mono") + 2 * _SIDE
+    return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
+
+
+def _spread(ports: Sequence[Port], x: float) -> dict[str, Point]:
+    step = _COLLAPSED / (len(ports) + 1)
+    return {port.name: Point(x, step * (index + 1)) for index, port in enumerate(ports)}
+
+
+# -- the grid ---------------------------------------------------------------------------------
+
+
+def snap(value: float) -> float:
+    return float(round(value / GRID) * GRID)
+
+
+def snap_up(value: float) -> float:
+    return float(math.ceil(value / GRID) * GRID)
+
+
+def bounds(boxes: Iterable[Box]) -> Box | None:
+    """The smallest box around all of them; None if there are none."""
+    boxes = tuple(boxes)
+    if not boxes:
+        return None
+    return Box(
+        min(box.left for box in boxes),
+        min(box.top for box in boxes),
+        max(box.right for box in boxes),
+        max(box.bottom for box in boxes),
+    )
+
+
+# -- wires ------------------------------------------------------------------------------------
+
+
+class Curve(NamedTuple):
+    """A cubic Bézier curve whose ends are horizontal."""
+
+    start: Point
+    first: Point
+    second: Point
+    end: Point
+
+    @property
+    def box(self) -> Box:
+        xs, ys = zip(*self, strict=True)
+        return Box(min(xs), min(ys), max(xs), max(ys))
+
+    def at(self, t: float) -> Point:
+        u = 1 - t
+        a, b, c, d = u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
+        return Point(
+            a * self.start.x + b * self.first.x + c * self.second.x + d * self.end.x,
+            a * self.start.y + b * self.first.y + c * self.second.y + d * self.end.y,
+        )
+
+    def points(self, pieces: int = 24) -> list[Point]:
+        return [self.at(index / pieces) for index in range(pieces + 1)]
+
+    def distance(self, point: tuple[float, float]) -> float:
+        """How far `point` is from the curve, to within a fraction of a pixel on usual wires."""
+        points = self.points()
+        return min(_segment_distance(a, b, point) for a, b in pairwise(points))
+
+    def crosses(self, a: tuple[float, float], b: tuple[float, float]) -> bool:
+        """Whether the straight line from `a` to `b` cuts the curve."""
+        points = self.points()
+        return any(_cross(start, end, a, b) for start, end in pairwise(points))
+
+
+def wire_curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
+    """From an output to an input. The tangents grow with the distance, and more so when going backwards."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    reach = (
+        max(abs(dx) * 0.5, min(abs(dy) * 0.5, 48.0)) if dx >= 0 else min(48.0 + abs(dx) * 0.35 + abs(dy) * 0.1, 240.0)
+    )
+    return Curve(Point(*start), Point(start[0] + reach, start[1]), Point(end[0] - reach, end[1]), Point(*end))
+
+
+def _segment_distance(a: Point, b: Point, point: tuple[float, float]) -> float:
+    dx, dy = b.x - a.x, b.y - a.y
+    length = dx * dx + dy * dy
+    t = 0.0 if length == 0 else min(max(((point[0] - a.x) * dx + (point[1] - a.y) * dy) / length, 0.0), 1.0)
+    return math.hypot(point[0] - a.x - t * dx, point[1] - a.y - t * dy)
+
+
+def _cross(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], d: tuple[float, float]) -> bool:
+    def side(p: tuple[float, float], q: tuple[float, float], r: tuple[float, float]) -> float:
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return side(a, b, c) * side(a, b, d) <= 0 and side(c, d, a) * side(c, d, b) <= 0 and a != b and c != d

@@ -1,0 +1,67 @@
+"""Walks over the wires of a document: what is upstream, downstream, or next in a direction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from studio.document.model import Wire
+from studio.ui.canvas.geometry import Box
+
+Direction = Literal["left", "right", "up", "down"]
+
+
+class Graph:
+    """The wires of a document by node."""
+
+    def __init__(self, wires: Iterable[Wire]) -> None:
+        self._into: defaultdict[str, list[Wire]] = defaultdict(list)
+        self._out_of: defaultdict[str, list[Wire]] = defaultdict(list)
+        for wire in wires:
+            self._into[wire.target.node].append(wire)
+            self._out_of[wire.source.node].append(wire)
+
+    def into(self, node: str) -> tuple[Wire, ...]:
+        return tuple(self._into.get(node, ()))
+
+    def out_of(self, node: str) -> tuple[Wire, ...]:
+        return tuple(self._out_of.get(node, ()))
+
+    def upstream(self, node: str) -> tuple[set[str], set[Wire]]:
+        """Every node and wire that `node` depends on; the node itself is among the nodes."""
+        return _walk(node, self._into, lambda wire: wire.source.node)
+
+    def downstream(self, node: str) -> tuple[set[str], set[Wire]]:
+        """Every node and wire that depends on `node`; the node itself is among the nodes."""
+        return _walk(node, self._out_of, lambda wire: wire.target.node)
+
+    def through(self, wire: Wire) -> frozenset[Wire]:
+        """The wire with everything upstream of its source and downstream of its target."""
+        return frozenset({wire} | self.upstream(wire.source.node)[1] | self.downstream(wire.target.node)[1])
+
+
+def _walk(start: str, wires: Mapping[str, list[Wire]], onward: Callable[[Wire], str]) -> tuple[set[str], set[Wire]]:
+    nodes, seen, waiting = {start}, set[Wire](), [start]
+    while waiting:
+        for wire in wires.get(waiting.pop(), ()):
+            seen.add(wire)
+            if (name := onward(wire)) not in nodes:
+                nodes.add(name)
+                waiting.append(name)
+    return nodes, seen
+
+
+def beside(boxes: Mapping[str, Box], name: str, direction: Direction) -> str | None:
+    """The node that an arrow key goes to: the nearest one that lies mostly in that direction."""
+    here = boxes[name].center
+    best: tuple[float, str] | None = None
+    for other, box in boxes.items():
+        dx, dy = box.center.x - here.x, box.center.y - here.y
+        ahead, aside = {"right": (dx, dy), "left": (-dx, dy), "down": (dy, dx), "up": (-dy, dx)}[direction]
+        if other == name or ahead <= 0.5 or abs(aside) > 2 * ahead:
+            continue
+        cost = ahead + 2 * abs(aside)
+        if best is None or (cost, other) < best:
+            best = (cost, other)
+    return best[1] if best else None

@@ -1,0 +1,74 @@
+"""Snapping of moved boxes to the grid and to the edges of their neighbours, with the lines that show why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from studio.ui.canvas.geometry import Box, snap
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A line through the edges that met."""
+
+    axis: Literal["x", "y"]
+    at: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapped:
+    dx: float
+    dy: float
+    guides: tuple[Guide, ...] = ()
+
+
+def snapped(moved: Box, dx: float, dy: float, neighbours: Sequence[Box], reach: float) -> Snapped:
+    """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbour within `reach`."""
+    target = moved.moved(dx, dy)
+    x = _nearest(
+        (target.left, target.center.x, target.right), [(b.left, b.center.x, b.right) for b in neighbours], reach
+    )
+    y = _nearest(
+        (target.top, target.center.y, target.bottom), [(b.top, b.center.y, b.bottom) for b in neighbours], reach
+    )
+    dx = dx + x if x is not None else snap(moved.left + dx) - moved.left
+    dy = dy + y if y is not None else snap(moved.top + dy) - moved.top
+    target = moved.moved(dx, dy)
+    guides = (*_guides("x", target, neighbours), *_guides("y", target, neighbours))
+    return Snapped(dx, dy, guides)
+
+
+def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: float) -> float | None:
+    """The smallest shift that brings like edges together."""
+    shifts = [theirs - mine for other in others for mine, theirs in zip(edges, other, strict=True)]
+    best = min(shifts, key=abs, default=None)
+    return best if best is not None and abs(best) <= reach else None
+
+
+def _guides(axis: Literal["x", "y"], target: Box, neighbours: Sequence[Box]) -> list[Guide]:
+    found: dict[float, Guide] = {}
+    for other in neighbours:
+        for mine, theirs in zip(_edges(target, axis), _edges(other, axis), strict=True):
+            if abs(mine - theirs) < 0.01:
+                low, high = _span(axis, target, other)
+                old = found.get(theirs)
+                found[theirs] = (
+                    Guide(axis, theirs, min(low, old.low), max(high, old.high))
+                    if old
+                    else Guide(axis, theirs, low, high)
+                )
+    return list(found.values())
+
+
+def _edges(box: Box, axis: Literal["x", "y"]) -> tuple[float, float, float]:
+    return (box.left, box.center.x, box.right) if axis == "x" else (box.top, box.center.y, box.bottom)
+
+
+def _span(axis: Literal["x", "y"], a: Box, b: Box) -> tuple[float, float]:
+    if axis == "x":
+        return min(a.top, b.top), max(a.bottom, b.bottom)
+    return min(a.left, b.left), max(a.right, b.right)
