@@ -1,0 +1,98 @@
+"""The arguments of a node: set by hand, taken from the wire, or default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.registry import Parameter
+from engine.shape import Spec
+from studio.document.model import Json
+from studio.nodes.types import NodeType
+
+LONGEST_VALUE = 60
+"""Characters of a wrong value that a message repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with one parameter. `message` is a sentence without the node's name, which goes before it."""
+
+    code: str
+    param: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Values by argument, in the order of the signature; those that a wire should give and does not yet are absent."""
+
+    values: Mapping[str, Any]
+    explicit: frozenset[str]
+    """Set by hand."""
+    inferred: frozenset[str]
+    complaints: tuple[Complaint, ...] = ()
+    waiting: bool = False
+    """A wire has to say more before the node can be built."""
+
+
+def resolve(node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None) -> Arguments:
+    """All arguments of a node. `first_input` is what its first input port gets, if that is known."""
+    values: dict[str, Any] = {}
+    explicit: set[str] = set()
+    inferred: set[str] = set()
+    complaints = [_unknown(node_type, name) for name in params if node_type.param(name) is None]
+    waiting = False
+    for parameter in node_type.params:
+        name = parameter.name
+        if name in params:
+            problem = parameter.problem(params[name])
+            if problem is not None:
+                complaints.append(Complaint("bad-parameter", name, f"{name} {_short(problem)}."))
+            else:
+                values[name] = _value(parameter, params[name])
+                explicit.add(name)
+        elif parameter.from_input is not None:
+            size = _size(first_input, parameter.from_input.axis)
+            if size is None:
+                waiting = True
+            else:
+                values[name] = size
+                inferred.add(name)
+        elif parameter.required:
+            complaints.append(_missing(parameter))
+        else:
+            values[name] = parameter.default
+    return Arguments(values, frozenset(explicit), frozenset(inferred), tuple(complaints), waiting)
+
+
+def _size(spec: Spec | None, axis: int) -> int | None:
+    """The size of a dimension; None if the shape is unknown or has no such dimension, or if it is symbolic."""
+    if spec is None or not -spec.ndim <= axis < spec.ndim:
+        return None
+    size = spec.shape[axis]
+    return size if isinstance(size, int) else None
+
+
+def _value(parameter: Parameter, value: Json) -> Any:
+    """As the class expects it: JSON has no tuples."""
+    if isinstance(value, list):
+        return tuple(value)
+    return float(value) if parameter.kind == "float" and isinstance(value, int) else value
+
+
+def _missing(parameter: Parameter) -> Complaint:
+    bounds = f" ({parameter.range})" if parameter.range is not None else ""
+    meaning = f": {parameter.help}" if parameter.help else ""
+    return Complaint("missing-parameter", parameter.name, f"needs {parameter.name}{meaning}{bounds}. Set it in the inspector.")
+
+
+def _unknown(node_type: NodeType, name: str) -> Complaint:
+    known = ", ".join(parameter.name for parameter in node_type.params)
+    has = f"it has {known}" if known else "it has none"
+    return Complaint("unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove it.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE * 2 else text[: LONGEST_VALUE * 2] + "…"
