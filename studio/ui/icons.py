@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from engine.resources import asset
+from studio.ui import theme
 
 FALLBACK = "unknown"
 
@@ -21,9 +23,14 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in asset("icons").glob("*.svg")))
 
 
-def icon(name: str, color: QColor, *, disabled: QColor | None = None) -> QIcon:
+def icon(name: str, color: QColor) -> QIcon:
     """An icon that draws itself in `color` at whatever size and scale it is asked for."""
-    return QIcon(_Engine(name, QColor(color), disabled))
+    return QIcon(_Engine(name, lambda: color))
+
+
+def themed(name: str, token: str = "text") -> QIcon:
+    """An icon in the colour that `token` has in the theme in use, also after the theme changed."""
+    return QIcon(_Engine(name, lambda: theme.current().color(token)))
 
 
 def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> None:
@@ -58,9 +65,9 @@ def file(name: str, color: QColor) -> Path:
 
 
 class _Engine(QIconEngine):
-    def __init__(self, name: str, color: QColor, disabled: QColor | None) -> None:
+    def __init__(self, name: str, color: Callable[[], QColor]) -> None:
         super().__init__()
-        self._name, self._color, self._disabled = name, color, disabled
+        self._name, self._color = name, color
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         paint(painter, self._name, rect, self._color_in(mode))
@@ -74,16 +81,13 @@ class _Engine(QIconEngine):
         return QPixmap.fromImage(image)
 
     def clone(self) -> QIconEngine:
-        return _Engine(self._name, self._color, self._disabled)
+        return _Engine(self._name, self._color)
 
     def _color_in(self, mode: QIcon.Mode) -> QColor:
-        if mode != QIcon.Mode.Disabled:
-            return self._color
-        if self._disabled is not None:
-            return self._disabled
-        faded = QColor(self._color)
-        faded.setAlphaF(0.4)
-        return faded
+        color = QColor(self._color())
+        if mode == QIcon.Mode.Disabled:
+            color.setAlphaF(0.4)
+        return color
 
 
 @functools.lru_cache(maxsize=1024)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QColor, QGuiApplication
 
 from engine.resources import asset
 from studio.nodes.types import PortType
-from studio.ui import icons
-from studio.ui.fonts import INTERFACE_PX, interface_families, monospace_families
 
 Mode = Literal["light", "dark", "system"]
 MODES: tuple[Mode, ...] = ("light", "dark", "system")
@@ -52,47 +48,6 @@ class Theme:
         black, white = QColor("#000000"), QColor("#ffffff")
         return white if contrast(white, background) >= contrast(black, background) else black
 
-    def stylesheet(self) -> str:
-        """The application's style sheet with this theme's colours filled in."""
-        values = {
-            **self.colors,
-            "font": ", ".join(f'"{name}"' for name in interface_families()),
-            "mono": ", ".join(f'"{name}"' for name in monospace_families()),
-            "font-size": f"{INTERFACE_PX}px",
-        }
-        text = re.sub(r"@icon\(([\w-]+), ([\w-]+)\)", lambda match: self._picture(match[1], match[2]), _template())
-        return re.sub(r"@([a-z]+(?:-[a-z]+)*)", lambda match: values[match[1]], text)
-
-    def _picture(self, icon: str, token: str) -> str:
-        return f'url("{icons.file(icon, self.color(token)).as_posix()}")'
-
-    def palette(self) -> QPalette:
-        """For what Qt paints without a style sheet: links, placeholder text, selections."""
-        palette = QPalette()
-        roles = {
-            QPalette.ColorRole.Window: "surface",
-            QPalette.ColorRole.WindowText: "text",
-            QPalette.ColorRole.Base: "raised",
-            QPalette.ColorRole.AlternateBase: "surface",
-            QPalette.ColorRole.Text: "text",
-            QPalette.ColorRole.Button: "raised",
-            QPalette.ColorRole.ButtonText: "text",
-            QPalette.ColorRole.ToolTipBase: "raised",
-            QPalette.ColorRole.ToolTipText: "text",
-            QPalette.ColorRole.PlaceholderText: "text-dim",
-            QPalette.ColorRole.Highlight: "selection",
-            QPalette.ColorRole.HighlightedText: "text",
-            QPalette.ColorRole.Link: "accent",
-            QPalette.ColorRole.LinkVisited: "accent",
-            QPalette.ColorRole.Mid: "border",
-            QPalette.ColorRole.Dark: "border-strong",
-        }
-        for role, token in roles.items():
-            palette.setColor(role, self.color(token))
-        for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
-            palette.setColor(QPalette.ColorGroup.Disabled, role, self.color("text-dim", 0.6))
-        return palette
-
 
 class ThemeManager(QObject):
     """The theme in use. It answers the same questions as a Theme, so that widgets keep only the manager."""
@@ -117,11 +72,6 @@ class ThemeManager(QObject):
     def set_mode(self, mode: Mode) -> None:
         self._mode = mode
         self._refresh()
-
-    def apply(self, application: QApplication) -> None:
-        """Give the whole application the theme's colours."""
-        application.setPalette(self._theme.palette())
-        application.setStyleSheet(self._theme.stylesheet())
 
     def color(self, token: str, alpha: float = 1.0) -> QColor:
         return self._theme.color(token, alpha)
@@ -149,9 +99,6 @@ class ThemeManager(QObject):
         if theme is self._theme:
             return
         self._theme = theme
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            self.apply(application)
         self.changed.emit(theme)
 
 
@@ -200,8 +147,3 @@ def _with_alpha(value: str, alpha: float) -> QColor:
     color = QColor(value)
     color.setAlphaF(alpha)
     return color
-
-
-@functools.cache
-def _template() -> str:
-    return asset("themes/studio.qss").read_text(encoding="utf-8")

@@ -1,0 +1,95 @@
+"""What the studio remembers of a person between starts: theme, keys, layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from PySide6.QtCore import QByteArray, QSettings
+
+from studio.ui.theme import MODES, Mode
+
+LAYOUT_VERSION = 1
+"""Raised when docks are added or renamed, so that an old layout is not laid over new docks."""
+
+
+class Settings:
+    """Typed access to the person's settings file. Unreadable values count as unset."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """`path` is an INI file; None means the platform's place for user settings."""
+        if path is None:
+            self._store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Gradwire", "Gradwire")
+        else:
+            self._store = QSettings(str(path), QSettings.Format.IniFormat)
+
+    @property
+    def theme(self) -> Mode:
+        value = self._store.value("theme")
+        return cast(Mode, value) if value in MODES else "system"
+
+    @theme.setter
+    def theme(self, mode: Mode) -> None:
+        self._store.setValue("theme", mode)
+
+    @property
+    def reduce_motion(self) -> bool:
+        return self._flag("reduce_motion")
+
+    @reduce_motion.setter
+    def reduce_motion(self, value: bool) -> None:
+        self._store.setValue("reduce_motion", int(value))
+
+    @property
+    def bindings(self) -> dict[str, tuple[str, ...]]:
+        """Keys that were bound otherwise than by default, by command."""
+        self._store.beginGroup("keys")
+        values = {name: self._store.value(name) for name in self._store.childKeys()}
+        self._store.endGroup()
+        return {name: tuple(filter(None, text.split(" | "))) for name, text in values.items() if isinstance(text, str)}
+
+    @bindings.setter
+    def bindings(self, bindings: dict[str, tuple[str, ...]]) -> None:
+        self._store.remove("keys")
+        for name, keys in bindings.items():
+            self._store.setValue(f"keys/{name}", " | ".join(keys))
+
+    @property
+    def smoothing(self) -> float:
+        """Share of the past in the smoothed curves, 0 to 0.99."""
+        try:
+            return min(max(float(str(self._store.value("smoothing", 0.9))), 0.0), 0.99)
+        except ValueError:
+            return 0.9
+
+    @smoothing.setter
+    def smoothing(self, value: float) -> None:
+        self._store.setValue("smoothing", value)
+
+    @property
+    def geometry(self) -> QByteArray | None:
+        return self._bytes("window/geometry")
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._store.setValue("window/geometry", value)
+
+    @property
+    def layout(self) -> QByteArray | None:
+        """The docks' arrangement, for `QMainWindow.restoreState`."""
+        return self._bytes("window/layout")
+
+    @layout.setter
+    def layout(self, value: QByteArray) -> None:
+        self._store.setValue("window/layout", value)
+
+    def sync(self) -> None:
+        """Write to disk now."""
+        self._store.sync()
+
+    def _flag(self, key: str) -> bool:
+        return str(self._store.value(key, 0)) in ("1", "true")
+
+    def _bytes(self, key: str) -> QByteArray | None:
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) and not value.isEmpty() else None
