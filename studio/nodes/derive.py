@@ -13,16 +13,23 @@ from studio.nodes.types import NodeType, Port, PortType, Role
 ACTIVATION = "Activation"
 """The group of layers that has a category of its own."""
 
-GROUP_ICONS = {
+ICONS = {
     "Linear": "linear",
-    "Convolution": "convolution",
-    "Normalisation": "normalisation",
-    "Pooling": "pooling",
+    "Convolution": "conv",
+    "Normalisation": "norm",
+    "Pooling": "pool",
     "Dropout": "dropout",
     "Shape": "shape",
     "Loader": "loader",
+    "nn.Flatten": "flatten",
+    "nn.Softmax": "softmax",
+    "nn.LogSoftmax": "softmax",
+    "transforms.Normalize": "normalize",
+    "transforms.OneHot": "onehot",
+    "data.CSV": "table",
+    "data.IDX": "folder",
 }
-"""Groups with an icon of their own; the others show their category's."""
+"""Icons of groups, and of single types where a better picture exists; all others show their category's."""
 
 SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
 
@@ -109,7 +116,7 @@ def _node(entry: Entry, category: str, role: Role, inputs: tuple[Port, ...], out
         group=entry.category,
         summary=entry.summary,
         help=plain_help(entry.target),
-        icon=GROUP_ICONS.get(entry.category, category),
+        icon=ICONS.get(entry.key, ICONS.get(entry.category, category)),
         inputs=inputs,
         outputs=outputs,
         params=entry.parameters,

@@ -31,6 +31,8 @@ TAGS = {
     "cat": ("concat", "join", "merge"),
 }
 
+ICONS = {"add": "plus", "sub": "minus", "mul": "multiply", "cat": "concat"}
+
 LIST_PORTS = ("a", "b", "c", "d")
 """Inputs of an op that takes a list of tensors; the last two may stay empty."""
 
@@ -52,7 +54,7 @@ def _operation(op: Op, title: str) -> NodeType:
         group="Operation",
         summary=(inspect.getdoc(op.kernel) or "").partition("\n")[0],
         help=plain_help(op.kernel),
-        icon="operation",
+        icon=ICONS.get(op.name, "operation"),
         inputs=inputs,
         outputs=(Port("output", PortType.TENSOR),),
         params=parameters(op.kernel),

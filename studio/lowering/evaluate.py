@@ -1,0 +1,213 @@
+"""What one node makes of what it gets, found without computing: data by their headers, layers on the meta device."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import engine
+from engine import inspect
+from engine.errors import EngineError
+from engine.shape import Dim, Spec
+from studio.nodes.types import NodeType, Role
+
+BATCH = Dim("N")
+"""How many samples a batch has."""
+
+REMEMBERED = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSpec:
+    """What one sample of a stream looks like."""
+
+    input: Spec
+    target: Spec
+    classes: int | None
+
+    def __str__(self) -> str:
+        return f"{self.input} → {self.target}"
+
+
+Value: TypeAlias = Spec | SampleSpec
+"""What is known of what flows through a wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a node was found to do. A node that fails has no outputs."""
+
+    outputs: Mapping[str, Value]
+    parameters: int = 0
+    macs: int = 0
+    failure: str = ""
+    fails_on: str = ""
+    """"arguments" if it cannot be made, "inputs" if it does not take what it gets."""
+
+
+NOTHING = Outcome({})
+
+
+class Evaluator:
+    """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self.remembered = remembered
+        self.evaluations = 0
+        """How many outcomes were not remembered but worked out."""
+        self._outcomes: OrderedDict[Any, tuple[Outcome, _Stamp]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def evaluate(self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]) -> Outcome:
+        """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
+        key = (node_type.target or node_type.key, _frozen(arguments), tuple(inputs.items()))
+        held = self._outcomes.get(key)
+        if held is not None and (not held[1] or held[1] == _stamp([path for path, _ in held[1]])):
+            self._outcomes.move_to_end(key)
+            return held[0]
+        self.evaluations += 1
+        outcome, files = _attempt(node_type, arguments, inputs)
+        if node_type.role is Role.SOURCE and outcome.failure:
+            return outcome  # a missing file may be there the next time
+        self._outcomes[key] = (outcome, _stamp(files))
+        self._outcomes.move_to_end(key)
+        while len(self._outcomes) > self.remembered:
+            self._outcomes.popitem(last=False)
+        return outcome
+
+
+_Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
+
+
+def _stamp(files: list[Path]) -> _Stamp:
+    """Changes when a file does."""
+    return tuple((path, _size_and_time(path)) for path in files)
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (-1, -1)
+    return (status.st_size, status.st_mtime_ns)
+
+
+def _frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+    """Hashable, and telling 1, 1.0 and True apart."""
+    return tuple((name, type(value).__name__, value) for name, value in arguments.items())
+
+
+# -- one way for each role --------------------------------------------------------------------
+
+
+def _attempt(
+    node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]
+) -> tuple[Outcome, list[Path]]:
+    files: list[Path] = []
+    try:
+        run = _make(node_type, arguments, files)
+    except Exception as error:  # a constructor may refuse arguments in any way it likes; the user must hear of it
+        return _failed(error, "arguments"), files
+    try:
+        return run(inputs), files
+    except Exception as error:  # the same for what a layer does not take
+        return _failed(error, "inputs"), files
+
+
+Run: TypeAlias = Callable[[Mapping[str, Any]], Outcome]
+
+
+def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> Run:
+    target: Any = node_type.target
+    match node_type.role:
+        case Role.SOURCE:
+            splits = target(**arguments)
+            samples = SampleSpec(splits.input, splits.target, splits.classes)
+            files += splits.files
+            return lambda _: Outcome({node_type.outputs[0].name: samples})
+        case Role.TRANSFORM:
+            transform = target(**arguments)
+            return lambda inputs: _transformed(node_type, transform, inputs)
+        case Role.LOADER:
+            return lambda inputs: _batched(node_type, inputs)
+        case Role.LAYER | Role.LOSS:
+            with engine.device("meta"):
+                module = target(**arguments)
+            return lambda inputs: _called(node_type, module, inputs, _parameter_count(module))
+        case Role.OPERATION:
+            return lambda inputs: _called(node_type, operation(node_type, arguments), inputs, 0)
+        case Role.METRIC:
+            target(**arguments)
+        case Role.OPTIMIZER:
+            target([engine.zeros(1, device="meta", requires_grad=True)], **arguments)
+        case Role.LOSS_SUM:
+            return lambda inputs: Outcome(dict.fromkeys(["loss"], next(iter(inputs.values()))))
+        case Role.UNKNOWN:
+            pass
+    return lambda _: NOTHING
+
+
+def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """The op with its static arguments bound. One that takes a list gets all its inputs in one."""
+    target: Any = node_type.target
+    if takes_list(node_type):
+        return lambda *tensors: target(list(tensors), **arguments)
+    return lambda *tensors: target(*tensors, **arguments)
+
+
+def takes_list(node_type: NodeType) -> bool:
+    return any(port.optional for port in node_type.inputs)
+
+
+def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any]) -> Outcome:
+    samples: SampleSpec = inputs[node_type.inputs[0].name]
+    changed = SampleSpec(transform.spec(samples.input), samples.target, samples.classes)
+    return Outcome({node_type.outputs[0].name: changed})
+
+
+def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
+    samples: SampleSpec = inputs[node_type.inputs[0].name]
+    specs = (samples.input, samples.target)
+    names = [port.name for port in node_type.outputs]
+    return Outcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
+
+
+def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Spec], parameters: int) -> Outcome:
+    names = [port.name for port in node_type.inputs]
+    tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
+    first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
+    positional = [tensors.pop(name) for name in first]
+    with inspect.trace() as trace, engine.no_grad():
+        result = function(*positional, **tensors)
+    results = result if isinstance(result, tuple) else (result,)
+    specs = {port.name: tensor.spec for port, tensor in zip(node_type.outputs, results, strict=True)}
+    macs: Any = sum((call.macs for call in trace.calls), start=0)
+    return Outcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
+
+
+def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
+    """The inputs up to the first one that is left empty."""
+    gap = next((place for place, name in enumerate(names) if name not in given), len(names))
+    return names[:gap]
+
+
+def _meta(spec: Spec) -> Any:
+    return engine.empty(*spec.shape, dtype=spec.dtype, device="meta")
+
+
+def _parameter_count(module: Any) -> int:
+    return sum(int(parameter.numel()) for parameter in module.parameters())
+
+
+def _failed(error: Exception, part: str) -> Outcome:
+    text = str(error) or type(error).__name__
+    if not isinstance(error, (EngineError, ValueError, TypeError)):
+        text = f"{type(error).__name__}: {text}"
+    return Outcome({}, failure=text, fails_on=part)
+

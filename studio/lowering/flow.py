@@ -1,0 +1,108 @@
+"""What flows through a graph: every node evaluated in order, and everything found out about it kept together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.shape import Spec
+from studio.document.model import Document, End, Node
+from studio.lowering.arguments import Arguments, resolve
+from studio.lowering.evaluate import NOTHING, Evaluator, Outcome, SampleSpec, Value
+from studio.lowering.graph import Graph, passed_through
+from studio.lowering.report import NodeInfo
+from studio.lowering.summary import summary
+from studio.nodes.types import NodeType, Role
+
+ALONE = frozenset({Role.SOURCE, Role.METRIC, Role.OPTIMIZER})
+"""Roles of which the arguments can be judged without inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything found out about one node."""
+
+    node: Node
+    type: NodeType
+    arguments: Arguments
+    inputs: Mapping[str, Value]
+    """What arrives, by port; ports of which nothing is known are absent."""
+    outcome: Outcome
+    outputs: Mapping[str, Value]
+    """What leaves. For a muted node what it passes through."""
+    info: NodeInfo
+    labels: Mapping[str, str]
+    """`outputs` as text for the wires."""
+
+    def spec(self, port: str) -> Spec | None:
+        """The tensor that arrives at a port, if it is known."""
+        value = self.inputs.get(port)
+        return value if isinstance(value, Spec) else None
+
+
+class Flow:
+    """The facts of all nodes of a document. Given the previous flow, only what changed is looked at again."""
+
+    def __init__(self, document: Document, graph: Graph, evaluator: Evaluator, previous: Flow | None = None) -> None:
+        self.document = document
+        self.graph = graph
+        self.facts: dict[str, Facts] = {}
+        """In topological order; nodes on or behind a cycle are absent."""
+        self.values: dict[End, Value] = {}
+        known = {} if previous is None else previous.facts
+        for name in graph.order:
+            node, node_type = document.nodes[name], graph.types[name]
+            inputs = self._inputs(name)
+            facts = known.get(name)
+            if facts is None or not _holds(facts, node, node_type, inputs):
+                facts = _find(node, node_type, inputs, evaluator)
+            self.facts[name] = facts
+            for port, value in facts.outputs.items():
+                self.values[End(name, port)] = value
+
+    def _inputs(self, name: str) -> dict[str, Value]:
+        values = self.values
+        return {port: values[end] for port, end in self.graph.feeding[name].items() if end in values}
+
+
+def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:
+    """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
+    old = facts.node
+    same = old is node or (old.params is node.params and old.muted == node.muted)
+    return same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
+
+
+def _find(node: Node, node_type: NodeType, inputs: Mapping[str, Value], evaluator: Evaluator) -> Facts:
+    first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
+    arguments = resolve(node_type, node.params, _tensor(first))
+    outcome = NOTHING
+    if not node.muted and _complete(node_type, arguments, inputs):
+        given = {} if node_type.role in ALONE else inputs
+        outcome = evaluator.evaluate(node_type, arguments.values, given)
+    outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
+    info = NodeInfo(
+        arguments=arguments.values,
+        inferred=arguments.inferred,
+        outputs={port: value for port, value in outputs.items() if isinstance(value, Spec)},
+        parameters=outcome.parameters,
+        macs=outcome.macs,
+        summary=summary(node_type, arguments, outcome.outputs),
+    )
+    labels = {port: str(value) for port, value in outputs.items()}
+    return Facts(node, node_type, arguments, inputs, outcome, outputs, info, labels)
+
+
+def _tensor(value: Value | None) -> Spec | None:
+    """What dimensions can be read from: a batch, or one sample's input."""
+    return value.input if isinstance(value, SampleSpec) else value
+
+
+def _complete(node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value]) -> bool:
+    if arguments.complaints or arguments.waiting:
+        return False
+    return node_type.role in ALONE or all(port.optional or port.name in inputs for port in node_type.inputs)
+
+
+def _passed(node_type: NodeType, inputs: Mapping[str, Value]) -> dict[str, Value]:
+    ways = {port.name: passed_through(node_type, port.name) for port in node_type.outputs}
+    return {name: inputs[way_in] for name, way_in in ways.items() if way_in is not None and way_in in inputs}

@@ -1,0 +1,90 @@
+"""The one line in a node: what matters of it, in as few characters as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.shape import Spec, format_shape
+from studio.lowering.arguments import Arguments
+from studio.lowering.evaluate import SampleSpec, Value
+from studio.nodes.types import NodeType, Role
+
+SIZES = {"kernel_size", "output_size"}
+"""Parameters shown as a size, 3×3."""
+
+QUIET = {"bias", "inplace", "device", "dtype"}
+"""Parameters that never appear."""
+
+SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "negative_slope", "momentum", "folder", "path"}
+"""Parameters that appear even at their defaults, unless the default says that they do not matter."""
+
+QUIET_WHEN = {"stride": (None, 1), "momentum": (0, 0.0), "alpha": (1, 1.0), "dim": (None,)}
+"""Values that say nothing, by parameter."""
+
+WAYS_OUT = {"out_features": "in_features", "out_channels": "in_channels", "embedding_dim": "num_embeddings"}
+"""Parameters that belong together as "in → out"."""
+
+
+def summary(node_type: NodeType, arguments: Arguments, outputs: Mapping[str, Value]) -> str:
+    """One line, or nothing where the title says it all."""
+    parts = [*_way(arguments), *_shapes(node_type, arguments, outputs), *_settings(node_type, arguments)]
+    return " · ".join(parts)
+
+
+def _way(arguments: Arguments) -> list[str]:
+    values = arguments.values
+    return [f"{values.get(into, '?')} → {values[out]}" for out, into in WAYS_OUT.items() if out in values]
+
+
+def _shapes(node_type: NodeType, arguments: Arguments, outputs: Mapping[str, Value]) -> list[str]:
+    value = next(iter(outputs.values()), None)
+    if isinstance(value, SampleSpec) and node_type.role is Role.SOURCE:
+        classes = [f"{value.classes} classes"] if value.classes is not None else []
+        return [format_shape(value.input.shape), *classes]
+    if isinstance(value, Spec) and node_type.group == "Shape":
+        return [format_shape(value.shape)]
+    return []
+
+
+def _settings(node_type: NodeType, arguments: Arguments) -> list[str]:
+    shown: list[str] = []
+    for parameter in node_type.params:
+        name, value = parameter.name, arguments.values.get(parameter.name)
+        if name not in arguments.values or name in arguments.inferred or name in QUIET or _in_way(name, arguments):
+            continue
+        loud = name in arguments.explicit and value != parameter.default
+        if (loud or name in SHOWN or name in SIZES) and not _silent(name, value):
+            shown.append(_setting(name, value))
+    return shown
+
+
+def _silent(name: str, value: Any) -> bool:
+    return value is None or any(value == quiet for quiet in QUIET_WHEN.get(name, ()))
+
+
+def _in_way(name: str, arguments: Arguments) -> bool:
+    """Whether "in → out" shows it already."""
+    return name in WAYS_OUT or any(name == into and out in arguments.values for out, into in WAYS_OUT.items())
+
+
+def _setting(name: str, value: Any) -> str:
+    if name in SIZES:
+        sizes = value if isinstance(value, tuple) else (value, value)
+        return "×".join(map(_number, sizes))
+    if name == "batch_size":
+        return f"{value} a batch"
+    if name in ("p", "lr"):
+        return f"{name} = {_number(value)}"
+    if name in ("folder", "path"):
+        return str(value).rstrip("/").rpartition("/")[2]
+    word = name.replace("_", " ")
+    if isinstance(value, bool):
+        return word if value else f"no {word}"
+    return f"{word} {_number(value)}"
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "×".join(map(_number, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
