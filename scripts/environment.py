@@ -1,0 +1,164 @@
+"""Virtual environments of this checkout, made with the standard library alone.
+
+Understood by Python 3.7, so that an old one can say what is wrong instead of failing on syntax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+MINIMUM = (3, 11)
+NEWEST = 15
+STAMP = "gradwire.json"
+OFFLINE = (
+    "NewConnectionError",
+    "NameResolutionError",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "Network is unreachable",
+)
+
+
+class SetupError(Exception):
+    """The environment cannot be made; the text says why and what to do."""
+
+
+def say(text: str) -> None:
+    """A line for people: on standard error, since standard output belongs to the program."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def prepare(name: str, extras: Iterable[str] = ()) -> Path:
+    """The interpreter of environment `name` with the project and `extras` installed; at once if nothing changed."""
+    folder = ROOT / name
+    python = interpreter(folder)
+    stamp = _read_stamp(folder)
+    wanted = sorted(set(extras) | set(stamp.get("extras", [])))
+    fresh = {"root": str(ROOT), "project": _digest(ROOT / "pyproject.toml"), "extras": wanted}
+    if python.exists() and stamp == fresh:
+        return python
+    if not _usable(python) or stamp.get("root", str(ROOT)) != str(ROOT):
+        _create(folder)
+    target = f"{ROOT}[{','.join(wanted)}]" if wanted else str(ROOT)
+    say(f"Installing Gradwire and what it needs into {name}; the first time takes some minutes.")
+    install(python, ["--editable", target])
+    (folder / STAMP).write_text(json.dumps(fresh), encoding="utf-8")
+    return python
+
+
+def interpreter(folder: Path) -> Path:
+    """Where the Python of the virtual environment `folder` is, or would be."""
+    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
+
+
+def install(python: Path, arguments: list[str]) -> None:
+    """`pip install`; shows what is downloaded. Raises SetupError with pip's last lines."""
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--progress-bar=off", *arguments]
+    tail: list[str] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            tail = [*tail[-29:], line.rstrip()]
+            if line.lstrip().startswith(("Downloading ", "Installing collected")):
+                say("  " + line.strip()[:116])
+    if process.returncode == 0:
+        return
+    text = "\n".join(tail)
+    if any(word in text for word in OFFLINE):
+        reason = "the package index cannot be reached. Connect to the network (or set HTTPS_PROXY, PIP_INDEX_URL)"
+    else:
+        reason = "see its last lines above. Repair the cause"
+        say(text)
+    raise SetupError(f"pip could not install what Gradwire needs: {reason}, then run this command again.")
+
+
+def _create(folder: Path) -> None:
+    python = _base_python()
+    say(f"Making the virtual environment {folder.name} with {python}.")
+    _require_venv_module(python)
+    made = subprocess.run([python, "-m", "venv", "--clear", str(folder)], capture_output=True, text=True, check=False)
+    if made.returncode:
+        output = (made.stdout + made.stderr).strip()
+        raise SetupError(f"{output}\n{folder} could not be made. Check that you may write there and that it has space.")
+
+
+def _base_python() -> str:
+    """An interpreter that is new enough: this one, else the newest on the path."""
+    if sys.version_info >= MINIMUM:
+        return sys.executable
+    for minor in range(NEWEST, MINIMUM[1] - 1, -1):
+        found = shutil.which(f"python3.{minor}")
+        if found and _succeeds([found, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
+            return found
+    raise SetupError(
+        f"Gradwire needs Python {MINIMUM[0]}.{MINIMUM[1]} or newer; {sys.executable} is Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]}. Install a newer one from https://www.python.org/downloads/ "
+        "or with your system's package manager, and start this script with it."
+    )
+
+
+def _require_venv_module(python: str) -> None:
+    """Debian and its children split `venv` off into a package of its own."""
+    if _succeeds([python, "-c", "import venv, ensurepip"]):
+        return
+    package = f"python{_minor_version(python)}-venv"
+    if shutil.which("apt-get") and is_root():
+        say(f"Installing {package}, which {python} lacks.")
+        apt_install([package])
+    if not _succeeds([python, "-c", "import venv, ensurepip"]):
+        raise SetupError(
+            f"{python} has no venv module. On Debian and Ubuntu: sudo apt-get install {package}. "
+            "Elsewhere install your system's complete Python 3 package. Then run this command again."
+        )
+
+
+def apt_install(packages: list[str]) -> bool:
+    """Install Debian packages without questions; False if it did not work."""
+    install_them = ["install", "--yes", "--no-install-recommends", *packages]
+    return _apt_get(install_them) or (_apt_get(["update"]) and _apt_get(install_them))
+
+
+def is_root() -> bool:
+    return os.name == "posix" and os.geteuid() == 0
+
+
+def _apt_get(arguments: list[str]) -> bool:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, check=False).returncode == 0
+
+
+def _usable(python: Path) -> bool:
+    return python.exists() and _succeeds([str(python), "-m", "pip", "--version"])
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _minor_version(python: str) -> str:
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _read_stamp(folder: Path) -> dict[str, Any]:
+    try:
+        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}

@@ -1,0 +1,57 @@
+"""PyTorch, which tests compare the engine with where it can be had as a build for the CPU."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from environment import ROOT, SetupError, install, say
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+
+
+def ensure(python: Path) -> None:
+    """Install the pinned PyTorch unless it would bring gigabytes of CUDA libraries; say so if tests go without."""
+    requirement = pinned()
+    version = requirement.partition("==")[2]
+    check = f"import importlib.metadata as m, sys; sys.exit(m.version('torch').split('+')[0] != {version!r})"
+    if subprocess.run([str(python), "-c", check], capture_output=True, check=False).returncode == 0:
+        return
+    try:
+        arguments = offered(python, requirement)
+        if arguments:
+            say(f"Installing {requirement} as the reference that tests compare with.")
+            install(python, arguments)
+            return
+    except SetupError as error:
+        say(str(error))
+    say(f"No CPU build of {requirement} can be had here: tests that compare with it are skipped.")
+
+
+def offered(python: Path, requirement: str) -> list[str]:
+    """Arguments with which pip installs a CPU build; empty if none is offered."""
+    sources = ([], ["--extra-index-url", CPU_INDEX, "--retries", "0", "--timeout", "10"])
+    choices = ([requirement, *source] for source in sources)
+    return next((arguments for arguments in choices if is_cpu_build(python, arguments)), [])
+
+
+def pinned() -> str:
+    """The requirement in pyproject.toml's extra `peers`."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r'"(torch==[\w.]+)"', text)
+    assert found is not None, "pyproject.toml pins no torch"
+    return found[1]
+
+
+def is_cpu_build(python: Path, arguments: list[str]) -> bool:
+    """Whether pip would choose a wheel without CUDA. Asks for metadata only; False when nothing fits or answers."""
+    command = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed"]
+    done = subprocess.run([*command, "--report", "-", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return False
+    [chosen] = json.loads(done.stdout)["install"]
+    needs = " ".join(chosen["metadata"].get("requires_dist", []))
+    return not (sys.platform.startswith("linux") and re.search(r"\b(nvidia|cuda|triton)\b", needs))

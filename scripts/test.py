@@ -1,0 +1,110 @@
+"""The one gate: lint, format, types, import contracts, tests, and the tests that need no Qt in an environment without.
+
+python3 scripts/test.py                       everything, as CI does
+python3 scripts/test.py --only lint --only types
+python3 scripts/test.py --only tests -- -k conv -x
+python3 scripts/test.py --fast                without slow tests and without the environment that has no Qt
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import qt_libraries
+import reference
+from environment import ROOT, SetupError, prepare, say
+
+NO_QT = 'import importlib.util as u, sys; sys.exit("Qt is installed here" if u.find_spec("PySide6") else 0)'
+
+
+def main() -> int:
+    options = parse()
+    # Window tests must neither need a display nor pop up on one; two pools of threads must not fight for the cores.
+    os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
+    steps = {name: STEPS[name] for name in STEPS if selected(name, options)}
+    results = [(name, *timed(step, options)) for name, step in steps.items()]
+    failed = [name for name, passed, _ in results if not passed]
+    print("\n" + "\n".join(f"  {'ok    ' if ok else 'FAILED'}  {name:<9}{took:7.1f} s" for name, ok, took in results))
+    print(f"\nsteps: {len(results) - len(failed)} passed, {len(failed)} failed", flush=True)
+    return 1 if failed else 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
+    parser.add_argument("--fast", action="store_true", help="leave out slow tests and the environment without Qt")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    return parser.parse_args()
+
+
+def selected(name: str, options: argparse.Namespace) -> bool:
+    if options.only:
+        return name in options.only
+    return not (options.fast and name == "headless")
+
+
+def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
+    """Whether `step` passed and the seconds it took. A step that cannot be set up has failed; the others go on."""
+    start = time.monotonic()
+    try:
+        passed = step(options)
+    except SetupError as error:
+        say(str(error))
+        passed = False
+    return passed, time.monotonic() - start
+
+
+def tool(*arguments: str) -> Callable[[argparse.Namespace], bool]:
+    """A step that runs one module of the development environment."""
+    return lambda options: run(development(), "-m", *arguments)
+
+
+def imports(_: argparse.Namespace) -> bool:
+    python = development()
+    return run(python.with_name("lint-imports" + python.suffix), "--no-logo")
+
+
+def development() -> Path:
+    return prepare(".venv", ["dev"])
+
+
+def tests(options: argparse.Namespace) -> bool:
+    qt_libraries.ensure(display=False)
+    python = development()
+    reference.ensure(python)
+    return run(python, "-m", "pytest", *pytest_arguments(options))
+
+
+def headless(options: argparse.Namespace) -> bool:
+    """Everything outside tests/ui where Qt is not installed, as on a server."""
+    python = prepare(".venv-headless", ["test"])
+    return run(python, "-c", NO_QT) and run(python, "-m", "pytest", "--ignore=tests/ui", *pytest_arguments(options))
+
+
+def pytest_arguments(options: argparse.Namespace) -> list[str]:
+    return (["-m", "not slow"] if options.fast else []) + options.pytest
+
+
+def run(program: Path, *arguments: str) -> bool:
+    print(f"\n$ {program.name} {' '.join(arguments)}", flush=True)
+    return subprocess.run([str(program), *arguments], cwd=ROOT, check=False).returncode == 0
+
+
+STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
+    "lint": tool("ruff", "check", "."),
+    "format": tool("ruff", "format", "--check", "."),
+    "types": tool("basedpyright"),
+    "imports": imports,
+    "tests": tests,
+    "headless": headless,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

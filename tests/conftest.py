@@ -1,0 +1,31 @@
+"""What every test starts from: few threads, no display, fixed seeds."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Before anything imports NumPy, PyTorch or Qt. Windows must not open over somebody's work or steal its mouse.
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ.setdefault("PYTEST_QT_API", "pyside6")
+
+from engine.random import manual_seed
+
+collect_ignore = [] if importlib.util.find_spec("PySide6") else ["ui"]
+
+settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(autouse=True)
+def seeds() -> None:
+    """Each test draws the same numbers, whatever ran before it."""
+    random.seed(0)
+    manual_seed(0)

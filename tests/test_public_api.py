@@ -1,0 +1,49 @@
+"""The engine's public names, pinned: a name appears or disappears on purpose only.
+
+python tests/test_public_api.py        writes tests/public_api.txt anew
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+import engine
+
+GOLDEN = Path(__file__).with_name("public_api.txt")
+
+
+def modules() -> list[ModuleType]:
+    """`engine` and all that is below it, but for private modules."""
+    names = [found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")]
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    return [engine, *map(importlib.import_module, public)]
+
+
+def public_names() -> str:
+    """One dotted name a line, of every module that lists its own in `__all__`."""
+    listed = [module for module in modules() if hasattr(module, "__all__")]
+    return "".join(sorted(f"{module.__name__}.{name}\n" for module in listed for name in module.__all__))
+
+
+def test_public_names_are_the_pinned_ones() -> None:
+    pinned, found = set(GOLDEN.read_text(encoding="utf-8").split()), set(public_names().split())
+    hint = "if that is meant: python tests/test_public_api.py"
+    assert (sorted(found - pinned), sorted(pinned - found)) == ([], []), f"(added, removed); {hint}"
+
+
+def test_public_names_exist() -> None:
+    missing = [f"{m.__name__}.{name}" for m in modules() for name in getattr(m, "__all__", ()) if not hasattr(m, name)]
+    assert missing == []
+
+
+def test_every_package_lists_its_public_names() -> None:
+    assert [
+        module.__name__ for module in modules() if hasattr(module, "__path__") and not hasattr(module, "__all__")
+    ] == []
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(public_names(), encoding="utf-8")
