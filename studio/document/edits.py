@@ -128,7 +128,7 @@ def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
     """Without these wires."""
     gone = set(wires)
     if unknown := gone.difference(document.wires):
-        raise EditError(f"there is no wire {min(unknown)}")
+        raise EditError(f"There is no wire {min(unknown)}.")
     if not gone:
         return document
     return replace(document, wires=tuple(wire for wire in document.wires if wire not in gone))
@@ -141,11 +141,11 @@ def set_training(document: Document, **changes: Any) -> Document:
     """With other run settings; the names are the fields of `Training`."""
     for field in changes:
         if field not in Training.__struct_fields__:
-            raise EditError(f"training has no setting {field!r}; it has {', '.join(Training.__struct_fields__)}")
+            raise EditError(f"Training has no setting {field!r}; it has {', '.join(Training.__struct_fields__)}.")
     try:
         training = msgspec.convert({**asdict(document.training), **changes}, Training)
     except msgspec.ValidationError as error:
-        raise EditError(f"training settings: {error}") from None
+        raise EditError(f"Training settings: {error}.") from None
     return document if training == document.training else replace(document, training=training)
 
 
@@ -162,7 +162,7 @@ def _node(document: Document, name: str) -> Node:
     try:
         return document.nodes[name]
     except KeyError:
-        raise EditError(f"there is no node {name!r}") from None
+        raise EditError(f"There is no node {name!r}.") from None
 
 
 def _known(document: Document, names: Iterable[str]) -> Collection[str]:
@@ -178,23 +178,23 @@ def _with_nodes(document: Document, changes: Mapping[str, Node]) -> Document:
 
 def _check_new_name(document: Document, name: str) -> None:
     if (problem := naming.problem(name)) is not None:
-        raise EditError(f"the name {name!r} {problem}")
+        raise EditError(f"The name {name!r} {problem}.")
     if name in document.nodes:
-        raise EditError(f"there is already a node {name!r}; choose another name")
+        raise EditError(f"There is already a node {name!r}. Choose another name.")
 
 
 def _check_end(document: Document, wire: Wire, end: End) -> None:
     if end.node not in document.nodes:
-        raise EditError(f"the wire {wire} cannot be drawn: there is no node {end.node!r}")
+        raise EditError(f"The wire {wire} cannot be drawn: there is no node {end.node!r}.")
     if not end.port.isidentifier():
-        raise EditError(f"the wire {wire} cannot be drawn: {end.port!r} is not the name of a port")
+        raise EditError(f"The wire {wire} cannot be drawn: {end.port!r} is not the name of a port.")
 
 
 def _checked_value(place: str, value: object) -> Json:
     try:
         return checked(value)
     except JsonError as error:
-        raise EditError(f"{place}{error.place}: {error.problem}") from None
+        raise EditError(f"{place}{error.place}: {error.problem}.") from None
 
 
 def _checked_node(name: str, node: Node) -> Node:
@@ -207,13 +207,13 @@ def _checked_node(name: str, node: Node) -> Node:
     try:
         return replace(msgspec.convert(fields, Node), params=params)
     except msgspec.ValidationError as error:
-        raise EditError(f"node {name!r}: {error}") from None
+        raise EditError(f"Node {name!r}: {error}.") from None
 
 
 def _checked_place(name: str, at: tuple[float, float]) -> tuple[float, float]:
     x, y = (float(coordinate) for coordinate in at)
     if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST):  # written so that NaN fails
-        raise EditError(f"node {name!r} cannot be at ({x:g}, {y:g}): places go from -{FARTHEST:g} to {FARTHEST:g}")
+        raise EditError(f"Node {name!r} cannot be at ({x:g}, {y:g}): places go from -{FARTHEST:g} to {FARTHEST:g}.")
     return x, y
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from typing import Self
+
 
 class DocumentError(Exception):
     """Base of all errors of this package. Its text is meant for the user."""
@@ -24,3 +28,35 @@ class FileError(DocumentError):
 
     def __reduce__(self) -> tuple[type[FileError], tuple[str, str, str, str]]:
         return type(self), (self.path, self.place, self.problem, self.remedy)
+
+    @classmethod
+    def from_os_error(cls, path: str | os.PathLike[str], action: str, error: OSError) -> Self:
+        """The operating system's refusal of `action` ("cannot be saved"), with what to do about it."""
+        reason, remedy = _REASONS.get(
+            error.errno or 0, (error.strerror or str(error), "Choose another file or folder.")
+        )
+        return cls(printable(path), "", f"{action}: {reason}", remedy)
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """A path that can be shown and written, though file names can hold bytes that are not text."""
+    return os.fspath(path).encode(errors="backslashreplace").decode()
+
+
+_FULL = ("the disk is full", "Free some space, or choose another disk; what was there before is untouched.")
+_QUOTA = ("the quota or size limit for files is used up", "Free some space; what was there before is untouched.")
+_FORBIDDEN = ("permission denied", "Choose another folder, or change the permissions of this one.")
+_REASONS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _QUOTA,
+    errno.EFBIG: _QUOTA,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: ("the disk is read-only", "Choose another disk."),
+    errno.ENOENT: ("there is no such file or folder", "Check the path; it may have been moved or deleted."),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", "Check the path."),
+    errno.EISDIR: ("it is a folder", "Choose a file."),
+    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter name."),
+    errno.ELOOP: ("its links lead in a circle", "Remove the links."),
+    errno.EIO: ("the disk reports an error", "Choose another disk, and check this one."),
+}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-Json: TypeAlias = None | bool | int | float | str | list[Any] | dict[str, Any]
+Json: TypeAlias = bool | int | float | str | list[Any] | dict[str, Any] | None
 
 FARTHEST = 1e7
 """Bound of coordinates, far beyond any canvas and well within what drawing code can take."""
@@ -15,7 +15,7 @@ FARTHEST = 1e7
 Coordinate: TypeAlias = Annotated[float, Meta(ge=-FARTHEST, le=FARTHEST)]
 
 
-class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node of the canvas. Its name, the key in `Document.nodes`, is its identity."""
 
     type: Annotated[str, Meta(min_length=1)]
@@ -52,7 +52,7 @@ class Wire(msgspec.Struct, frozen=True, order=True):
         return f"{self.source} -> {self.target}"
 
 
-class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run of this project goes when nothing else is asked for."""
 
     epochs: Annotated[int, Meta(ge=1)] = 10

@@ -16,11 +16,13 @@ _INTEGERS = range(-(2**63), 2**64)
 
 
 class JsonError(Exception):
-    """A value that cannot be stored; `place` is where inside it, such as "[2].name"."""
+    """JSON that cannot be stored or read: where, what is wrong, what to do. Callers add which file or edit."""
 
-    def __init__(self, place: str, problem: str) -> None:
+    def __init__(self, place: str, problem: str, remedy: str = "") -> None:
         self.place = place
+        """A path into the value, such as "nodes.hidden.at[0]", or a line and column; empty for the whole."""
         self.problem = problem
+        self.remedy = remedy
         super().__init__(f"{place}: {problem}" if place else problem)
 
 

@@ -1,0 +1,129 @@
+"""Unsaved work, kept so that a crash loses nothing: one journal file for each open document.
+
+A journal's name says which process owns it: "<pid>-<start of the process>-<random>.json". Taking over the work of
+a process that is gone is renaming its journal, which only one of several instances can do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from studio.document import atomic
+from studio.document.errors import FileError
+from studio.document.format import dumps, loads
+from studio.document.model import Document
+from studio.document.statefolder import state_folder
+
+_START_TOLERANCE = 5.0
+"""Seconds. Start times are reckoned from the clock, which may be set while a process runs."""
+
+
+class Autosave:
+    """The journal of one open document."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = folder or _default_folder()
+        start = psutil.Process().create_time()
+        self._file = folder / f"{os.getpid()}-{start:.2f}-{secrets.token_hex(4)}.json"
+        self._written: Document | None = None
+
+    def write(self, document: Document, path: Path | None) -> None:
+        """Keep `document`, which is or will be the project at `path`. Raises FileError if that is impossible."""
+        if document is self._written:
+            return
+        journal = {
+            "path": None if path is None else os.path.abspath(path),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "project": dumps(document),
+        }
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write(self._file, json.dumps(journal, indent=2).encode())
+        except OSError as error:
+            raise FileError.from_os_error(self._file, "unsaved work cannot be kept", error) from error
+        self._written = document
+
+    def clear(self) -> None:
+        """Forget the work: it is saved, or given up."""
+        self._written = None
+        with contextlib.suppress(OSError):
+            self._file.unlink()
+
+    def adopt(self, recovery: Recovery) -> bool:
+        """Make recovered work this journal's. False if another instance was quicker, or it is gone."""
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(recovery.journal, self._file)
+        except OSError:
+            return False
+        self._written = recovery.document
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Work that an instance which is gone did not save."""
+
+    journal: Path
+    document: Document
+    path: Path | None
+    """The project it belongs to; None if it never had a file."""
+    time: datetime
+    """When it was kept."""
+
+
+def recoverable(folder: Path | None = None) -> list[Recovery]:
+    """The unsaved work of processes that are gone, latest first. Never raises: what cannot be read is left alone."""
+    try:
+        journals = sorted((folder or _default_folder()).glob("*.json"))
+    except OSError:
+        return []
+    found = (_read(journal) for journal in journals if not _is_alive(journal.name))
+    return sorted((recovery for recovery in found if recovery), key=lambda recovery: recovery.time, reverse=True)
+
+
+def discard(recovery: Recovery) -> None:
+    """Forget recovered work."""
+    with contextlib.suppress(OSError):
+        recovery.journal.unlink()
+
+
+def _default_folder() -> Path:
+    return state_folder() / "autosave"
+
+
+def _is_alive(name: str) -> bool:
+    """Whether the process that owns the journal `name` runs. A number alone may be another process by now."""
+    pid, _, rest = name.partition("-")
+    start = rest.partition("-")[0]
+    try:
+        process = psutil.Process(int(pid))
+        same = abs(process.create_time() - float(start)) < _START_TOLERANCE
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.AccessDenied:
+        return True
+    except (psutil.Error, ValueError, OverflowError):
+        return False
+
+
+def _read(journal: Path) -> Recovery | None:
+    try:
+        content: Any = json.loads(journal.read_bytes())
+        match content:
+            case {"path": str() | None as path, "time": str(time), "project": str(project)}:
+                document = loads(project, str(journal))
+                when = datetime.fromisoformat(time).astimezone(UTC)
+                return Recovery(journal, document, None if path is None else Path(path), when)
+            case _:
+                return None
+    except (OSError, ValueError, OverflowError, RecursionError, FileError):
+        return None

@@ -1,0 +1,81 @@
+"""Nodes as text on the clipboard: a project file of just these nodes, and the wires that came in from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from msgspec.structs import replace
+
+from studio.document import edits
+from studio.document import names as naming
+from studio.document.errors import EditError
+from studio.document.format import layout, parse_object
+from studio.document.migrations import migrate
+from studio.document.model import Document, End, Wire
+from studio.document.reading import read_document, read_wire, shown
+from studio.document.values import JsonError
+
+
+def copy(document: Document, names: Iterable[str]) -> str:
+    """The nodes as JSON text, with the wires among them and those into them. Raises EditError if there are none."""
+    chosen = set(names)
+    if not chosen:
+        raise EditError("Nothing is selected. Select the nodes to copy first.")
+    if unknown := chosen.difference(document.nodes):
+        raise EditError(f"There is no node {min(unknown)!r}.")
+    incoming = [wire for wire in document.wires if wire.target.node in chosen]
+    piece = Document(
+        nodes={name: node for name, node in document.nodes.items() if name in chosen},
+        wires=tuple(wire for wire in incoming if wire.source.node in chosen),
+    )
+    return layout(piece, inputs=[wire for wire in incoming if wire.source.node not in chosen])
+
+
+def paste(
+    document: Document, text: str, at: tuple[float, float], with_inputs: bool = False
+) -> tuple[Document, tuple[str, ...]]:
+    """With the nodes that `text` holds, which may be a whole project, and their names, free ones where taken.
+
+    The top left corner of their places comes to `at`. Wires from outside are drawn again with `with_inputs`,
+    where a node of that name is there. Raises EditError for any other text.
+    """
+    piece, incoming = _read(text)
+    left = min(node.at[0] for node in piece.nodes.values())
+    top = min(node.at[1] for node in piece.nodes.values())
+    renamed: dict[str, str] = {}
+    for name, node in piece.nodes.items():
+        new = naming.free(name, document.nodes)
+        renamed[name] = new
+        place = (node.at[0] - left + at[0], node.at[1] - top + at[1])
+        document = edits.add(document, new, replace(node, at=place))
+    wires = [Wire(_moved(wire.source, renamed), _moved(wire.target, renamed)) for wire in piece.wires]
+    if with_inputs:
+        wires += [
+            Wire(wire.source, _moved(wire.target, renamed)) for wire in incoming if wire.source.node in document.nodes
+        ]
+    if wires:
+        document = replace(document, wires=tuple(sorted((*document.wires, *wires))))
+    return document, tuple(renamed.values())
+
+
+def _read(text: str) -> tuple[Document, Sequence[Wire]]:
+    """The nodes with their wires, and the wires into them from elsewhere."""
+    try:
+        content = migrate(parse_object(text))
+        raw = content.pop("inputs", [])
+        if not isinstance(raw, list):
+            raise JsonError("inputs", f"must be a list of wires, not {shown(raw)}")
+        piece = read_document(content)
+        listed = enumerate(cast("list[object]", raw))
+        incoming = {wire.target: wire for wire in (read_wire(item, f"inputs[{index}]") for index, item in listed)}
+    except JsonError as error:
+        raise EditError(f"The clipboard does not hold nodes of Gradwire ({error}). Copy some nodes first.") from None
+    if not piece.nodes:
+        raise EditError("The clipboard holds a project without nodes. Copy some nodes first.")
+    fed = {wire.target for wire in piece.wires}
+    return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in fed]
+
+
+def _moved(end: End, renamed: Mapping[str, str]) -> End:
+    return End(renamed[end.node], end.port)

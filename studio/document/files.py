@@ -1,0 +1,74 @@
+"""Project files on disk: loading, saving, and noticing that somebody else changed one."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from studio.document import atomic
+from studio.document.errors import FileError, printable
+from studio.document.format import dumps, loads
+from studio.document.jsontext import LARGEST
+from studio.document.model import Document
+
+
+class Stamp(NamedTuple):
+    """What a file was like when it was read or written."""
+
+    size: int
+    modified: int
+    """In nanoseconds."""
+    digest: bytes
+
+    @classmethod
+    def of(cls, found: os.stat_result, data: bytes) -> Stamp:
+        return cls(len(data), found.st_mtime_ns, hashlib.blake2b(data, digest_size=16).digest())
+
+    def still_holds(self, path: Path) -> bool:
+        """Whether the file still has this content. False if it is gone or cannot be read."""
+        try:
+            found = path.stat()
+            if (found.st_size, found.st_mtime_ns) == (self.size, self.modified):
+                return True
+            # Copying and version control touch files without changing them.
+            return found.st_size == self.size and Stamp.of(*_read(path)).digest == self.digest
+        except OSError:
+            return False
+
+
+def load(path: Path) -> Document:
+    """The document in a project file. Raises FileError."""
+    return load_stamped(path)[0]
+
+
+def load_stamped(path: Path) -> tuple[Document, Stamp]:
+    """The document in a project file, and the stamp to compare the file with before saving. Raises FileError."""
+    try:
+        found, data = _read(path)
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be opened", error) from error
+    return loads(data, printable(path)), Stamp.of(found, data)
+
+
+def save(document: Document, path: Path) -> Stamp:
+    """Write a project file; what was there before stays if that fails. Raises FileError."""
+    data = dumps(document).encode()
+    try:
+        return Stamp.of(atomic.write(path, data), data)
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be saved", error) from error
+
+
+def _read(path: Path) -> tuple[os.stat_result, bytes]:
+    """What the file was like before it was read, so that a change meanwhile shows; and one byte too many at most."""
+    kind = path.stat().st_mode
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(kind):  # opening a pipe could wait for ever
+        raise OSError(errno.EINVAL, "it is a device or pipe, not a file", str(path))
+    with path.open("rb") as file:
+        return os.fstat(file.fileno()), file.read(LARGEST + 1)

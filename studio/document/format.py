@@ -1,0 +1,91 @@
+"""The text of a project file: one JSON object, laid out so that a line tool can compare and merge it.
+
+Equal documents have equal text, up to the order of nodes, which is the order they were made in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from studio.document.errors import FileError
+from studio.document.jsontext import decode, parse
+from studio.document.migrations import VERSION, migrate
+from studio.document.model import Document, Node, Training, Wire
+from studio.document.reading import read_document, shown
+from studio.document.schema import schema
+from studio.document.values import JsonError
+
+__all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
+
+SUFFIX = ".gradwire"
+
+
+def dumps(document: Document) -> str:
+    """The file's text. Fields that have their default value are left out."""
+    return layout(document)
+
+
+def loads(text: str | bytes, source: str = "text") -> Document:
+    """The document that a file's text or bytes hold. Raises FileError that names `source`, place and remedy."""
+    try:
+        return read_document(migrate(parse_object(text)))
+    except JsonError as error:
+        remedy = error.remedy or "Correct it in a text editor, or restore an earlier version of the file."
+        raise FileError(source, error.place, error.problem, remedy) from None
+
+
+def parse_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object that `text` holds, of whatever version. Raises JsonError."""
+    value = parse(decode(text) if isinstance(text, bytes) else text)
+    if not isinstance(value, dict):
+        raise JsonError("", f"is not a Gradwire project: it holds {shown(value)}, not an object")
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def layout(document: Document, **wires: Iterable[Wire]) -> str:
+    """The text of a document, with further lists of wires after it."""
+    sections = [f'"gradwire": {VERSION}']
+    if document.description:
+        sections.append(f'"description": {_json(document.description)}')
+    if training := _fields(document.training, Training()):
+        sections.append(f'"training": {_object(training, 1)}')
+    nodes = {name: _node(node) for name, node in document.nodes.items()}
+    sections.append(f'"nodes": {_object(nodes, 1)}')
+    for title, listed in {"wires": document.wires, **wires}.items():
+        sections.append(f'"{title}": {_lines("[", (_json(str(wire)) for wire in listed), "]", 1)}')
+    return _lines("{", sections, "}", 0) + "\n"
+
+
+def _node(node: Node) -> str:
+    fields = _fields(node, Node(type=""))
+    if node.params:
+        params = {name: _json(node.params[name]) for name in sorted(node.params)}
+        fields["params"] = _object(params, 3)
+    if "at" in fields:
+        fields["at"] = _json([int(x) if x.is_integer() else x for x in node.at])
+    return _object(fields, 2)
+
+
+def _fields(struct: msgspec.Struct, plain: msgspec.Struct) -> dict[str, str]:
+    """The fields in which `struct` differs from `plain`, as JSON."""
+    fields = ((name, getattr(struct, name)) for name in struct.__struct_fields__)
+    return {name: _json(value) for name, value in fields if value != getattr(plain, name)}
+
+
+def _object(fields: Mapping[str, str], depth: int) -> str:
+    return _lines("{", (f"{_json(name)}: {text}" for name, text in fields.items()), "}", depth)
+
+
+def _lines(opening: str, items: Iterable[str], closing: str, depth: int) -> str:
+    """One item a line; nothing between the brackets if there are none."""
+    indent = "\n" + "  " * depth
+    inner = f",{indent}  ".join(items)
+    return f"{opening}{indent}  {inner}{indent}{closing}" if inner else f"{opening}{closing}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)

@@ -1,0 +1,139 @@
+"""JSON text → plain values, refusing what readers usually let pass: repeated keys, NaN, 1e999, bottomless nesting."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+from studio.document.values import DEEPEST, JsonError, text_problem
+
+LARGEST = 32 * 2**20
+"""Bytes that a file may have; a project of 2,000 nodes has half a million."""
+
+_DEEPEST = DEEPEST + 4
+"""A parameter lies in nodes → node → params."""
+
+
+def decode(data: bytes) -> str:
+    """UTF-8, with or without a byte-order mark. Raises JsonError that names line and column."""
+    if len(data) > LARGEST:
+        raise JsonError("", f"has more than {LARGEST:,} bytes", "Projects are small: this is some other file.")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise JsonError("", "is UTF-16, not UTF-8", "Convert it to UTF-8.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        problem = f"byte 0x{data[error.start]:02X} is not UTF-8"
+        raise JsonError(f"line {line}, column {column}", problem, "Convert the file to UTF-8.") from None
+
+
+def parse(text: str) -> Any:
+    """The value that `text` writes. Raises JsonError with line and column, or with a path into the value."""
+    if len(text) > LARGEST:
+        raise JsonError("", f"has more than {LARGEST:,} characters", "Projects are small: this is some other text.")
+    text = text.removeprefix("\N{BYTE ORDER MARK}")
+    if not text.strip():
+        raise JsonError("", "is empty")
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_Refused,
+            parse_float=_float,
+            parse_int=_int,
+        )
+    except json.JSONDecodeError as error:
+        raise _syntax_error(text, error) from None
+    except RecursionError:
+        raise JsonError("", _TOO_DEEP) from None
+    _check(value, "", 0)
+    return value
+
+
+def step(place: str, key: str) -> str:
+    """The path to a field of what is at `place`."""
+    if not key.isidentifier() or len(key) > 100:
+        return f"{place}[{json.dumps(key[:100])}]"
+    return f"{place}.{key}" if place else key
+
+
+# -- what the parser meets is marked, and refused afterwards, when the path to it is known
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A number that no value of ours can be."""
+
+    text: str
+
+
+class _Repeated(dict[str, Any]):
+    """An object in which `key` is written more than once."""
+
+    key: str
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        repeated = _Repeated(result)
+        repeated.key = next(key for key, _ in pairs if key in seen or seen.add(key))
+        return repeated
+    return result
+
+
+def _float(text: str) -> float | _Refused:
+    value = float(text)
+    return value if math.isfinite(value) else _Refused(text)
+
+
+def _int(text: str) -> int | _Refused:
+    # 64 bits have at most 20 digits; converting much longer ones takes quadratic time.
+    value = int(text) if len(text) <= 20 else 2**64
+    return value if -(2**63) <= value < 2**64 else _Refused(text)
+
+
+def _check(value: object, place: str, depth: int) -> None:
+    if isinstance(value, _Refused):
+        shown = value.text if len(value.text) <= 30 else f"{value.text[:30]}…"
+        raise JsonError(place, f"{shown} is not a number that can be stored", "Write a finite number of 64 bits.")
+    if isinstance(value, str):
+        _check_text(value, place)
+    elif isinstance(value, (list, dict)) and depth >= _DEEPEST:
+        raise JsonError("", _TOO_DEEP)
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[object]", value)):
+            _check(item, f"{place}[{index}]", depth + 1)
+    elif isinstance(value, dict):
+        if isinstance(value, _Repeated):
+            raise JsonError(step(place, value.key), "is there twice", "Rename or remove one of the two.")
+        for key, item in cast("dict[str, object]", value).items():
+            _check_text(key, place)
+            _check(item, step(place, key), depth + 1)
+
+
+def _check_text(text: str, place: str) -> None:
+    if not text.isascii() and (problem := text_problem(text)) is not None:
+        raise JsonError(place, f"the text {problem}")
+
+
+# -- errors -----------------------------------------------------------------------------------
+
+_TOO_DEEP = f"lists and objects are nested more than {_DEEPEST} levels deep"
+
+
+def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("<<<<<<< "):
+            remedy = "Decide for one side of each conflict and delete the marks."
+            return JsonError(f"line {number}", "holds the marks of a merge conflict", remedy)
+    place = f"line {error.lineno}, column {error.colno}"
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return JsonError(place, "the text ends in the middle")
+    return JsonError(place, f"is not JSON ({error.msg[:1].lower()}{error.msg[1:]})")

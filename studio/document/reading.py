@@ -1,0 +1,137 @@
+"""Plain values of a project file, in the present format → document. Raises JsonError with the path to the damage."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Mapping
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+import msgspec
+
+from studio.document import names as naming
+from studio.document.jsontext import step
+from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.values import JsonError, checked
+
+T = TypeVar("T")
+
+FIELDS = ("gradwire", "description", "training", "nodes", "wires")
+"""What a file may have, in this order. Nodes and wires are always there."""
+
+
+def read_document(file: Mapping[str, Any]) -> Document:
+    """The document that a migrated file holds."""
+    for field in file:
+        if field not in FIELDS:
+            raise _unknown_field(step("", field), FIELDS)
+    nodes = read_nodes(_required(file, "nodes"))
+    return Document(
+        nodes=nodes,
+        wires=read_wires(_required(file, "wires"), nodes),
+        training=_convert(file.get("training", {}), Training, "training"),
+        description=_convert(file.get("description", ""), str, "description"),
+    )
+
+
+def read_nodes(raw: object) -> dict[str, Node]:
+    """Nodes by name, in the file's order."""
+    if not isinstance(raw, dict):
+        raise JsonError("nodes", f"must be an object of nodes by name, not {shown(raw)}")
+    return {name: _node(name, value) for name, value in cast("dict[str, object]", raw).items()}
+
+
+def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> tuple[Wire, ...]:
+    """Wires between `nodes`, sorted."""
+    if not isinstance(raw, list):
+        raise JsonError(field, f"must be a list of wires, not {shown(raw)}")
+    wires: dict[End, Wire] = {}
+    for index, text in enumerate(cast("list[object]", raw)):
+        place = f"{field}[{index}]"
+        wire = read_wire(text, place)
+        for end in (wire.source, wire.target):
+            if end.node not in nodes:
+                problem = f'the wire "{wire}" leads to a node "{end.node}" that is not in the file'
+                raise JsonError(place, problem, "Remove the wire or add the node.")
+        if (other := wires.setdefault(wire.target, wire)) is not wire:
+            if other == wire:
+                raise JsonError(place, f'the wire "{wire}" is there twice', "Remove one of the two.")
+            problem = f'the input "{wire.target}" has two wires, from "{other.source}" and from "{wire.source}"'
+            raise JsonError(place, problem, "An input takes one wire: remove the other.")
+    return tuple(sorted(wires.values()))
+
+
+def read_wire(text: object, place: str) -> Wire:
+    """One wire, whatever it leads to."""
+    match [tuple(end.split(".")) for end in text.split(" -> ")] if isinstance(text, str) else None:
+        case [(node, port), (to, input)] if port.isidentifier() and input.isidentifier():
+            return Wire(End(node, port), End(to, input))
+        case _:
+            raise JsonError(place, f'must be a wire such as "hidden.output -> relu.input", not {shown(text)}')
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _node(name: str, raw: object) -> Node:
+    place = step("nodes", name)
+    if (problem := naming.problem(name)) is not None:
+        raise JsonError(place, f"the name {shown(name)} {problem}", "Rename it, in the wires too.")
+    node = _convert(raw, Node, place)
+    for param, value in node.params.items():
+        try:
+            checked(value)
+        except JsonError as error:
+            raise JsonError(step(f"{place}.params", param) + error.place, error.problem, error.remedy) from None
+    return node
+
+
+def _required(file: Mapping[str, Any], field: str) -> object:
+    if field not in file:
+        raise JsonError("", f'the field "{field}" is missing', "Restore an earlier version of the file.")
+    return file[field]
+
+
+# -- msgspec's errors in our words ------------------------------------------------------------
+
+_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
+_FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<field>.*)`", re.DOTALL)
+_WORDS = {
+    "`str`": "a text",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+    "`array`": "a list",
+    "`object`": "an object",
+    "`null`": "null",
+}
+
+
+def _convert(raw: object, type: type[T], place: str) -> T:
+    try:
+        return msgspec.convert(raw, type)
+    except msgspec.ValidationError as error:
+        raise _in_our_words(str(error), type, place) from None
+
+
+def _in_our_words(message: str, type: type[Any], place: str) -> JsonError:
+    found = _MESSAGE.fullmatch(message)
+    what, inside = (found["what"], found["place"] or "") if found else (message, "")
+    place += inside
+    if (field := _FIELD.fullmatch(what)) is not None and issubclass(type, msgspec.Struct):
+        if field["how"] == "contains unknown":
+            return _unknown_field(step(place, field["field"]), type.__struct_fields__)
+        return JsonError(place, f'the field "{field["field"]}" is missing', "Add it, or remove the whole entry.")
+    if what.startswith("Invalid enum value"):
+        choices = get_args(get_type_hints(type)[inside.removeprefix(".")])
+        return JsonError(place, f"must be one of {', '.join(choices)}, not{what.removeprefix('Invalid enum value')}")
+    for name, word in _WORDS.items():
+        what = what.replace(name, word)
+    return JsonError(place, what[:1].lower() + what[1:])
+
+
+def _unknown_field(place: str, known: tuple[str, ...]) -> JsonError:
+    return JsonError(place, "is not a known field", f"Remove it or correct its name; known are {', '.join(known)}.")

@@ -1,0 +1,46 @@
+"""JSON Schema of the file format, for editors and other tools; derived from the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from studio.document.migrations import VERSION
+from studio.document.model import Node, Training
+
+_NAME = r"[^\s.]+"
+_END = rf"{_NAME}\.{_NAME}"
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a `.gradwire` file in the present format.
+
+    It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
+    """
+    (node, training), parts = msgspec.json.schema_components((Node, Training), ref_template="#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Gradwire project",
+        "type": "object",
+        "properties": {
+            "gradwire": {"const": VERSION, "description": "Version of the format."},
+            "description": {"type": "string", "default": ""},
+            "training": training,
+            "nodes": {
+                "description": "Nodes by name, which is a Python identifier.",
+                "type": "object",
+                "propertyNames": {"pattern": rf"^{_NAME}$", "maxLength": 100},
+                "additionalProperties": node,
+            },
+            "wires": {
+                "description": 'From outputs to inputs: "node.port -> node.port".',
+                "type": "array",
+                "items": {"type": "string", "pattern": rf"^{_END} -> {_END}$"},
+                "uniqueItems": True,
+            },
+        },
+        "required": ["gradwire", "nodes", "wires"],
+        "additionalProperties": False,
+        "$defs": parts,
+    }

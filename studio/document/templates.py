@@ -1,0 +1,42 @@
+"""Projects to begin with, shipped in `assets/templates`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.resources import asset
+from studio.document.errors import FileError
+from studio.document.files import load
+from studio.document.format import SUFFIX
+from studio.document.model import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A project to begin with. Its title and summary are the first line and the rest of its description."""
+
+    key: str
+    """The file's name without suffix; what the command line takes."""
+    document: Document
+
+    @property
+    def title(self) -> str:
+        return self.document.description.strip().partition("\n")[0] or self.key.replace("_", " ").capitalize()
+
+    @property
+    def summary(self) -> str:
+        return self.document.description.strip().partition("\n")[2].strip()
+
+
+def templates() -> tuple[Template, ...]:
+    """All templates, the simplest first. Raises FileError or FileNotFoundError if the installation is damaged."""
+    found = [Template(path.stem, load(path)) for path in asset("templates").glob(f"*{SUFFIX}")]
+    return tuple(sorted(found, key=lambda template: (len(template.document.nodes), template.key)))
+
+
+def template(key: str) -> Template:
+    """One template. Raises FileError that lists all if there is none of that name."""
+    found = {each.key: each for each in templates()}
+    if key not in found:
+        raise FileError(key, "", "there is no template of this name", f"Known templates: {', '.join(found)}.")
+    return found[key]
