@@ -1,0 +1,343 @@
+"""Reverse-mode differentiation: graph nodes, the backward pass, gradient modes. Knows no array library.
+
+Tensors are used through a few members only: `_node`, `_index` (which output of the node), `_storage.version`,
+`_accumulate(gradient)` for leaves, and `+`. The pass is iterative: a graph of any length neither recurses nor leaks.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engine.errors import AutogradError
+from engine.ops.record import GradientRule, Op
+from engine.shape import Spec, format_shape
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+_sequence = itertools.count()
+
+
+class Modes(threading.local):
+    """Per-thread switches."""
+
+    grad: bool = True
+    observer: Any = None
+    """Who is told of each op call, while somebody looks (`engine.inspect`)."""
+
+
+MODES = Modes()
+
+Place: TypeAlias = tuple[str, int] | None
+"""File name and line of the code that called an op; known while somebody looks."""
+
+Edge: TypeAlias = "tuple[Node | Tensor, int] | None"
+"""Where a gradient goes: an output of a node, or a leaf tensor."""
+
+
+class Node:
+    """One op call in the autograd graph: what it needs to turn output gradients into input gradients."""
+
+    __slots__ = ("__weakref__", "edges", "hooks", "out_specs", "plan", "released", "saved", "sequence", "specs", "statics", "where")
+
+    op: Op
+
+    def __init__(
+        self,
+        edges: tuple[Edge, ...],
+        specs: tuple[Any, ...],
+        statics: dict[str, Any],
+        plan: tuple[GradientRule, ...],
+        saved: dict[int, tuple[Any, int]],
+        out_specs: tuple[Spec, ...],
+        where: Place,
+    ) -> None:
+        self.sequence = next(_sequence)
+        self.edges = edges
+        self.specs = specs
+        """Shape and dtype of each input; the number itself for a Python number."""
+        self.statics = statics
+        self.plan = plan
+        self.saved = saved
+        """Input index (−1 − k for output k) → tensor and its version when it was saved."""
+        self.out_specs = out_specs
+        self.where = where
+        self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
+        self.released = False
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple(edge for edge in self.edges if edge is not None)
+
+    def gradients(self, grads: list[Any], keep: bool) -> list[Any]:
+        raise NotImplementedError
+
+    def release(self) -> None:
+        self.saved = {}
+        self.released = True
+
+    def check_usable(self) -> None:
+        if self.released:
+            raise AutogradError(
+                f"backward through {self.name}{_place(self.where)} a second time: what it had saved was freed by the first "
+                "backward. Pass retain_graph=True to the first one to keep it."
+            )
+
+    def unpack(self, index: int) -> Any:
+        """The saved tensor, if nobody has written into it since."""
+        tensor, version = self.saved[index]
+        if tensor._storage.version != version:
+            what = f"input {index}" if index >= 0 else "its result"
+            raise AutogradError(
+                f"{what} of {self.name}{_place(self.where)}, {format_shape(tensor.shape)} {tensor.dtype.name}, is needed for the "
+                f"gradient but was changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
+                "Use the out-of-place op, or clone() before changing it."
+            )
+        return tensor
+
+    def add_hook(self, index: int, hook: Callable[[Any], Any]) -> Handle:
+        if self.hooks is None:
+            self.hooks = []
+        entry = (index, hook)
+        self.hooks.append(entry)
+        return Handle(self.hooks, entry)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class OpNode(Node):
+    """A node whose gradient is the op record's."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: Op, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.op = op
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}_backward"
+
+    def gradients(self, grads: list[Any], keep: bool) -> list[Any]:
+        """Gradients of the inputs, None where nobody asked."""
+        self.check_usable()
+        result: list[Any] = [None] * len(self.edges)
+        g = grads[0] if self.op.outputs == 1 else tuple(grads)
+        for rule in self.plan:
+            found = rule.function(g, **self._arguments(rule))
+            found = found if isinstance(found, (tuple, list)) else (found,)
+            for index, gradient in zip(self._covered(rule), found, strict=True):
+                if self.edges[index] is not None and gradient is not None:
+                    result[index] = _fit(gradient, self.specs[index])
+        if not keep:
+            self.release()
+        return result
+
+    def _covered(self, rule: GradientRule) -> Sequence[int]:
+        return range(len(self.edges)) if self.op.variadic else rule.covers
+
+    def _arguments(self, rule: GradientRule) -> dict[str, Any]:
+        arguments: dict[str, Any] = {name: self.statics[name] for name in rule.statics}
+        if self.op.variadic:
+            arguments |= {name: self.specs for name, _ in rule.specs}
+            arguments |= {name: [self.unpack(i) for i in range(len(self.edges))] for name, _ in rule.inputs}
+        else:
+            arguments |= {name: self.specs[index] for name, index in rule.specs}
+            arguments |= {name: self.unpack(index) if index in self.saved else self.specs[index] for name, index in rule.inputs}
+        if rule.wants_out:
+            outs = [self.unpack(-1 - k)._with_history(self, k) for k in range(len(self.out_specs))]
+            arguments["out"] = outs[0] if self.op.outputs == 1 else tuple(outs)
+        return arguments
+
+
+def _fit(gradient: Any, spec: Spec) -> Any:
+    """Sums what broadcasting repeated, and returns to the input's dtype."""
+    if gradient.shape != spec.shape:
+        gradient = gradient.sum_to_size(spec.shape)
+    return gradient if gradient.dtype is spec.dtype else gradient.to(spec.dtype)
+
+
+class Handle:
+    """Removes a hook."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self._hooks, self._entry = hooks, entry
+
+    def remove(self) -> None:
+        if self._entry in self._hooks:
+            self._hooks.remove(self._entry)
+
+
+# -- the backward pass ------------------------------------------------------------------------
+
+
+class _Pending:
+    """Gradients that wait for their node or leaf. Nodes come out latest first, which is a topological order."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, tuple[Any, list[Any]]] = {}
+        self._heap: list[tuple[int, int]] = []
+        self.leaves: dict[int, tuple[Any, Any]] = {}
+
+    def add(self, edge: tuple[Any, int], gradient: Any) -> None:
+        target, index = edge
+        key = id(target)
+        if not isinstance(target, Node):
+            known = self.leaves.get(key)
+            self.leaves[key] = (target, gradient if known is None else known[1] + gradient)
+            return
+        if key not in self.at:
+            self.at[key] = (target, [None] * len(target.out_specs))
+            heapq.heappush(self._heap, (-target.sequence, key))
+        grads = self.at[key][1]
+        grads[index] = gradient if grads[index] is None else grads[index] + gradient
+
+    def pop(self) -> tuple[Node, list[Any]] | None:
+        return self.at.pop(heapq.heappop(self._heap)[1]) if self._heap else None
+
+
+def run_backward(
+    roots: Sequence[tuple[Edge, Any]],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[tuple[Any, int]] | None = None,
+    observer: Callable[[Node, list[Any]], None] | None = None,
+) -> list[Any]:
+    """Sends gradients from the roots down. With `inputs`, returns their gradients and changes no `.grad`.
+
+    Args:
+        roots: edges to start from, each with its gradient
+        inputs: edges whose gradients are wanted; nothing that does not lead to them is run
+        observer: told of each node and the gradients that reach it
+    """
+    pending = _Pending()
+    for edge, gradient in roots:
+        if edge is not None:
+            pending.add(edge, gradient)
+    wanted = {(id(target), index): place for place, (target, index) in enumerate(inputs)} if inputs is not None else {}
+    useful = _leading_to([edge for edge, _ in roots if edge], {id(t) for t, _ in inputs}) if inputs is not None else None
+    captured: list[Any] = [None] * len(wanted)
+    with set_grad_enabled(create_graph):
+        while (entry := pending.pop()) is not None:
+            node, grads = entry
+            _run_hooks(node, grads)
+            if observer is not None:
+                observer(node, grads)
+            for index, gradient in enumerate(grads):
+                place = wanted.get((id(node), index))
+                if place is not None:
+                    captured[place] = gradient
+            if useful is not None and not any(edge and id(edge[0]) in useful for edge in node.edges):
+                continue
+            for edge, gradient in zip(node.edges, node.gradients(grads, retain_graph), strict=True):
+                if edge is not None and gradient is not None and (useful is None or id(edge[0]) in useful):
+                    pending.add(edge, gradient)
+        for key, (leaf, gradient) in pending.leaves.items():
+            gradient = leaf._run_hooks(gradient)
+            if inputs is None:
+                leaf._accumulate(gradient)
+            elif (key, 0) in wanted:
+                captured[wanted[key, 0]] = gradient
+    return captured
+
+
+def _run_hooks(node: Node, grads: list[Any]) -> None:
+    for index, hook in node.hooks or ():
+        if grads[index] is not None:
+            replaced = hook(grads[index])
+            if replaced is not None:
+                grads[index] = replaced
+
+
+def reachable(roots: Sequence[tuple[Any, int]]) -> list[Node]:
+    """All nodes below `roots`, earliest first."""
+    seen: dict[int, Node] = {}
+    stack = [target for target, _ in roots]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node) and id(node) not in seen:
+            seen[id(node)] = node
+            stack.extend(edge[0] for edge in node.edges if edge is not None)
+    return sorted(seen.values(), key=lambda node: node.sequence)
+
+
+def _leading_to(roots: Sequence[tuple[Any, int]], targets: set[int]) -> set[int]:
+    """Ids of the nodes and leaves from which a target can be reached, targets included."""
+    useful = set(targets)
+    for node in reachable(roots):
+        if any(edge is not None and id(edge[0]) in useful for edge in node.edges):
+            useful.add(id(node))
+    return useful
+
+
+def _place(where: Place) -> str:
+    return f" ({where[0]}:{where[1]})" if where else ""
+
+
+# -- modes ------------------------------------------------------------------------------------
+
+
+class set_grad_enabled:
+    """Turns recording for autograd on or off, as a call or as a context manager."""
+
+    def __init__(self, mode: bool) -> None:
+        self.outer = MODES.grad
+        MODES.grad = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.grad = self.outer
+
+
+class _Mode:
+    """A context manager and decorator that fixes the gradient mode; can be entered again and again."""
+
+    _mode: bool
+
+    def __init__(self) -> None:
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(MODES.grad)
+        MODES.grad = self._mode
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.grad = self._outer.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class no_grad(_Mode):
+    """Inside, nothing is recorded for autograd."""
+
+    _mode = False
+
+
+class enable_grad(_Mode):
+    """Inside, ops are recorded for autograd, also within `no_grad`."""
+
+    _mode = True
+
+
+def is_grad_enabled() -> bool:
+    return MODES.grad

@@ -1,0 +1,141 @@
+"""Devices and the array library behind each: NumPy for the CPU, CuPy for CUDA, neither for meta.
+
+The only file that imports cupy, and only when a CUDA device is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import threading
+from types import ModuleType, TracebackType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from engine.errors import DeviceError
+
+
+class Device:
+    """Where a tensor lives: "cpu", "cuda", "cuda:1", or "meta" (shape and dtype, no numbers).
+
+    Equal devices are one object. As a context manager it is the default of what is created inside.
+    """
+
+    __slots__ = ("_outer", "index", "type")
+    _known: ClassVar[dict[str, Device]] = {}
+
+    type: str
+    index: int | None
+
+    def __new__(cls, name: str | Device = "cpu", index: int | None = None) -> Device:
+        if isinstance(name, Device):
+            return name
+        match = re.fullmatch(r"(cpu|cuda|meta)(?::(\d+))?", name)
+        if match is None or (index is not None and match[2]):
+            raise DeviceError(f"unknown device {name!r}. Use 'cpu', 'cuda', 'cuda:N' or 'meta'.")
+        number = int(match[2]) if match[2] else index
+        if match[1] == "cuda":
+            number = number or 0
+        key = match[1] if number is None or match[1] != "cuda" else f"cuda:{number}"
+        device = cls._known.get(key)
+        if device is None:
+            device = cls._known[key] = super().__new__(cls)
+            device.type, device.index = match[1], number if match[1] == "cuda" else None
+        return device
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (str(self),)
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __enter__(self) -> Device:
+        _local.devices = (*_local.devices, self)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        _local.devices = _local.devices[:-1]
+
+
+CPU = Device("cpu")
+META = Device("meta")
+
+
+class _Local(threading.local):
+    devices: tuple[Device, ...] = ()
+
+
+_local = _Local()
+
+
+def default_device() -> Device:
+    return _local.devices[-1] if _local.devices else CPU
+
+
+class MetaArray:
+    """Stands for an array of which only shape and dtype are known. Sizes may be symbolic."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[Any, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def namespace(device: Device) -> ModuleType:
+    """NumPy or CuPy. Raises DeviceError for a CUDA device that cannot be used here, and for meta."""
+    if device is CPU:
+        return np
+    if device is META:
+        raise DeviceError("a meta tensor has no numbers. Create it on 'cpu' or 'cuda' to compute with it.")
+    return _cupy()
+
+
+def namespace_of(array: Any) -> ModuleType:
+    """The library that `array` belongs to."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
+
+
+def cuda_available() -> bool:
+    """Whether CuPy is installed and sees a GPU."""
+    try:
+        return _cupy().cuda.runtime.getDeviceCount() > 0
+    except Exception:  # CuPy raises its own classes, which cannot be named without importing it
+        return False
+
+
+def resolve(name: str | Device | None) -> Device:
+    """A usable device from a user's word; "auto" takes CUDA where it works. Checks that CUDA really is there."""
+    if name is None:
+        return default_device()
+    if name == "auto":
+        return Device("cuda") if cuda_available() else CPU
+    device = Device(name)
+    if device.type == "cuda":
+        count = _cupy().cuda.runtime.getDeviceCount()
+        if device.index is not None and device.index >= count:
+            raise DeviceError(f"there is no {device}: this machine has {count} CUDA device(s). Use 'cpu' or a lower index.")
+    return device
+
+
+def to_host(array: Any) -> np.ndarray[Any, Any]:
+    """The numbers of `array` in main memory; no copy when they are there."""
+    return array if isinstance(array, np.ndarray) else _cupy().asnumpy(array)
+
+
+def _cupy() -> ModuleType:
+    try:
+        return importlib.import_module("cupy")
+    except ImportError as error:
+        raise DeviceError(
+            "CUDA needs CuPy, which is not installed. Install the extra 'gpu' (pip install 'gradwire[gpu]') or use 'cpu'."
+        ) from error

@@ -1,0 +1,94 @@
+"""Looking at what ran, as plain data: the ops of a call, and the autograd graph behind a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.autograd import Place, reachable
+from engine.observe import Call, Observer
+from engine.shape import Spec
+from engine.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One node of an autograd graph: an op's backward, or a leaf that gradients are added up for."""
+
+    id: int
+    op: str
+    """Name of the op; "leaf" for leaves."""
+    spec: Spec
+    """Of the op's first output, or the leaf."""
+    where: Place
+    """The line that called the op, if it ran while recording."""
+    gradient_norm: float | None
+    """Euclidean norm of the gradient that reached it, if a backward pass was recorded."""
+    leaf: str | None
+    """Name of the parameter; "" for a leaf without a name; None for ops."""
+    saved_bytes: int
+    """What it keeps for the backward pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """An autograd graph; edges lead from a node to those that its gradients go to."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+def trace() -> Observer:
+    """A context manager that collects the ops called inside as `.calls`."""
+    return Observer()
+
+
+def recording() -> Observer:
+    """A context manager under which autograd nodes learn their line, and backward measures gradients."""
+    return Observer(norms=True)
+
+
+def autograd_graph(tensor: Tensor, observer: Observer | None = None, names: Mapping[str, Tensor] | None = None) -> Graph:
+    """The graph that `tensor.backward()` walks; take it before the pass frees it, or with retain_graph.
+
+    Args:
+        observer: the recording under which forward and backward ran
+        names: parameters by name, for the leaves
+    """
+    root = tensor.edge
+    if root is None:
+        return Graph((), ())
+    labels = {id(leaf): name for name, leaf in (names or {}).items()}
+    norms = observer.gradient_norms if observer is not None else {}
+    ids: dict[int, int] = {}
+    found: list[GraphNode] = []
+    edges: list[tuple[int, int]] = []
+
+    def number(target: Any) -> int:
+        if id(target) not in ids:
+            ids[id(target)] = len(ids)
+            if isinstance(target, Tensor):
+                found.append(_leaf(ids[id(target)], target, labels.get(id(target), "")))
+        return ids[id(target)]
+
+    for node in reversed(reachable([root])):
+        me = number(node)
+        saved = sum(saved.nbytes for saved, _ in node.saved.values() if isinstance(saved.nbytes, int))
+        name = node.name.removesuffix("_backward")
+        found.append(GraphNode(me, name, node.out_specs[0], node.where, norms.get(node.sequence), None, saved))
+        edges.extend((me, number(edge[0])) for edge in node.edges if edge is not None)
+    if isinstance(root[0], Tensor):
+        number(root[0])
+    return Graph(tuple(sorted(found, key=lambda item: item.id)), tuple(edges))
+
+
+def _leaf(number: int, leaf: Tensor, name: str) -> GraphNode:
+    norm = None
+    if leaf.grad is not None and not leaf.is_meta:
+        gradient = leaf.grad.detach()
+        norm = float((gradient * gradient).sum()) ** 0.5
+    return GraphNode(number, "leaf", leaf.spec, None, norm, name, 0)
+
+
+__all__ = ["Call", "Graph", "GraphNode", "autograd_graph", "recording", "trace"]

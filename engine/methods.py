@@ -1,0 +1,56 @@
+"""Tensor methods that come from the op registry. `methods.pyi` is generated from it (scripts/stubs.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.errors import RegistryError
+from engine.ops.record import COMPOSITES, Op, operators
+
+
+class TensorMethods:
+    """Base of Tensor. `install` gives it one method for each op and each Python operator."""
+
+    __slots__ = ()
+
+
+def install(cls: type, run_in_place: Callable[..., Any]) -> None:
+    """Adds to `cls` every op as a method, its in-place variant, and its operators."""
+    for op in operators():
+        for name in op.operators:
+            setattr(TensorMethods, name, _reflected(op) if name.startswith("__r") else op.function)
+        if op.method:
+            _add(cls, op.name, op.function)
+            if op.kind == "elementwise":
+                _add(cls, f"{op.name}_", _in_place(op, run_in_place))
+        if op.kind == "elementwise":
+            for name in op.operators:
+                if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
+                    setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
+    for name, function in COMPOSITES.items():
+        _add(cls, name, function)
+
+
+def _add(cls: type, name: str, function: Callable[..., Any]) -> None:
+    if name in vars(cls):
+        raise RegistryError(f"Tensor.{name} is defined by hand and by an op. Remove one of the two.")
+    setattr(TensorMethods, name, function)
+
+
+def _reflected(op: Op) -> Callable[..., Any]:
+    function = op.function
+
+    def reflected(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return reflected
+
+
+def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
+    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return run_in_place(op, self, args, kwargs)
+
+    in_place.__name__ = in_place.__qualname__ = f"{op.name}_"
+    in_place.__doc__ = f"In-place version of `{op.name}`."
+    return in_place

@@ -1,0 +1,72 @@
+"""Watching ops as they run: who called which op from where, and what gradients came back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from engine.autograd import MODES, Node, Place
+from engine.ops.record import Op
+from engine.shape import Spec
+
+_ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One op call. Inputs are Specs, numbers, or None."""
+
+    op: str
+    inputs: tuple[Any, ...]
+    statics: dict[str, Any]
+    outputs: tuple[Spec, ...]
+    where: Place
+    """The first line outside the engine on the way to the call."""
+    macs: Any
+    """Multiply-adds; symbolic when a size is."""
+
+
+@dataclass(slots=True)
+class Observer:
+    """Collects calls and gradient norms while it is entered. Observers nest; the inner one is told."""
+
+    norms: bool = False
+    """Measure gradients in a backward pass; reads numbers, so it is slow."""
+    calls: list[Call] = field(default_factory=list)
+    gradient_norms: dict[int, float] = field(default_factory=dict)
+    """Sequence number of a node → norm of the gradient that reached its first output."""
+    _outer: Any = None
+
+    def __enter__(self) -> Observer:
+        self._outer, MODES.observer = MODES.observer, self
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.observer = self._outer
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any], where: Place) -> None:
+        specs = tuple(getattr(value, "spec", value) for value in inputs)
+        outputs = tuple(out.spec for out in outs)
+        macs = op.count_macs(outputs[0], specs, statics)
+        self.calls.append(Call(op.name, specs, statics, outputs, where, macs))
+
+    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
+        if self.norms and grads[0] is not None and not grads[0].is_meta:
+            gradient = grads[0].detach()
+            MODES.observer = None
+            try:
+                self.gradient_norms[node.sequence] = float((gradient * gradient).sum()) ** 0.5
+            finally:
+                MODES.observer = self
+
+
+def call_site() -> Place:
+    """File and line of the innermost frame that is not the engine's own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

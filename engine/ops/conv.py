@@ -1,0 +1,171 @@
+"""Convolution over any number of spatial dimensions, as matrix products over unfolded windows.
+
+`convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
+is the gradient of the others and derivatives of any order exist.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.rules import same_dtype
+from engine.ops.windows import Windows, per_dim
+from engine.shape import Spec, count, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 5, 6), s.normal(4, 3, 3, 3)), _options(2)),
+    ((s.normal(2, 4, 6, 5), s.normal(4, 2, 3, 2)), _options(2, stride=2, padding=1, groups=2)),
+    ((s.normal(1, 2, 7, 7), s.normal(3, 2, 2, 3)), _options(2, dilation=2, padding=(2, 1))),
+    ((s.normal(2, 3, 8), s.normal(4, 3, 3)), _options(1, stride=2)),
+    ((s.normal(1, 2, 4, 4, 3), s.normal(2, 2, 2, 2, 2)), _options(3)),
+])  # fmt: skip
+def convolution(xp, x, weight, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    """Cross-correlation of N×C×… with O×(C/groups)×kernel…."""
+    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    places = windows.places("convolution", x.shape[2:])
+    columns = _columns(xp, x, windows, places, groups)
+    kernels = weight.reshape(groups, 1, weight.shape[0] // groups, -1)
+    out = xp.matmul(kernels, columns)  # groups × N × O/groups × places
+    return out.swapaxes(0, 1).reshape(x.shape[0], weight.shape[0], *places)
+
+
+@op("other", method=False)
+def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
+    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    places = g.shape[2:]
+    kernels = weight.reshape(groups, 1, weight.shape[0] // groups, -1)
+    columns = xp.matmul(kernels.swapaxes(2, 3), _grouped(g, groups))
+    columns = columns.swapaxes(0, 1).reshape(g.shape[0], groups * weight.shape[1], *windows.kernel, *places)
+    out = xp.zeros((g.shape[0], groups * weight.shape[1], *windows.padded_sizes(sizes, places)), g.dtype)
+    for at, seen in windows.offsets(places):
+        out[seen] += columns[(slice(None), slice(None), *at)]
+    return windows.unpadded(out, sizes)
+
+
+@op("other", method=False)
+def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
+    windows = Windows(kernel, stride, padding, dilation)
+    columns = _columns(xp, x, windows, g.shape[2:], groups)
+    out = xp.matmul(_grouped(g, groups), columns.swapaxes(2, 3)).sum(axis=1)
+    return out.reshape(g.shape[1], x.shape[1] // groups, *kernel)
+
+
+def _columns(xp: Any, x: Any, windows: Windows, places: Any, groups: int) -> Any:
+    """groups × N × (C/groups · kernel) × places, in memory of its own."""
+    view = windows.columns(xp, windows.padded(xp, x, places), places)
+    batch = x.shape[0]
+    columns = view.reshape(batch, groups, -1, count(places)) if view.size else xp.zeros(
+        (batch, groups, x.shape[1] // groups * count(windows.kernel), count(places)), x.dtype
+    )
+    return columns.swapaxes(0, 1)
+
+
+def _grouped(g: Any, groups: int) -> Any:
+    return g.reshape(g.shape[0], groups, g.shape[1] // groups, -1).swapaxes(0, 1)
+
+
+# -- rules ------------------------------------------------------------------------------------
+
+
+@convolution.shape
+def _(x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    same_dtype("convolution", x, weight)
+    if x.ndim != weight.ndim:
+        raise ShapeError(
+            f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions (batch, channels, "
+            f"{weight.ndim - 2} spatial), not {format_shape(x.shape)}"
+        )
+    if x.shape[1] != weight.shape[1] * groups:
+        raise ShapeError(
+            f"convolution: the weight takes {weight.shape[1] * groups} channels, but the input {format_shape(x.shape)} has {x.shape[1]}."
+        )
+    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))
+
+
+@convolution_input.shape
+def _(g: Spec, weight: Spec, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    return (g.shape[0], weight.shape[1] * groups, *sizes)
+
+
+@convolution_weight.shape
+def _(g: Spec, x: Spec, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    return (g.shape[1], x.shape[1] // groups, *kernel)
+
+
+@convolution.macs
+def _(out: Spec, x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    return count(out.shape) * count(weight.shape[1:])
+
+
+# -- gradients --------------------------------------------------------------------------------
+
+
+@convolution.gradient("x")
+def _(g, x: Spec, weight, stride, padding, dilation, groups):
+    return convolution_input(g, weight, x.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution.gradient("weight")
+def _(g, x, weight: Spec, stride, padding, dilation, groups):
+    return convolution_weight(g, x, weight.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution_input.gradient("g")
+def _(upper, weight, stride, padding, dilation, groups):
+    return convolution(upper, weight, stride, padding, dilation, groups)
+
+
+@convolution_input.gradient("weight")
+def _(upper, g, weight: Spec, stride, padding, dilation, groups):
+    return convolution_weight(g, upper, weight.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution_weight.gradient("g")
+def _(upper, x, stride, padding, dilation, groups):
+    return convolution(x, upper, stride, padding, dilation, groups)
+
+
+@convolution_weight.gradient("x")
+def _(upper, g, x: Spec, stride, padding, dilation, groups):
+    return convolution_input(g, upper, x.shape[2:], stride, padding, dilation, groups)
+
+
+# -- PyTorch's front --------------------------------------------------------------------------
+
+
+def _convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, ndim: int) -> Any:
+    dilation = per_dim(dilation, ndim)
+    if weight.shape[0] % groups:
+        raise ShapeError(f"convolution: {weight.shape[0]} output channels do not divide into {groups} groups")
+    out = convolution(x, weight, per_dim(stride, ndim), per_dim(padding, ndim), dilation, groups)
+    return out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
+
+
+def conv1d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+    """Convolution of N×C×L with O×(C/groups)×K."""
+    return _convolve(x, weight, bias, stride, padding, dilation, groups, 1)
+
+
+def conv2d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+    """Convolution of N×C×H×W with O×(C/groups)×KH×KW."""
+    return _convolve(x, weight, bias, stride, padding, dilation, groups, 2)
+
+
+def conv3d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+    """Convolution of N×C×D×H×W with O×(C/groups)×KD×KH×KW."""
+    return _convolve(x, weight, bias, stride, padding, dilation, groups, 3)
+
+
+def _options(ndim: int, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> dict[str, Any]:
+    sizes = {"stride": stride, "padding": padding, "dilation": dilation}
+    return {name: per_dim(value, ndim) for name, value in sizes.items()} | {"groups": groups}
+
+

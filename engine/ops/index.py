@@ -1,0 +1,265 @@
+"""Picking and placing elements: slices, masks, index tensors, gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.errors import DTypeError, ShapeError
+from engine.ops.movement import cast
+from engine.ops.record import composite, op
+from engine.ops.rules import broadcast_shapes, wrap_dim
+from engine.shape import Dim, Shape, Spec, format_shape
+
+Index: TypeAlias = tuple[Any, ...]
+
+
+# -- slices: views ----------------------------------------------------------------------------
+
+
+@op("movement", view=True, method=False)
+def slice_(xp, x, index: Index):
+    """Whole numbers, slices, None and one ellipsis: a view."""
+    return x[index]
+
+
+@slice_.shape
+def _(x: Spec, index: Index):
+    return sliced(x.shape, index)
+
+
+@slice_.gradient
+def _(g, x: Spec, index):
+    return unslice(g, shape=x.shape, index=index)
+
+
+@op("movement", method=False)
+def unslice(xp, x, shape: Shape, index: Index):
+    """Zeros of `shape` with `x` at `index`."""
+    out = xp.zeros(shape, x.dtype)
+    out[index] = x
+    return out
+
+
+@unslice.shape
+def _(x: Spec, shape: Shape, index: Index):
+    return shape
+
+
+@unslice.gradient
+def _(g, index):
+    return slice_(g, index=index)
+
+
+def sliced(shape: Shape, index: Index) -> Shape:
+    """The shape after basic indexing. Slices of a symbolic dimension must take all of it or a known number."""
+    places = sum(1 for item in index if item is not None and item is not Ellipsis)
+    if places > len(shape):
+        raise ShapeError(f"{places} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
+    full = (slice(None),) * (len(shape) - places)
+    at = next((i for i, item in enumerate(index) if item is Ellipsis), len(index))
+    index = (*index[:at], *full, *index[at + 1 :])
+    result: list[Any] = []
+    sizes = iter(shape)
+    for item in index:
+        if item is None:
+            result.append(1)
+        elif isinstance(item, slice):
+            result.append(_slice_length(next(sizes), item))
+        else:
+            size = next(sizes)
+            if not isinstance(size, Dim) and not -size <= item < size:
+                raise ShapeError(f"index {item} is outside dimension of size {size} in {format_shape(shape)}")
+    return tuple(result)
+
+
+def _slice_length(size: Any, item: slice) -> Any:
+    if not isinstance(size, Dim):
+        return len(range(*item.indices(size)))
+    if item == slice(None):
+        return size
+    start, stop, step = item.start or 0, item.stop, item.step or 1
+    if stop is None:
+        stop = size
+    elif stop < 0:
+        stop = size + stop
+    if start < 0:
+        start = size + start
+    return (stop - start + (step - 1)) // step
+
+
+# -- index tensors and masks ------------------------------------------------------------------
+
+
+@op("movement", method=False)
+def take(xp, *tensors, layout: Index):
+    """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
+    return tensors[0][_fill(layout, tensors[1:])]
+
+
+@take.shape
+def _(*tensors: Spec, layout: Index):
+    return _taken(tensors[0].shape, tensors[1:], layout)
+
+
+@take.gradient
+def _(g, tensors, layout):
+    x, *index = tensors
+    return (put_zeros(g, *index, shape=tuple(x.shape), layout=layout), *(None for _ in index))
+
+
+@op("movement", method=False)
+def _put_zeros(xp, *tensors, shape: Shape, layout: Index):
+    """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
+    out = xp.zeros(shape, tensors[0].dtype)
+    xp.add.at(out, _fill(layout, tensors[1:]), tensors[0])
+    return out
+
+
+_put_zeros.name = "put_zeros"
+
+
+@_put_zeros.shape
+def _(*tensors: Spec, shape: Shape, layout: Index):
+    return shape
+
+
+@_put_zeros.gradient
+def _(g, tensors, layout):
+    index = tensors[1:]
+    return (take((g, *index), layout=layout), *(None for _ in index))
+
+
+def put_zeros(x: Any, *index: Any, shape: Shape, layout: Index) -> Any:
+    return _put_zeros((x, *index), shape=shape, layout=layout)
+
+
+@op("movement", method=False)
+def put(xp, *tensors, layout: Index):
+    """The first tensor with the second written at the positions that the others give."""
+    out = tensors[0].copy()
+    out[_fill(layout, tensors[2:])] = tensors[1]
+    return out
+
+
+@put.shape
+def _(*tensors: Spec, layout: Index):
+    return tensors[0]
+
+
+@put.gradient
+def _(g, tensors, layout):
+    _, value, *index = tensors
+    kept = put((g, value * 0, *index), layout=layout)
+    return (kept, take((g, *index), layout=layout).sum_to_size(tuple(value.shape)), *(None for _ in index))
+
+
+def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
+    """The index that `layout` means: each `Place` replaced by its tensor."""
+    return tuple(tensors[item.number] if isinstance(item, Place) else item for item in layout)
+
+
+class Place:
+    """Stands in a layout for the tensor of this number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"tensor {self.number}"
+
+
+def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
+    if any(spec.dtype.kind == 0 for spec in index):
+        raise ShapeError("indexing by a mask: the shape of the result depends on the numbers. Use where() instead.")
+    sizes, result, at = list(shape), [], None
+    full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))
+    ellipsis = next((i for i, item in enumerate(layout) if item is Ellipsis), len(layout))
+    for item in (*layout[:ellipsis], *full, *layout[ellipsis + 1 :]):
+        if item is None:
+            result.append(1)
+        elif isinstance(item, slice):
+            result.append(_slice_length(sizes.pop(0), item))
+        else:
+            sizes.pop(0)
+            at = len(result) if at is None else at
+    found = broadcast_shapes("indexing", [spec.shape for spec in index])
+    return (*result[:at], *found, *result[at:])
+
+
+# -- along one dimension ----------------------------------------------------------------------
+
+
+@op("movement", method=False)
+def gather_along(xp, x, index, dim: int):
+    """x's elements at `index` along `dim`."""
+    whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
+    return xp.take_along_axis(x[whole], index, axis=dim)
+
+
+@gather_along.shape
+def _(x: Spec, index: Spec, dim: int):
+    place = wrap_dim("gather", dim, x.ndim)
+    if index.dtype.kind != 1:
+        raise DTypeError(f"gather: the index must be whole numbers, not {index.dtype.name}. Convert with .long().")
+    if index.ndim != x.ndim:
+        raise ShapeError(f"gather: the index has {index.ndim} dimensions, the tensor {x.ndim}; they must be equal")
+    for i, (a, b) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if i != place and a > b:
+            raise ShapeError(f"gather: index {format_shape(index.shape)} is larger than {format_shape(x.shape)} in dimension {i}")
+    return Spec(index.shape, x.dtype)
+
+
+@gather_along.gradient("x")
+def _(g, x: Spec, index, dim):
+    return scatter_into(g, index, x.shape, dim)
+
+
+@op("movement")
+def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
+    """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
+    out = xp.zeros(tuple(shape), x.dtype)
+    if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
+        xp.put_along_axis(out, index, x, axis=dim)
+        return out
+    places = list(np.ogrid[tuple(slice(0, size) for size in x.shape)])
+    places[dim] = index
+    xp.add.at(out, tuple(places), x)
+    return out
+
+
+@scatter_into.shape
+def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
+    return Spec(tuple(shape), x.dtype)
+
+
+@scatter_into.gradient("x")
+def _(g, index, dim):
+    return gather_along(g, index, dim=dim)
+
+
+@composite
+def gather(x: Any, dim: int, index: Any) -> Any:
+    """The elements of x at `index` along `dim`."""
+    return gather_along(x, index, dim=dim)
+
+
+@composite
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """x with `src` added at `index` along `dim`."""
+    return x + scatter_into(src, index, tuple(x.shape), dim)
+
+
+@composite
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    """The places of dimension `dim` that `index` lists."""
+    place = wrap_dim("index_select", dim, x.ndim)
+    return take((x, index), layout=(*(slice(None),) * place, Place(0)))
+
+
+@composite
+def one_hot(x: Any, num_classes: int) -> Any:
+    """Whole numbers as rows with a single 1 among `num_classes`."""
+    return cast(scatter_into(x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype)

@@ -1,0 +1,311 @@
+"""Ops that move elements without computing: views where the memory allows it, as in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.ops.record import composite, op
+from engine.ops.rules import reshaped, same_dtype, wrap_dim, wrap_dims
+from engine.shape import Spec, count, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("movement", view=True, varargs="shape")
+def reshape(xp, x, shape: Sizes):
+    """The same elements in another shape; one size may be −1. A view where the memory allows it."""
+    return x.reshape(shape)
+
+
+@reshape.shape
+def _(x: Spec, shape: Sizes):
+    return reshaped("reshape", x, shape)
+
+
+@reshape.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@composite
+def view(x: Any, *shape: Any) -> Any:
+    """The same memory in another shape. Raises ShapeError where only a copy could do that; `reshape` copies."""
+    wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    result = reshape(x, wanted)
+    if result._storage is not x._storage and x.numel() > 0:
+        raise ShapeError(
+            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} without a copy. "
+            "Use reshape()."
+        )
+    return result
+
+
+@op("movement", view=True, varargs="dims")
+def permute(xp, x, dims: Sizes):
+    """The dimensions in another order."""
+    return x.transpose(dims)
+
+
+@permute.shape
+def _(x: Spec, dims: Sizes):
+    order = wrap_dims("permute", tuple(dims), x.ndim)
+    if len(order) != x.ndim:
+        raise ShapeError(f"permute: {tuple(dims)} must name each of the {x.ndim} dimensions once")
+    return tuple(x.shape[d] for d in order)
+
+
+@permute.gradient
+def _(g, x: Spec, dims):
+    order = [d % x.ndim for d in dims]
+    return g.permute(tuple(order.index(i) for i in range(x.ndim)))
+
+
+@composite
+def transpose(x: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions exchanged."""
+    order = list(range(x.ndim))
+    if not order:
+        return x
+    a, b = wrap_dim("transpose", dim0, x.ndim), wrap_dim("transpose", dim1, x.ndim)
+    order[a], order[b] = order[b], order[a]
+    return permute(x, tuple(order))
+
+
+@composite
+def t(x: Any) -> Any:
+    """A matrix transposed; vectors and scalars as they are."""
+    if x.ndim > 2:
+        raise ShapeError(f"t() takes at most 2 dimensions, this tensor has {x.ndim}. Use transpose(-2, -1).")
+    return x if x.ndim < 2 else transpose(x, 0, 1)
+
+
+@op("movement", view=True, varargs="shape")
+def expand(xp, x, shape: Sizes):
+    """Dimensions of size 1 repeated to `shape` without copying; −1 keeps a size."""
+    sizes = [
+        x.shape[i - len(shape)] if size == -1 and len(shape) - i <= x.ndim else size for i, size in enumerate(shape)
+    ]
+    return xp.broadcast_to(x, tuple(sizes))
+
+
+@expand.shape
+def _(x: Spec, shape: Sizes):
+    extra = len(shape) - x.ndim
+    if extra < 0:
+        raise ShapeError(f"expand: {format_shape(x.shape)} has more dimensions than {format_shape(shape)}")
+    sizes: list[Any] = []
+    for i, size in enumerate(shape):
+        have = x.shape[i - extra] if i >= extra else 1
+        keeps = isinstance(size, int) and size == -1
+        if not keeps and have != 1 and have != size:
+            raise ShapeError(f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}")
+        sizes.append(have if keeps else size)
+    return tuple(sizes)
+
+
+@expand.gradient
+def _(g, x: Spec):
+    return g.sum_to_size(x.shape)
+
+
+@composite
+def expand_as(x: Any, other: Any) -> Any:
+    """`x` expanded to the shape of `other`."""
+    return expand(x, tuple(other.shape))
+
+
+@op("movement", view=True)
+def unsqueeze(xp, x, dim: int):
+    """A dimension of size 1 put in at `dim`."""
+    return xp.expand_dims(x, dim)
+
+
+@unsqueeze.shape
+def _(x: Spec, dim: int):
+    place = wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return (*x.shape[:place], 1, *x.shape[place:])
+
+
+@unsqueeze.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@op("movement", view=True)
+def squeeze(xp, x, dim: int | Sizes | None = None):
+    """Dimensions of size 1 removed: those in `dim`, or all."""
+    dims = wrap_dims("squeeze", dim, x.ndim)
+    return x.reshape(tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1))
+
+
+@squeeze.shape
+def _(x: Spec, dim: int | Sizes | None = None):
+    dims = wrap_dims("squeeze", dim, x.ndim)
+    return tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1)
+
+
+@squeeze.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@composite
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions `start_dim` to `end_dim` joined into one."""
+    if x.ndim == 0:
+        return reshape(x, (1,))
+    start, end = wrap_dim("flatten", start_dim, x.ndim), wrap_dim("flatten", end_dim, x.ndim)
+    if start > end:
+        raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+    return reshape(x, (*x.shape[:start], count(x.shape[start : end + 1]), *x.shape[end + 1 :]))
+
+
+@composite
+def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """Dimension `dim` split into `sizes`; one may be −1."""
+    place = wrap_dim("unflatten", dim, x.ndim)
+    inner = reshaped("unflatten", Spec((x.shape[place],), x.dtype), sizes)
+    return reshape(x, (*x.shape[:place], *inner, *x.shape[place + 1 :]))
+
+
+@composite
+def contiguous(x: Any) -> Any:
+    """The tensor in one block of memory, row by row; itself if it is so."""
+    return x if x.is_contiguous() else x.clone()
+
+
+@op("movement", varargs="dims")
+def flip(xp, x, dims: Sizes):
+    """The order reversed along `dims`."""
+    return xp.flip(x, dims).copy()
+
+
+@flip.shape
+def _(x: Spec, dims: Sizes):
+    wrap_dims("flip", tuple(dims), x.ndim)
+    return x.shape
+
+
+@flip.gradient
+def _(g, dims):
+    return g.flip(dims)
+
+
+@op("movement", method=False)
+def cat(xp, *tensors, dim: int = 0):
+    """Tensors joined along `dim`; the other sizes must agree."""
+    return xp.concatenate(tensors, axis=dim)
+
+
+@cat.shape
+def _(*tensors: Spec, dim: int = 0):
+    first = tensors[0]
+    place = wrap_dim("cat", dim, first.ndim)
+    total: Any = 0
+    for number, x in enumerate(tensors):
+        if x.ndim != first.ndim:
+            raise ShapeError(f"cat: tensor 0 has {first.ndim} dimensions, tensor {number} has {x.ndim}")
+        for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
+            if i != place and a != b:
+                raise ShapeError(
+                    f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ in dimension {i}: "
+                    f"{a} and {b}. All other sizes must agree."
+                )
+        total = total + x.shape[place]
+    same_dtype("cat", *tensors)
+    return (*first.shape[:place], total, *first.shape[place + 1 :])
+
+
+@cat.gradient
+def _(g, tensors: Spec, dim):
+    start, pieces = 0, []
+    for spec in tensors:  # pyright: ignore[reportGeneralTypeIssues]
+        size = spec.shape[dim]
+        pieces.append(g.narrow(dim, start, size))
+        start += size
+    return tuple(pieces)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape put side by side along a new dimension."""
+    return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
+
+
+@op("movement", view=True)
+def narrow(xp, x, dim: int, start: int, length: int):
+    """`length` places of dimension `dim`, from `start` on."""
+    index: list[Any] = [slice(None)] * x.ndim
+    index[dim] = slice(start, start + length)
+    return x[tuple(index)]
+
+
+@narrow.shape
+def _(x: Spec, dim: int, start: int, length: int):
+    place = wrap_dim("narrow", dim, x.ndim)
+    if start + length > x.shape[place]:
+        raise ShapeError(f"narrow: {start} + {length} is beyond the size {x.shape[place]} of dimension {dim}")
+    return (*x.shape[:place], length, *x.shape[place + 1 :])
+
+
+@narrow.gradient
+def _(g, x: Spec, dim, start, length):
+    after = x.shape[dim] - start - length
+    return g.pad_with_zeros(dim, start, after)
+
+
+@op("movement")
+def pad_with_zeros(xp, x, dim: int, before: int, after: int):
+    """`before` and `after` zeros added along one dimension."""
+    shape = list(x.shape)
+    shape[dim] += before + after
+    out = xp.zeros(tuple(shape), x.dtype)
+    index: list[Any] = [slice(None)] * x.ndim
+    index[dim] = slice(before, before + x.shape[dim])
+    out[tuple(index)] = x
+    return out
+
+
+@pad_with_zeros.shape
+def _(x: Spec, dim: int, before: int, after: int):
+    place = wrap_dim("pad", dim, x.ndim)
+    return (*x.shape[:place], x.shape[place] + before + after, *x.shape[place + 1 :])
+
+
+@pad_with_zeros.gradient
+def _(g, x: Spec, dim, before):
+    return g.narrow(dim, before, x.shape[dim])
+
+
+@composite
+def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Pieces of `size` along `dim` (the last may be smaller), or of the sizes listed."""
+    total = x.shape[dim]
+    sizes = list(size) if isinstance(size, (tuple, list)) else [min(size, total - i) for i in range(0, total, size)]  # pyright: ignore[reportOperatorIssue, reportArgumentType, reportCallIssue]
+    if sum(sizes) != total:
+        raise ShapeError(f"split: the sizes {sizes} add up to {sum(sizes)}, but dimension {dim} has {total}")
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return tuple(narrow(x, dim, start, length) for start, length in zip(starts, sizes, strict=True))
+
+
+@composite
+def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most `chunks` pieces of one size along `dim`."""
+    return split(x, max(1, -(-x.shape[dim] // chunks)), dim)
+
+
+@op("movement", method=False)
+def cast(xp, x, dtype: object):
+    """Another dtype."""
+    return x.astype(dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@cast.shape
+def _(x: Spec, dtype: Any):
+    return Spec(x.shape, dtype)
+
+
+@cast.gradient
+def _(g):
+    return g  # brought back to the input's dtype by the backward pass

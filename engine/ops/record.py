@@ -1,0 +1,261 @@
+"""The op record: everything that is known of one operation, declared in one place.
+
+    @op("elementwise")
+    def sigmoid(xp, x):
+        \"\"\"Logistic sigmoid, elementwise.\"\"\"
+        return 1 / (1 + xp.exp(-x))
+
+    @sigmoid.gradient
+    def _(g, out):
+        return g * out * (1 - out)
+
+A kernel's unannotated arguments are tensors (or numbers), annotated ones are static. A gradient asks by name for
+what it needs: `g`, `out`, inputs, static arguments. Only that is kept for the backward pass; an input annotated
+`Spec` keeps shape and dtype alone. Tensor methods, in-place variants, checks and tests are derived from the record.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.errors import RegistryError
+from engine.shape import Shape, Spec
+
+Kind = Literal["elementwise", "reduce", "movement", "other"]
+
+REGISTRY: dict[str, Op] = {}
+COMPOSITES: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(slots=True)
+class Executor:
+    """Who runs an op: filled in by `engine.dispatch`, which knows tensors."""
+
+    run: Callable[[Op, Sequence[Any], dict[str, Any]], Any]
+
+
+def _no_executor(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+    raise RuntimeError("import engine before calling an op")
+
+
+EXECUTOR = Executor(_no_executor)
+
+
+@dataclass(frozen=True, slots=True)
+class GradientRule:
+    """A gradient function for the inputs at `covers`, and what it asks for, by name."""
+
+    function: Callable[..., Any]
+    covers: tuple[int, ...]
+    inputs: tuple[tuple[str, int], ...]
+    """(argument, input index) of tensors to keep."""
+    specs: tuple[tuple[str, int], ...]
+    """(argument, input index) of which shape and dtype are enough."""
+    statics: tuple[str, ...]
+    wants_out: bool
+
+
+class Op:
+    """One operation. Call it with tensors and static arguments."""
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        kind: Kind,
+        *,
+        floats: bool = False,
+        result: Literal["bool", "same"] = "same",
+        view: bool = False,
+        varargs: str | None = None,
+        method: bool = True,
+        operators: tuple[str, ...] = (),
+        outputs: int = 1,
+        random: bool = False,
+        sample: Callable[..., Any] | None = None,
+        domain: tuple[float, float] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.name = kernel.__name__.rstrip("_")
+        self.kind = kind
+        self.floats = floats
+        """Whole numbers become the default float before the kernel sees them."""
+        self.result = result
+        self.view = view
+        """The output may share memory with the first input."""
+        self.varargs = varargs
+        """The static argument that takes what is left of the positional ones: `x.permute(2, 0, 1)`."""
+        self.method = method
+        self.operators = operators
+        self.outputs = outputs
+        self.random = random
+        self.sample = sample
+        """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
+        self.domain = domain
+        self.rules: list[GradientRule] = []
+        self._shape_rule: Callable[..., Any] | None = None
+        self._macs_rule: Callable[..., Any] | None = None
+        self._read_signature()
+        self.function = _public_function(self)
+        if self.name in REGISTRY or self.name in COMPOSITES:
+            raise RegistryError(f"op {self.name} is declared twice. Rename one of the two.")
+        REGISTRY[self.name] = self
+
+    # -- declaration
+
+    def gradient(self, *names: Any) -> Any:
+        """Declares the gradient: bare for all inputs together, or `gradient("x")` for the inputs named."""
+        if len(names) == 1 and callable(names[0]):
+            return self._add_rule(names[0], tuple(range(len(self.inputs))))
+        covers = tuple(self.inputs.index(name) for name in names)
+        return lambda function: self._add_rule(function, covers)
+
+    def shape(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declares the shape rule: gets the inputs as Specs and the statics, returns a shape, a Spec, or a tuple of Specs."""
+        self._shape_rule = function
+        return function
+
+    def macs(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declares the number of multiply-adds: gets the output Spec, the input Specs, and the statics."""
+        self._macs_rule = function
+        return function
+
+    # -- use
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Splits a call into inputs and static arguments, defaults filled in."""
+        if self.variadic:
+            inputs: Sequence[Any] = tuple(args[0]) if args else tuple(kwargs.pop(self.inputs[0]))
+            rest = args[1:]
+        else:
+            inputs, rest = args[: len(self.inputs)], args[len(self.inputs) :]
+            if len(inputs) < len(self.inputs):
+                inputs = (*inputs, *(self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]))
+        if not rest and not kwargs:
+            return inputs, self.defaults
+        statics = dict(self.defaults)
+        if self.varargs is not None and rest:
+            place = self.static_names.index(self.varargs)
+            if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
+                rest = (*rest[:place], tuple(rest[place:]))
+        if len(rest) > len(self.static_names):
+            raise TypeError(f"{self.name}() takes at most {len(self.inputs) + len(self.static_names)} arguments")
+        statics.update(zip(self.static_names, rest, strict=False))
+        for name, value in kwargs.items():
+            if name not in self._known_statics:
+                raise TypeError(f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}")
+            statics[name] = value
+        missing = [name for name in self.static_names if name not in statics]
+        if missing:
+            raise TypeError(f"{self.name}() is missing the argument {missing[0]!r}")
+        return inputs, statics
+
+    def infer(self, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
+        """What `shape` declared, for Specs (numbers and None pass through). Dtypes are already promoted."""
+        if self._shape_rule is None:
+            raise NotImplementedError(f"op {self.name} has no shape rule")
+        return self._shape_rule(*specs, **statics)
+
+    @property
+    def has_shape_rule(self) -> bool:
+        return self._shape_rule is not None
+
+    def count_macs(self, out: Any, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
+        return 0 if self._macs_rule is None else self._macs_rule(out, *specs, **statics)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    # -- inside
+
+    def _read_signature(self) -> None:
+        arguments = list(inspect.signature(self.kernel).parameters.values())[1:]
+        self.takes_out = any(argument.name == "out" for argument in arguments)
+        arguments = [argument for argument in arguments if argument.name != "out"]
+        tensors = [argument for argument in arguments if argument.annotation is inspect.Parameter.empty]
+        statics = [argument for argument in arguments if argument.annotation is not inspect.Parameter.empty]
+        self.variadic = any(argument.kind is inspect.Parameter.VAR_POSITIONAL for argument in tensors)
+        self.inputs = tuple(argument.name for argument in tensors)
+        self._input_defaults = {a.name: a.default for a in tensors if a.default is not inspect.Parameter.empty}
+        self.static_names = tuple(argument.name for argument in statics)
+        self._known_statics = frozenset(self.static_names)
+        self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
+        self.signature = inspect.Signature(
+            [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)] if not self.variadic else None
+        )
+
+    def _keyword(self, name: str, kwargs: dict[str, Any]) -> Any:
+        if name in kwargs:
+            return kwargs.pop(name)
+        if name in self._input_defaults:
+            return self._input_defaults[name]
+        raise TypeError(f"{self.name}() is missing the argument {name!r}")
+
+    def _add_rule(self, function: Callable[..., Any], covers: tuple[int, ...]) -> Callable[..., Any]:
+        inputs: list[tuple[str, int]] = []
+        specs: list[tuple[str, int]] = []
+        statics: list[str] = []
+        for argument in list(inspect.signature(function).parameters.values())[1:]:
+            if argument.name in self.inputs:
+                place = (argument.name, self.inputs.index(argument.name))
+                (specs if argument.annotation in (Spec, "Spec") else inputs).append(place)
+            elif argument.name in self._known_statics:
+                statics.append(argument.name)
+            elif argument.name != "out":
+                raise RegistryError(f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have")
+        wants_out = "out" in inspect.signature(function).parameters
+        self.rules.append(GradientRule(function, covers, tuple(inputs), tuple(specs), tuple(statics), wants_out))
+        return function
+
+
+def _public_function(op: Op) -> Callable[..., Any]:
+    executor, arity, bind = EXECUTOR, len(op.inputs), op.bind
+    simple = not op.static_names and not op.variadic
+
+    if simple:
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if kwargs or len(args) != arity:
+                args, _ = bind(args, kwargs)  # pyright: ignore[reportAssignmentType]
+            return executor.run(op, args, _NONE)
+    else:
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            inputs, statics = bind(args, kwargs)
+            return executor.run(op, inputs, statics)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.kernel.__doc__
+    function.__module__ = op.kernel.__module__
+    function.__signature__ = op.signature  # pyright: ignore[reportFunctionMemberAccess]
+    return function
+
+
+_NONE: dict[str, Any] = {}
+
+
+def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Declares an op; see `Op` for the options."""
+    return lambda kernel: Op(kernel, kind, **options)
+
+
+def composite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Declares a public function that is written in other ops, and so needs no gradient of its own."""
+    name = function.__name__.rstrip("_")
+    if name in REGISTRY or name in COMPOSITES:
+        raise RegistryError(f"op {name} is declared twice. Rename one of the two.")
+    COMPOSITES[name] = function
+    return function
+
+
+def operators() -> Iterator[Op]:
+    """All ops, in order of declaration."""
+    yield from REGISTRY.values()
+
+
+__all__ = ["COMPOSITES", "EXECUTOR", "REGISTRY", "GradientRule", "Kind", "Op", "Shape", "Spec", "composite", "op", "operators"]

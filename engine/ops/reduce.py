@@ -1,0 +1,218 @@
+"""Reductions over dimensions. The shape rule is the kind's: `dim` is removed, or kept as 1 with `keepdim`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine import dtypes
+from engine.errors import DTypeError
+from engine.ops.elementwise import where
+from engine.ops.record import Op, composite, op
+from engine.ops.rules import Dims, reduced, wrap_dims
+from engine.shape import Spec, count
+
+
+def _over(record: Op, dtype: Any = None) -> Op:
+    """Gives a reduction the shape rule of its kind."""
+
+    def rule(x: Spec, dim: Dims = None, keepdim: bool = False) -> Spec:
+        return Spec(reduced(record.name, x, dim, keepdim), x.dtype if dtype is None else dtype(x.dtype))
+
+    record.shape(rule)
+    return record
+
+
+def _spread(g: Any, x: Spec, dim: Dims, keepdim: bool) -> Any:
+    """`g` with the reduced dimensions back, as views of it."""
+    if not keepdim:
+        for place in sorted(wrap_dims("reduce", dim, x.ndim)):
+            g = g.unsqueeze(place)
+    return g.expand(x.shape)
+
+
+def _axes(dim: Dims) -> Any:
+    return None if dim is None or dim == () else tuple(dim) if isinstance(dim, list) else dim
+
+
+def _whole(dtype: dtypes.DType) -> dtypes.DType:
+    return dtype if dtype.is_floating_point else dtypes.int64
+
+
+@op("reduce")
+def sum(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Sum over `dim`, or over everything. Whole numbers add up in int64."""
+    return x.sum(axis=_axes(dim), keepdims=keepdim, dtype=None if x.dtype.kind == "f" else np.int64)
+
+
+@sum.gradient
+def _(g, x: Spec, dim, keepdim):
+    return _spread(g, x, dim, keepdim)
+
+
+@op("reduce")
+def prod(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Product over `dim`, or over everything."""
+    return x.prod(axis=_axes(dim), keepdims=keepdim, dtype=None if x.dtype.kind == "f" else np.int64)
+
+
+@prod.gradient
+def _(g, out, x, dim, keepdim):
+    return _spread(g * out, x.spec, dim, keepdim) / x
+
+
+@op("reduce")
+def amax(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Maximum over `dim`, or over everything. The gradient is shared evenly among equals."""
+    return x.max(axis=_axes(dim), keepdims=keepdim)
+
+
+@op("reduce")
+def amin(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Minimum over `dim`, or over everything. The gradient is shared evenly among equals."""
+    return x.min(axis=_axes(dim), keepdims=keepdim)
+
+
+def _to_extremes(g, out, x, dim, keepdim):
+    hit = (x == _spread(out, x.spec, dim, keepdim)).to(x.dtype)
+    return _spread(g, x.spec, dim, keepdim) * hit / hit.sum(dim, True)
+
+
+amax.gradient(_to_extremes)
+amin.gradient(_to_extremes)
+
+
+@op("reduce")
+def argmax(xp, x, dim: int | None = None, keepdim: bool = False):
+    """Index of the maximum along `dim`, or in the flattened tensor. The first of equals."""
+    return xp.asarray(x.argmax(axis=dim, keepdims=keepdim), np.int64)
+
+
+@op("reduce")
+def argmin(xp, x, dim: int | None = None, keepdim: bool = False):
+    """Index of the minimum along `dim`, or in the flattened tensor. The first of equals."""
+    return xp.asarray(x.argmin(axis=dim, keepdims=keepdim), np.int64)
+
+
+@op("reduce")
+def any(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Whether one element is not 0."""
+    return (x != 0).any(axis=_axes(dim), keepdims=keepdim)
+
+
+@op("reduce")
+def all(xp, x, dim: Dims = None, keepdim: bool = False):
+    """Whether no element is 0."""
+    return (x != 0).all(axis=_axes(dim), keepdims=keepdim)
+
+
+for _record in (amax, amin):
+    _over(_record)
+for _record in (sum, prod):
+    _over(_record, _whole)
+for _record in (argmax, argmin):
+    _over(_record, lambda dtype: dtypes.int64)
+for _record in (any, all):
+    _over(_record, lambda dtype: dtypes.bool_)
+
+
+@op("reduce", method=False, outputs=2)
+def extreme(xp, x, dim: int, keepdim: bool, largest: bool):
+    """Values and indices of the maximum or minimum along one dimension."""
+    index = (x.argmax if largest else x.argmin)(axis=dim, keepdims=True)
+    value = xp.take_along_axis(x, index, axis=dim)
+    index = xp.asarray(index, np.int64)
+    return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
+
+
+@extreme.shape
+def _(x: Spec, dim: int, keepdim: bool, largest: bool):
+    shape = reduced("max" if largest else "min", x, dim, keepdim)
+    return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
+
+
+@extreme.gradient
+def _(g, out, x: Spec, dim, keepdim):
+    value, index = g[0], out[1]
+    if not keepdim:
+        value, index = value.unsqueeze(dim), index.unsqueeze(dim)
+    return value.scatter_into(index, x.shape, dim)
+
+
+class Extremes(tuple[Any, ...]):
+    """Values and indices, as `x.max(dim)` returns them."""
+
+    @property
+    def values(self) -> Any:
+        return self[0]
+
+    @property
+    def indices(self) -> Any:
+        return self[1]
+
+
+@composite
+def max(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The maximum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
+    return _extreme(x, dim, keepdim, True)
+
+
+@composite
+def min(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The minimum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
+    return _extreme(x, dim, keepdim, False)
+
+
+def _extreme(x: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
+    if dim is None:
+        return amax(x) if largest else amin(x)
+    if not isinstance(dim, int):
+        return x.maximum(dim) if largest else x.minimum(dim)
+    return Extremes(extreme(x, dim=dim, keepdim=keepdim, largest=largest))
+
+
+@composite
+def mean(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Mean over `dim`, or over everything. Floating point only."""
+    return sum(x, dim, keepdim) / _count(x, dim)
+
+
+@composite
+def var(x: Any, dim: Dims = None, keepdim: bool = False, correction: int = 1) -> Any:
+    """Variance over `dim`, divided by n − correction."""
+    centred = x - mean(x, dim, True)
+    return sum(centred * centred, dim, keepdim) / (_count(x, dim) - correction)
+
+
+@composite
+def std(x: Any, dim: Dims = None, keepdim: bool = False, correction: int = 1) -> Any:
+    """Standard deviation over `dim`; see `var`."""
+    return var(x, dim, keepdim, correction).sqrt()
+
+
+def _count(x: Any, dim: Dims) -> Any:
+    """How many elements one result is made of. A symbolic one counts as some number: only shapes are asked for then."""
+    number = count(x.shape[place] for place in wrap_dims("mean", dim, x.ndim))
+    if not x.is_floating_point():
+        raise DTypeError(f"mean and var need floating point, not {x.dtype.name}. Convert with .float().")
+    return number if isinstance(number, int) else 2
+
+
+@composite
+def logsumexp(x: Any, dim: Dims, keepdim: bool = False) -> Any:
+    """ln Σ eˣ over `dim`, safe for large x."""
+    top = amax(x, dim, True).detach()
+    top = where(top.isfinite(), top, 0.0)
+    total = (x - top).exp().sum(dim, True).log() + top
+    return total if keepdim else total.squeeze(dim)
+
+
+@composite
+def sum_to_size(x: Any, *shape: Any) -> Any:
+    """Sums `x` down to `shape`, from which it could have been broadcast."""
+    wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    extra = x.ndim - len(wanted)
+    dims = (*range(extra), *(i + extra for i, size in enumerate(wanted) if size == 1 and x.shape[i + extra] != 1))
+    reduced_ = sum(x, dims, True) if dims else x
+    return reduced_.reshape(wanted) if extra else reduced_

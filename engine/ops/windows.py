@@ -1,0 +1,90 @@
+"""Sliding windows over the last dimensions of N×C×…: what convolution and pooling share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops.rules import window_size
+from engine.shape import Shape, format_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Kernel size, stride, padding and dilation, one number for each spatial dimension."""
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    ceil_mode: bool = False
+
+    @classmethod
+    def of(cls, kernel: Any, stride: Any, padding: Any, dilation: Any, ndim: int, ceil_mode: bool = False) -> Windows:
+        return cls(*(per_dim(value, ndim) for value in (kernel, stride, padding, dilation)), ceil_mode)
+
+    def places(self, name: str, sizes: Sequence[Any]) -> Shape:
+        """How many windows fit into `sizes`. Raises ShapeError when none does."""
+        found = tuple(
+            window_size(size, k, s, p, d, self.ceil_mode)
+            for size, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        )
+        if any(isinstance(number, int) and number < 1 for number in found):
+            raise ShapeError(
+                f"{name}: a window of {format_shape(self.kernel)} (dilation {format_shape(self.dilation)}) does not fit into "
+                f"{format_shape(sizes)} with padding {format_shape(self.padding)}. Use a smaller kernel or more padding."
+            )
+        return found
+
+    def padded(self, xp: Any, x: Any, places: Sequence[int], fill: float = 0.0) -> Any:
+        """`x` with its padding, and with what windows beyond the edge need in ceil mode."""
+        after = [
+            max((n - 1) * s + d * (k - 1) + 1 - size - p, 0)
+            for n, s, d, k, size, p in zip(
+                places, self.stride, self.dilation, self.kernel, x.shape[2:], self.padding, strict=True
+            )
+        ]
+        if not any(self.padding) and not any(after):
+            return x
+        after = [max(a, p) for a, p in zip(after, self.padding, strict=True)]
+        sizes = tuple(size + p + a for size, p, a in zip(x.shape[2:], self.padding, after, strict=True))
+        out = xp.full((*x.shape[:2], *sizes), fill, x.dtype)
+        out[(..., *self._inside(x.shape[2:]))] = x
+        return out
+
+    def unpadded(self, x: Any, sizes: Sequence[int]) -> Any:
+        return x[(..., *self._inside(sizes))]
+
+    def columns(self, xp: Any, x: Any, places: Sequence[int]) -> Any:
+        """A view of padded `x` as N × C × kernel… × places…."""
+        steps = x.strides[2:]
+        inner = tuple(step * d for step, d in zip(steps, self.dilation, strict=True))
+        outer = tuple(step * s for step, s in zip(steps, self.stride, strict=True))
+        shape = (*x.shape[:2], *self.kernel, *places)
+        return xp.lib.stride_tricks.as_strided(x, shape, (*x.strides[:2], *inner, *outer))
+
+    def offsets(self, places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+        """For each position in the kernel, the slice of the padded input that it sees."""
+        for at in itertools.product(*map(range, self.kernel)):
+            slices = tuple(
+                slice(i * d, i * d + (n - 1) * s + 1, s)
+                for i, d, n, s in zip(at, self.dilation, places, self.stride, strict=True)
+            )
+            yield at, (slice(None), slice(None), *slices)
+
+    def padded_sizes(self, sizes: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
+        return tuple(
+            max(size + 2 * p, (n - 1) * s + d * (k - 1) + 1)
+            for size, p, n, s, d, k in zip(sizes, self.padding, places, self.stride, self.dilation, self.kernel, strict=True)
+        )
+
+    def _inside(self, sizes: Sequence[int]) -> tuple[slice, ...]:
+        return tuple(slice(p, p + size) for p, size in zip(self.padding, sizes, strict=True))
+
+
+def per_dim(value: Any, ndim: int) -> tuple[int, ...]:
+    """One number for each spatial dimension."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * ndim
