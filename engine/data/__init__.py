@@ -1,0 +1,53 @@
+"""Data sets, loaders, transforms, and the sources that the studio offers."""
+
+from __future__ import annotations
+
+from engine.data import transforms as transforms
+from engine.data.collate import default_collate as default_collate
+from engine.data.collate import default_convert as default_convert
+from engine.data.dataset import Dataset as Dataset
+from engine.data.dataset import IterableDataset as IterableDataset
+from engine.data.dataset import Subset as Subset
+from engine.data.dataset import TensorDataset as TensorDataset
+from engine.data.digits import Digits as Digits
+from engine.data.idx_folder import IDX as IDX
+from engine.data.loader import DataLoader as DataLoader
+from engine.data.sampler import BatchSampler as BatchSampler
+from engine.data.sampler import RandomSampler as RandomSampler
+from engine.data.sampler import Sampler as Sampler
+from engine.data.sampler import SequentialSampler as SequentialSampler
+from engine.data.sampler import SubsetRandomSampler as SubsetRandomSampler
+from engine.data.samples import ArraySamples as ArraySamples
+from engine.data.samples import MappedSamples as MappedSamples
+from engine.data.samples import Samples as Samples
+from engine.data.split import random_split as random_split
+from engine.data.splits import ArraySplits as ArraySplits
+from engine.data.splits import Batches as Batches
+from engine.data.splits import Splits as Splits
+from engine.data.table import CSV as CSV
+
+__all__ = [
+    "CSV",
+    "IDX",
+    "ArraySamples",
+    "ArraySplits",
+    "BatchSampler",
+    "Batches",
+    "DataLoader",
+    "Dataset",
+    "Digits",
+    "IterableDataset",
+    "MappedSamples",
+    "RandomSampler",
+    "Sampler",
+    "Samples",
+    "SequentialSampler",
+    "Splits",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "default_collate",
+    "default_convert",
+    "random_split",
+    "transforms",
+]

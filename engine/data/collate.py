@@ -1,0 +1,72 @@
+"""Many samples → one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.creation import from_numpy, tensor
+from engine.dtypes import float64
+from engine.ops.movement import stack
+from engine.tensor import Tensor
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Put samples together as PyTorch does: tensors, arrays and numbers along a new first dimension, structures inside.
+
+    Mappings give mappings, named tuples named tuples, other sequences lists; texts stay a list of texts.
+
+    Raises:
+        ValueError: the samples differ in shape, length or keys.
+        TypeError: samples of a type that cannot be put together; pass `collate_fn` for those.
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        _check_equal("shapes", [tuple(sample.shape) for sample in batch])
+        return stack(list(batch))
+    if isinstance(first, (np.ndarray, np.generic)):
+        _check_equal("shapes", [np.shape(sample) for sample in batch])
+        return from_numpy(np.stack(batch))
+    if isinstance(first, float):
+        return tensor(list(batch), dtype=float64)
+    if isinstance(first, int):
+        return tensor(list(batch))
+    if isinstance(first, (str, bytes)):
+        return list(batch)
+    if isinstance(first, Mapping):
+        _check_equal("keys", [sorted(map(str, sample)) for sample in batch])
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence):
+        _check_equal("lengths", [len(sample) for sample in batch])
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        named = isinstance(first, tuple) and getattr(type(first), "_fields", None)
+        return type(first)(*columns) if named else columns
+    raise TypeError(
+        f"samples of type {type(first).__name__} cannot be put together in a batch. "
+        "Return tensors, arrays, numbers, texts, or tuples and dicts of them, or pass collate_fn."
+    )
+
+
+def default_convert(sample: Any) -> Any:
+    """One sample with its arrays turned into tensors; what a DataLoader without batches gives."""
+    if isinstance(sample, (np.ndarray, np.generic)):
+        return from_numpy(np.asarray(sample))
+    if isinstance(sample, Mapping):
+        return {key: default_convert(value) for key, value in sample.items()}
+    if isinstance(sample, tuple):
+        values = [default_convert(value) for value in sample]
+        return type(sample)(*values) if getattr(type(sample), "_fields", None) else tuple(values)
+    if isinstance(sample, list):
+        return [default_convert(value) for value in sample]
+    return sample
+
+
+def _check_equal(what: str, values: list[Any]) -> None:
+    for number, value in enumerate(values):
+        if value != values[0]:
+            raise ValueError(
+                f"the samples of a batch must have equal {what}: sample 0 has {values[0]}, sample {number} has {value}. Make "
+                "them equal, or pass collate_fn."
+            )

@@ -1,0 +1,101 @@
+"""Data sets: samples by number, or samples one after the other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.creation import from_numpy
+from engine.data.collate import default_collate
+from engine.tensor import Tensor
+
+Indices = NDArray[np.int64]
+
+
+class Dataset(ABC):
+    """Samples by number. Subclasses give `__getitem__` and, so that they can be shuffled, `__len__`.
+
+    `batch` may be given as well by those that can take many samples at once faster than one by one. A subclass that
+    replaces only `__getitem__` loses the `batch` of its parent, so that both always agree.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__getitem__" in vars(cls) and "batch" not in vars(cls):
+            cls.batch = Dataset.batch
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> Any: ...
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """Several samples, in a list."""
+        return [self[index] for index in indices]
+
+    def batch(self, indices: Indices) -> Any:
+        """Several samples, collated."""
+        return default_collate(self.__getitems__(indices.tolist()))
+
+
+class IterableDataset(ABC):
+    """Samples that come one after the other, such as lines of a stream. They are neither counted nor shuffled."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class TensorDataset(Dataset):
+    """Rows of tensors of equal length: sample ``i`` is ``(tensors[0][i], tensors[1][i], …)``."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        lengths = [len(tensor) for tensor in tensors]
+        if len(set(lengths)) != 1:
+            found = f"have lengths {', '.join(map(str, lengths))}" if tensors else "are missing"
+            raise ValueError(f"TensorDataset needs tensors of one length, but they {found}.")
+        self.tensors = tensors
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def batch(self, indices: Indices) -> list[Tensor]:
+        rows = from_numpy(indices)
+        return [tensor[rows] for tensor in self.tensors]
+
+
+class Subset(Dataset):
+    """The samples of another data set at `indices`, in that order."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int] | Indices) -> None:
+        self.dataset = dataset
+        self.indices = np.asarray(indices, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, (list, slice)):
+            return self.batch(np.arange(len(self))[index])
+        return self.dataset[int(self.indices[index])]
+
+    def batch(self, indices: Indices) -> Any:
+        return fetch(self.dataset, self.indices[indices])
+
+
+def fetch(dataset: Any, indices: Indices) -> Any:
+    """A collated batch of any map-style data set, such as a list; in one piece from those that can."""
+    if isinstance(dataset, Dataset):
+        return dataset.batch(indices)
+    return default_collate(samples(dataset, indices.tolist()))
+
+
+def samples(dataset: Any, indices: Sequence[int]) -> list[Any]:
+    """A list of samples of any map-style data set."""
+    if isinstance(dataset, Dataset):
+        return dataset.__getitems__(indices)
+    return [dataset[index] for index in indices]

@@ -1,0 +1,150 @@
+"""The IDX format of MNIST: a magic number, sizes, then big-endian numbers. Plain or gzipped.
+
+Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits", section File formats.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from engine.errors import DataError
+
+_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+_MOST_DIMENSIONS = 8
+_GZIP_RATIO = 1032
+"""What DEFLATE can at most shrink by: 258 bytes in two bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an IDX file says of itself, checked against the size that it has on disk."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    zipped: bool
+
+    @property
+    def offset(self) -> int:
+        return 4 + 4 * len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Bytes of data."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_header(path: Path) -> Header:
+    """Read and check the first bytes of an IDX file.
+
+    Raises DataError for a file that cannot be opened, has another format, or cannot hold the size it declares.
+    """
+    zipped = path.suffix == ".gz"
+    with _Reading(path), _open(path, zipped) as file:
+        start = file.read(4)
+        if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _DTYPES or not 1 <= start[3] <= _MOST_DIMENSIONS:
+            found = f"it begins with the bytes {start.hex(' ')}" if start else "it is empty"
+            raise DataError(
+                f"{path}: not an IDX file: {found}, but an IDX file of images begins with 00 00 08 03 and one of "
+                "labels with 00 00 08 01. Check the path, or download the file again."
+            )
+        count = start[3]
+        sizes = file.read(4 * count)
+        if len(sizes) < 4 * count:
+            raise DataError(f"{path}: ends inside its header, at byte {4 + len(sizes)}. Download the file again.")
+    shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
+    header = Header(path, np.dtype(_DTYPES[start[2]]), shape, zipped)
+    _check_size(header)
+    return header
+
+
+def read(header: Header) -> NDArray[Any]:
+    """The numbers: a read-only memory map of a plain file, an array in memory of a gzipped one.
+
+    Raises DataError if the data are shorter or longer than declared, damaged, or larger than the free memory.
+    """
+    if not header.zipped:
+        return np.memmap(header.path, header.dtype, "r", header.offset, header.shape) if header.size else _empty(header)
+    available = psutil.virtual_memory().available
+    if header.size > available:
+        raise DataError(
+            f"{header.path}: needs {_bytes(header.size)} of memory, but {_bytes(available)} are free. "
+            "Unpack the file: an unpacked one is read from disk, piece by piece."
+        )
+    array = np.empty(header.shape, header.dtype)
+    view = memoryview(array.reshape(-1).view(np.uint8))
+    with _Reading(header.path), _open(header.path, zipped=True) as file:
+        file.read(header.offset)
+        filled = 0
+        while filled < header.size:
+            got = file.readinto(view[filled:])  # pyright: ignore[reportAttributeAccessIssue]
+            if not got:
+                raise _wrong_size(header, f"only {_bytes(filled)} follow")
+            filled += got
+        if file.read(1):
+            raise _wrong_size(header, "more data follow")
+    return array
+
+
+def _check_size(header: Header) -> None:
+    """Before anything is allocated. What a gzipped file really holds is only known when it is read."""
+    on_disk = header.path.stat().st_size
+    if header.zipped:
+        if header.size > on_disk * _GZIP_RATIO:
+            raise _wrong_size(header, f"{_bytes(on_disk)} of gzip cannot hold them")
+    elif header.offset + header.size != on_disk:
+        raise _wrong_size(header, f"{_bytes(on_disk - header.offset)} follow")
+
+
+def _wrong_size(header: Header, found: str) -> DataError:
+    sizes = "×".join(map(str, header.shape))
+    return DataError(
+        f"{header.path}: the header declares {sizes} numbers of {header.dtype.itemsize} bytes, {_bytes(header.size)}, "
+        f"but {found}. Download the file again."
+    )
+
+
+def _open(path: Path, zipped: bool) -> IO[bytes]:
+    return gzip.open(path, "rb") if zipped else path.open("rb")
+
+
+class _Reading:
+    """Turns the errors of reading into a DataError that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise DataError(f"{self.path}: there is no such file. Check the path.") from None
+        if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
+            raise DataError(
+                f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
+            ) from None
+        if isinstance(error, OSError):
+            raise DataError(f"{self.path}: cannot be read: {error.strerror or error}.") from None
+
+
+def _empty(header: Header) -> NDArray[Any]:
+    return np.empty(header.shape, header.dtype)
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            break
+        count /= 1024
+    else:
+        unit = "TiB"
+    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

@@ -1,0 +1,143 @@
+"""The order in which samples are taken."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.random import Generator, default_generator
+
+
+class Sampler(ABC):
+    """An order of sample numbers. `order` may be computed at once; iteration gives plain ints, as in PyTorch."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def order(self) -> NDArray[np.int64]:
+        """The sample numbers of one pass."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order().tolist())
+
+
+class SequentialSampler(Sampler):
+    """0, 1, 2, …"""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+    def order(self) -> NDArray[np.int64]:
+        return np.arange(len(self), dtype=np.int64)
+
+
+class RandomSampler(Sampler):
+    """Every sample once in random order, or `num_samples` drawn with replacement.
+
+    Args:
+        data_source: what is sampled; only its length matters
+        replacement: draw each number independently, so that some come twice and some never
+        num_samples: how many; all of them unless given
+        generator: where the order comes from; the default generator unless given
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        if num_samples is not None and num_samples < 1:
+            raise ValueError(f"num_samples must be at least 1, not {num_samples}")
+        self.data_source = data_source
+        self.replacement = replacement
+        self.num_samples = num_samples
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return len(self.data_source) if self.num_samples is None else self.num_samples
+
+    def order(self) -> NDArray[np.int64]:
+        generator = self.generator or default_generator
+        count, size = len(self), len(self.data_source)
+        if count == 0:
+            return np.empty(0, np.int64)
+        if size == 0:
+            raise ValueError(f"{count} samples cannot be drawn from an empty data set")
+        if self.replacement:
+            return generator.integers(0, size, count)
+        passes = [generator.permutation(size) for _ in range(-(-count // size))]
+        return np.concatenate(passes)[:count]
+
+
+class SubsetRandomSampler(Sampler):
+    """The given sample numbers in random order."""
+
+    def __init__(self, indices: Iterable[int], generator: Generator | None = None) -> None:
+        self.indices = np.fromiter(indices, dtype=np.int64)
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def order(self) -> NDArray[np.int64]:
+        return self.indices[(self.generator or default_generator).permutation(len(self))]
+
+
+class BatchSampler:
+    """Cuts the order of another sampler into lists of `batch_size` numbers.
+
+    Args:
+        sampler: the order
+        batch_size: samples in a batch
+        drop_last: leave out the last batch if it is smaller
+    """
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False) -> None:
+        check_batch_size(batch_size)
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __len__(self) -> int:
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return (batch.tolist() for batch in self.arrays())
+
+    def arrays(self) -> Iterator[NDArray[np.int64]]:
+        """The batches as arrays."""
+        if isinstance(self.sampler, Sampler):
+            order = self.sampler.order()
+            cuts = range(0, len(order), self.batch_size)
+            batches = (order[start : start + self.batch_size] for start in cuts)
+        else:
+            batches = (np.asarray(group, dtype=np.int64) for group in grouped(self.sampler, self.batch_size))
+        return (batch for batch in batches if not self.drop_last or len(batch) == self.batch_size)
+
+
+def grouped(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` consecutive items; the last may be shorter."""
+    group: list[Any] = []
+    for item in items:
+        group.append(item)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def check_batch_size(batch_size: Any) -> None:
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"batch_size must be a whole number from 1, not {batch_size!r}")

@@ -1,0 +1,56 @@
+"""Which cell of a CSV file is wrong: a slow second reading, only done after a fast one has failed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def find_fault(path: Path, separator: str, numbers: Sequence[str], target: str) -> str | None:
+    """A sentence on the first fault with line and column, both counted from 1; None if there is none to see.
+
+    Args:
+        path: a CSV file with column names
+        separator: the sign between two columns
+        numbers: the columns that must hold numbers
+        target: the column that must not be empty
+    """
+    last = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            names = next(reader, [])
+            for row in reader:
+                line, last = last + 1, reader.line_num
+                if row and (fault := _row_fault(row, names, set(numbers), target)):
+                    return f"{path}: line {max(line, 2)}{fault}"
+    except UnicodeDecodeError as error:
+        where = f"below line {last}" if last else "near its beginning"
+        bad = " ".join(f"{byte:02x}" for byte in error.object[error.start : error.end])
+        return f"{path}: {where} is the byte {bad}, which is not UTF-8. Save the table as CSV in UTF-8."
+    except csv.Error as error:
+        return f"{path}: line {last + 1} is not CSV ({error}). Look for a quotation mark that is not closed."
+    return None
+
+
+def _row_fault(row: list[str], names: list[str], numbers: set[str], target: str) -> str | None:
+    if len(row) != len(names):
+        return (
+            f": has {len(row)} columns, but the first line names {len(names)}. "
+            "Complete the row, or put texts that contain the separator in quotation marks."
+        )
+    for place, (name, text) in enumerate(zip(names, row, strict=True), start=1):
+        where = f", column {place} ({name!r})"
+        if not text.strip() and (name in numbers or name == target):
+            return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
+        if name in numbers and not _is_number(text):
+            return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return "_" not in text and abs(float(text)) <= 3.4028235e38
+    except ValueError:
+        return False

@@ -1,0 +1,92 @@
+"""What training tells of itself: plain records, in the order of `engine.fit.fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """First event, before the first batch."""
+
+    epochs: int | None
+    """How many are asked for; None if only `steps` says when to end."""
+    steps: int | None
+    batches: int
+    """In one epoch."""
+    train_samples: int
+    validation_samples: int
+    parameters: int
+    """Trained numbers of the model."""
+    device: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One training batch is done."""
+
+    epoch: int
+    """Counted from 1, as are `batch` and `step`."""
+    batch: int
+    """In this epoch."""
+    step: int
+    """In the whole run."""
+    loss: float
+    """Sum of `losses`."""
+    losses: Mapping[str, float]
+    """Of this batch, by the name of the optimizer that makes it small."""
+    metrics: Mapping[str, float]
+    """Of this epoch so far."""
+    seconds: float
+    """That this batch took, the time to load it included."""
+    samples_per_second: float
+    learning_rate: float
+    """Of the first optimizer."""
+    finite: bool
+    """False if the loss is NaN or infinite: the weights are, or will be, spoilt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationStep:
+    """One validation batch is done."""
+
+    epoch: int
+    batch: int
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """An epoch and its validation are done. Also sent for the unfinished epoch in which `steps` ends the run."""
+
+    epoch: int
+    step: int
+    train_loss: float
+    """Mean over the samples of the epoch, measured while the weights changed."""
+    val_loss: float | None
+    """None without validation samples."""
+    train_metrics: Mapping[str, float]
+    val_metrics: Mapping[str, float]
+    seconds: float
+    """Of training and validation, without the time in which nobody asked for the next event."""
+    samples_per_second: float
+    """Of training."""
+    learning_rate: float
+    finite: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Last event."""
+
+    epochs: int
+    """Finished in all."""
+    steps: int
+    seconds: float
+    reason: Literal["epochs", "steps", "stopped"]
+
+
+Event: TypeAlias = Started | Step | ValidationStep | Epoch | Done
