@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 SMALLEST_TEXT = 8.0
@@ -16,11 +17,26 @@ class Detail(IntEnum):
     FULL = 2
 
 
-def detail(scale: float) -> Detail:
-    if scale >= 0.6:
-        return Detail.FULL
-    return Detail.NAME if scale >= 0.3 else Detail.COLOR
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """How the canvas is looked at."""
+
+    scale: float = 1.0
+    """Pixels of the screen for one of the canvas."""
+    ratio: float = 1.0
+    """Pixels of the device for one of the screen."""
+
+    @property
+    def device_scale(self) -> float:
+        return self.scale * self.ratio
+
+    @property
+    def detail(self) -> Detail:
+        if self.scale >= 0.6:
+            return Detail.FULL
+        return Detail.NAME if self.scale >= 0.3 else Detail.COLOR
 
 
 def readable(pixels: float, scale: float) -> bool:
+    """Whether text of that size on the canvas can be read at this scale."""
     return pixels * scale >= SMALLEST_TEXT - 0.2

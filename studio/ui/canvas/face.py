@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from studio.document.model import Node
 from studio.document.names import identifier
 from studio.lowering.report import Problem
-from studio.nodes.types import NodeType, Port, PortType
+from studio.nodes.types import NodeType, Port
 
 _MEASURED = ("loss", "metric")
 
@@ -59,28 +59,17 @@ class Face:
 
 
 def face(
-    name: str,
-    node: Node,
-    kind: NodeType | None,
-    *,
-    summary: str = "",
-    live: str = "",
-    problems: Iterable[Problem] = (),
-    stray_inputs: Iterable[str] = (),
-    stray_outputs: Iterable[str] = (),
+    name: str, node: Node, kind: NodeType, *, summary: str = "", live: str = "", problems: Iterable[Problem] = ()
 ) -> Face:
-    """The face of a node. Ports that only its wires know of (`stray_…`) are shown too, so that no wire hangs."""
+    """The face of a node of a type; for an unknown type that is a placeholder."""
     problems = tuple(problems)
-    title = kind.title if kind else node.type
-    inputs = kind.inputs if kind else ()
-    outputs = kind.outputs if kind else ()
     return Face(
         name=name,
-        kind="" if _says(name, title) else title,
-        icon=kind.icon if kind else "unknown",
-        category=kind.category if kind else "unknown",
-        inputs=inputs + _strays(stray_inputs, inputs),
-        outputs=outputs + _strays(stray_outputs, outputs),
+        kind="" if _says(name, kind.title) else kind.title,
+        icon=kind.icon,
+        category=kind.category,
+        inputs=kind.inputs,
+        outputs=kind.outputs,
         summary=summary,
         live=live,
         error=_texts(problems, "error"),
@@ -92,18 +81,10 @@ def face(
 
 
 def _says(name: str, title: str) -> bool:
-    stem = name.rstrip("0123456789").rstrip("_")
-    plain = stem.replace("_", "").casefold()
-    return plain == identifier(title).replace("_", "").rstrip("0123456789").casefold() or plain == identifier(
-        title
-    ).replace("_", "")
-
-
-def _strays(names: Iterable[str], known: tuple[Port, ...]) -> tuple[Port, ...]:
-    taken = {port.name for port in known}
-    return tuple(
-        Port(name, PortType.TENSOR, "This port is not known to the node") for name in sorted(set(names) - taken)
-    )
+    """Whether the name is the title, as it is for nodes that were never renamed: "linear_2" of Linear."""
+    plain, suggested = name.replace("_", ""), identifier(title).replace("_", "").removesuffix("loss")
+    rest = plain.removeprefix(suggested).removeprefix("loss")
+    return plain.startswith(suggested) and (not rest or rest.isdigit())
 
 
 def _texts(problems: tuple[Problem, ...], severity: str) -> str:

@@ -71,6 +71,10 @@ class Layout:
     line: float | None
     """Middle of the summary line, if there is one."""
 
+    @property
+    def sides(self) -> tuple[tuple[Side, dict[str, Point]], ...]:
+        return ("input", self.inputs), ("output", self.outputs)
+
     def box(self, at: tuple[float, float]) -> Box:
         return Box(at[0], at[1], at[0] + self.width, at[1] + self.height)
 

@@ -1,0 +1,116 @@
+"""The pens, brushes and fonts of a theme, made once so that painting makes none."""
+
+from __future__ import annotations
+
+import functools
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
+
+from studio.nodes.types import CATEGORIES, PortType
+from studio.ui import fonts, icons
+from studio.ui.canvas.geometry import Role
+from studio.ui.theme import Theme, mix
+
+NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
+
+_NO_PEN = QPen(Qt.PenStyle.NoPen)
+
+
+class Style:
+    """Everything that painting takes from the theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self.ground = theme.color("background")
+        self.grid = theme.color("grid")
+        self.body = QBrush(theme.color("raised"))
+        self.text = theme.color("text")
+        self.dim = theme.color("text-dim")
+        self.error = theme.color("error")
+        self.warning = theme.color("warning")
+        self.accent = theme.color("accent")
+        self.no_pen = _NO_PEN
+
+        self.border = hairline(theme.color("border-strong", 0.7))
+        self.border_muted = hairline(theme.color("border-strong"))
+        self.border_muted.setStyle(Qt.PenStyle.DashLine)
+        self.selected = QPen(self.accent, 2.0)
+        self.failed = QPen(self.error, 1.5)
+        self.rim = QPen(theme.color("raised"), 1.5)
+        self.band_fill = QBrush(theme.color("accent", 0.12))
+        self.band_line = hairline(self.accent)
+        self.guide = hairline(theme.color("accent"))
+        self.knife = QPen(self.error, 1.5, Qt.PenStyle.DashLine)
+        self.pill = QBrush(theme.color("surface", 0.92))
+        self.pill_line = hairline(theme.color("border"))
+
+        share = 0.30 if theme.is_dark else 0.17
+        self.category = {name: theme.category(name) for name in CATEGORIES}
+        self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
+        self.category_brush = {name: QBrush(color) for name, color in self.category.items()}
+        self.category_line = {name: hairline(color) for name, color in self.category.items()}
+        self.patch = {
+            name: QBrush(mix(theme.color("raised"), color, share + 0.12)) for name, color in self.category.items()
+        }
+
+        self.port = {kind: theme.port(kind) for kind in PortType}
+        self.port_brush = {kind: QBrush(color) for kind, color in self.port.items()}
+        self.port_glow = {kind: QBrush(theme.port(kind, 0.35)) for kind in PortType}
+        self.port_ring = {kind: QPen(color, 1.5) for kind, color in self.port.items()}
+        self.wire = {kind: wire_pen(color, 2.0) for kind, color in self.port.items()}
+        self.wire_lit = {kind: wire_pen(mix(color, self.text, 0.35), 3.0) for kind, color in self.port.items()}
+        self.wire_far = {kind: wire_pen(theme.port(kind, 0.8), 1.0) for kind in PortType}
+        self.wire_error = wire_pen(self.error, 2.0)
+        self.wire_error_lit = wire_pen(self.error, 3.0)
+        self.wire_selected = wire_pen(self.accent, 3.0)
+        for pen in self.wire_far.values():
+            pen.setCosmetic(True)
+
+        self.fonts: dict[Role, QFont] = {
+            "name": fonts.interface(NAME_PX, bold=True),
+            "text": fonts.interface(TEXT_PX),
+            "mono": fonts.monospace(MONO_PX),
+        }
+        self._metrics = {role: QFontMetricsF(font) for role, font in self.fonts.items()}
+
+    def measure(self, text: str, role: Role) -> float:
+        return self._metrics[role].horizontalAdvance(text)
+
+    def elided(self, text: str, role: Role, width: float) -> str:
+        return self._metrics[role].elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+    def baseline(self, middle: float, role: Role) -> float:
+        """Where text has to stand for its capitals to be centred at `middle`; on whole pixels, hence sharp."""
+        return round(middle + self._metrics[role].capHeight() / 2)
+
+    def icon(self, name: str, color: QColor, size: float, device_scale: float) -> QPixmap:
+        """A picture of an icon with as many pixels as it will cover on the screen."""
+        return _icon(name, color.rgba(), max(round(size * device_scale), 1))
+
+
+def hairline(color: QColor) -> QPen:
+    """One device pixel wide at every zoom."""
+    pen = QPen(color, 1.0)
+    pen.setCosmetic(True)
+    return pen
+
+
+def wire_pen(color: QColor, width: float) -> QPen:
+    return QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+
+
+@functools.lru_cache(maxsize=1024)
+def _icon(name: str, rgba: int, pixels: int) -> QPixmap:
+    return icons.pixmap(name, QColor.fromRgba(rgba), pixels)
+
+
+@functools.lru_cache(maxsize=64)
+def interface_font(pixels: int, bold: bool = True) -> QFont:
+    """A font for text that keeps its size on the screen while the canvas is zoomed."""
+    return fonts.interface(pixels, bold=bold)
+
+
+@functools.lru_cache(maxsize=64)
+def monospace_font(pixels: int) -> QFont:
+    return fonts.monospace(pixels)

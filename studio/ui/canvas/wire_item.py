@@ -1,0 +1,126 @@
+"""The one graphics item of a wire."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
+
+from studio.document.model import Wire
+from studio.nodes.types import PortType
+from studio.ui.canvas import wire_paint
+from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.geometry import Curve, Point, wire_curve
+from studio.ui.canvas.surface import Surface
+
+WIRE_Z, HOVERED_Z = 0.0, 3.0
+_MARGIN = 18.0
+
+
+class WireItem(QGraphicsRectItem):
+    """Derived from the rectangle item for the same reason as nodes are."""
+
+    def __init__(self, surface: Surface, wire: Wire, kind: PortType, start: Point, end: Point) -> None:
+        super().__init__()
+        self.setPen(QPen(Qt.PenStyle.NoPen))
+        self.setZValue(WIRE_Z)
+        self._surface = surface
+        self.wire = wire
+        self.kind = kind
+        self.label = ""
+        self.error = ""
+        self._lit = False
+        self._hovered = False
+        self._selected = False
+        self._lifted = False
+        self.curve: Curve = wire_curve(start, end)
+        self.path: QPainterPath = wire_paint.curve_path(self.curve)
+        self._frame()
+
+    def route(self, start: Point, end: Point) -> None:
+        """Follow the nodes at its ends."""
+        if start == self.curve.start and end == self.curve.end:
+            return
+        self.curve = wire_curve(start, end)
+        self.path = wire_paint.curve_path(self.curve)
+        self._frame()
+        self.update()
+
+    def carry(self, kind: PortType, label: str, error: str) -> None:
+        """What flows through it, as a type and as text, and what is wrong with it."""
+        if (kind, label, error) != (self.kind, self.label, self.error):
+            self.kind, self.label, self.error = kind, label, error
+            self.update()
+
+    def look(
+        self,
+        *,
+        lit: bool | None = None,
+        hovered: bool | None = None,
+        selected: bool | None = None,
+        lifted: bool | None = None,
+    ) -> None:
+        """How it stands: on the hovered path, under the pointer, selected, taken off its input."""
+        before = (self._lit, self._hovered, self._selected, self._lifted)
+        self._lit = self._lit if lit is None else lit
+        self._hovered = self._hovered if hovered is None else hovered
+        self._selected = self._selected if selected is None else selected
+        self._lifted = self._lifted if lifted is None else lifted
+        if before != (self._lit, self._hovered, self._selected, self._lifted):
+            # The label of the wire under the pointer must not hide below a node.
+            self.setZValue(HOVERED_Z if self._hovered else WIRE_Z)
+            self._frame()
+            self.update()
+
+    @property
+    def is_lit(self) -> bool:
+        return self._lit
+
+    @property
+    def is_selected(self) -> bool:
+        return self._selected
+
+    def pen(self) -> QPen:
+        return wire_paint.pen(
+            self._surface.style, self.kind, lit=self._lit, selected=self._selected, failed=bool(self.error)
+        )
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Leave the drawing to the layer that draws everything at once."""
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, quiet)
+
+    def shows_label(self) -> bool:
+        return self._label_pixels() > 0
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        style, zoom = self._surface.style, self._surface.zoom
+        painter.setOpacity(0.25 if self._lifted else 1.0)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(self.pen())
+        painter.drawPath(self.path)
+        pixels = self._label_pixels()
+        if pixels:
+            wire_paint.paint_label(painter, self.curve, self.label, pixels, style, strong=self._hovered)
+        if self.error:
+            width = wire_paint.label_box(self.curve, self.label, pixels).width if pixels else 0.0
+            wire_paint.paint_mark(painter, self.curve, style, zoom, beside=width / 2 + 10 if pixels else 0.0)
+
+    def _label_pixels(self) -> int:
+        zoom = self._surface.zoom
+        if not self.label or (zoom.detail is not Detail.FULL and not self._hovered):
+            return 0
+        pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
+        if not pixels or self._hovered:
+            return pixels
+        width = wire_paint.label_box(self.curve, self.label, pixels).width
+        return pixels if wire_paint.has_room(self.curve, width) else 0
+
+    def _frame(self) -> None:
+        """Bounds: the curve, and the label where it is drawn unasked on a short wire."""
+        box = self.curve.box
+        rect = QRectF(box.left, box.top, box.width, box.height)
+        if self._hovered and self.label:
+            pixels = wire_paint.label_pixels(self._surface.zoom, asked=True)
+            label = wire_paint.label_box(self.curve, self.label, pixels)
+            rect = rect.united(QRectF(label.left, label.top, label.width, label.height))
+        self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))
