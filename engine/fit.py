@@ -31,19 +31,16 @@ from typing import Any, Literal, TypeVar
 from engine import random
 from engine.autograd import no_grad
 from engine.backend import Device, resolve
+from engine.data.batches import Batches
 from engine.data.loader import DataLoader
-from engine.data.splits import Batches
 from engine.errors import DataError
-from engine.events import Done as Done
-from engine.events import Epoch as Epoch
-from engine.events import Event as Event
-from engine.events import Started as Started
-from engine.events import Step as Step
-from engine.events import ValidationStep as ValidationStep
+from engine.events import Done, Epoch, Event, Started, Step, ValidationStep
 from engine.metrics import Metric
 from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
+
+__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit"]
 
 T = TypeVar("T")
 
@@ -318,10 +315,11 @@ def _count_batches(loader: DataLoader) -> int:
     count = len(loader)
     if count == 0:
         samples = len(loader.dataset)
-        why = f"of {loader.batch_size}, and drop_last leaves out smaller ones. Set batch_size to {samples} or less"
         raise DataError(
-            f"{samples} training samples give no batch "
-            + (f"{why}." if samples else "at all. Choose data that have some.")
+            f"{samples} training samples give no batch of {loader.batch_size}, as drop_last leaves out smaller ones. "
+            f"Set batch_size to {samples} or less."
+            if samples
+            else "there are no training samples. Choose data that have some."
         )
     return count
 

@@ -38,11 +38,9 @@ class Metric(ABC):
 
     def compute(self) -> float:
         """The metric of all batches since `reset`; NaN if there were none."""
-        return (
-            self.finish(float(self._sum.item()) / self._count)
-            if self._sum is not None and self._count
-            else float("nan")
-        )
+        if self._sum is None or not self._count:
+            return float("nan")
+        return self.finish(float(self._sum.item()) / self._count)
 
     @abstractmethod
     def total(self, input: Tensor, target: Tensor) -> Tensor:
@@ -129,8 +127,8 @@ class RootMeanSquaredError(Metric):
 def _check_classes(metric: Metric, input: Tensor, target: Tensor) -> None:
     if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise ShapeError(
-            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each sample, N; "
-            f"found {format_shape(input.shape)} and {format_shape(target.shape)}."
+            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each sample, "
+            f"N; found {format_shape(input.shape)} and {format_shape(target.shape)}."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.data import transforms as transforms
+from engine.data.batches import Batches as Batches
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
 from engine.data.dataset import Dataset as Dataset
@@ -22,7 +23,6 @@ from engine.data.samples import MappedSamples as MappedSamples
 from engine.data.samples import Samples as Samples
 from engine.data.split import random_split as random_split
 from engine.data.splits import ArraySplits as ArraySplits
-from engine.data.splits import Batches as Batches
 from engine.data.splits import Splits as Splits
 from engine.data.table import CSV as CSV
 

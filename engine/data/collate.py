@@ -67,6 +67,6 @@ def _check_equal(what: str, values: list[Any]) -> None:
     for number, value in enumerate(values):
         if value != values[0]:
             raise ValueError(
-                f"the samples of a batch must have equal {what}: sample 0 has {values[0]}, sample {number} has {value}. Make "
-                "them equal, or pass collate_fn."
+                f"the samples of a batch differ in {what}: sample 0 has {values[0]}, sample {number} has {value}. "
+                "Make them equal, or pass collate_fn."
             )

@@ -9,8 +9,9 @@ import gzip
 import math
 import zlib
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import psutil
@@ -81,12 +82,12 @@ def read(header: Header) -> NDArray[Any]:
             "Unpack the file: an unpacked one is read from disk, piece by piece."
         )
     array = np.empty(header.shape, header.dtype)
-    view = memoryview(array.reshape(-1).view(np.uint8))
+    view = array.reshape(-1).view(np.uint8).data
     with _Reading(header.path), _open(header.path, zipped=True) as file:
         file.read(header.offset)
         filled = 0
         while filled < header.size:
-            got = file.readinto(view[filled:])  # pyright: ignore[reportAttributeAccessIssue]
+            got = file.readinto(view[filled:])
             if not got:
                 raise _wrong_size(header, f"only {_bytes(filled)} follow")
             filled += got
@@ -113,7 +114,7 @@ def _wrong_size(header: Header, found: str) -> DataError:
     )
 
 
-def _open(path: Path, zipped: bool) -> IO[bytes]:
+def _open(path: Path, zipped: bool) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path, "rb") if zipped else path.open("rb")
 
 
@@ -129,9 +130,8 @@ class _Reading:
         if isinstance(error, FileNotFoundError):
             raise DataError(f"{self.path}: there is no such file. Check the path.") from None
         if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
-            raise DataError(
-                f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
-            ) from None
+            message = f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
+            raise DataError(message) from None
         if isinstance(error, OSError):
             raise DataError(f"{self.path}: cannot be read: {error.strerror or error}.") from None
 
@@ -141,10 +141,5 @@ def _empty(header: Header) -> NDArray[Any]:
 
 
 def _bytes(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            break
-        count /= 1024
-    else:
-        unit = "TiB"
-    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+    power = min((max(int(count), 1).bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"

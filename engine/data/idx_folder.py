@@ -29,10 +29,9 @@ class Pair:
     def __init__(self, images: Path, labels: Path) -> None:
         self.images = idx.read_header(images)
         self.labels = idx.read_header(labels)
-        if len(self.images.shape) < 2:
-            raise DataError(
-                f"{images}: holds {format_shape(self.images.shape)} numbers, but images have two dimensions."
-            )
+        if len(self.images.shape) < 3:
+            found = format_shape(self.images.shape)
+            raise DataError(f"{images}: holds {found} numbers, but images are at least N×H×W.")
         if len(self.labels.shape) != 1 or self.labels.dtype.kind not in "iu":
             found = f"{format_shape(self.labels.shape)} {self.labels.dtype.name}"
             raise DataError(f"{labels}: holds {found}, but labels are one whole number an image.")
@@ -159,6 +158,5 @@ def _pair(folder: Path, part: str) -> Pair | None:
 def _find(folder: Path, name: str) -> Path | None:
     """The unpacked file before the gzipped one. Some copies have a dot before `idx`."""
     names = (name, name.replace("-idx", ".idx"))
-    return next(
-        (path for suffix in ("", ".gz") for each in names if (path := folder / (each + suffix)).is_file()), None
-    )
+    paths = (folder / (each + suffix) for suffix in ("", ".gz") for each in names)
+    return next((path for path in paths if path.is_file()), None)

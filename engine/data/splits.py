@@ -8,11 +8,10 @@ from typing import Annotated
 
 import numpy as np
 
-from engine.data.loader import DataLoader
 from engine.data.samples import Arrays, ArraySamples, MappedSamples, Samples
 from engine.data.transforms import Transform
 from engine.dtypes import from_numpy
-from engine.registry import DATASETS, Range, Size
+from engine.registry import Range
 from engine.shape import Spec
 
 Share = Annotated[float, Range(ge=0, lt=1)]
@@ -123,23 +122,3 @@ class ArraySplits(Splits):
     @property
     def validation(self) -> Samples | None:
         return self._validation
-
-
-@DATASETS.register(
-    category="Loader", title="Loader", outputs=("input", "target"), tags=("DataLoader", "batch", "shuffle", "minibatch")
-)
-class Batches:
-    """Cut samples into batches: training samples in a new random order each epoch, validation samples in order.
-
-    Args:
-        splits: the samples
-        batch_size: samples in a batch
-        shuffle: take the training samples in a new random order each epoch
-        drop_last: leave out the last training batch of an epoch if it is smaller
-    """
-
-    def __init__(self, splits: Splits, batch_size: Size = 64, shuffle: bool = True, drop_last: bool = False) -> None:
-        self.splits = splits
-        self.train = DataLoader(splits.train, batch_size, shuffle, drop_last=drop_last)
-        validation = splits.validation
-        self.validation = None if validation is None else DataLoader(validation, batch_size)

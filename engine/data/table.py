@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as arrow
-import pyarrow.csv as arrow_csv
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
 
 from engine.data.samples import Arrays, ArraySamples, Samples, hold_out
 from engine.data.splits import Share, Splits
@@ -62,9 +62,8 @@ class CSV(Splits):
         self._target = target
         self._features = [name for name in names if name != target and name not in ignored]
         if not self._features:
-            raise DataError(
-                f"{path}: has no column but the target {target!r}. {_separator_hint(names, self._separator)}"
-            )
+            hint = _separator_hint(names, self._separator)
+            raise DataError(f"{path}: has no column but the target {target!r}. {hint}")
 
     @property
     def input(self) -> Spec:
@@ -126,8 +125,8 @@ class CSV(Splits):
         Raises DataError naming line and column if a number is missing or is none.
         """
         number = self._task == "number"
-        types = dict.fromkeys(self._features, arrow.float64())
-        types[self._target] = arrow.float64() if number else arrow.string()
+        types = dict.fromkeys(self._features, pa.float64())
+        types[self._target] = pa.float64() if number else pa.string()
         convert = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=True
         )
@@ -145,7 +144,7 @@ class CSV(Splits):
                     yield features, targets if number else targets.astype(np.str_)
         except OSError as error:
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}.") from None
-        except arrow.ArrowInvalid as error:
+        except pa.ArrowInvalid as error:
             raise self._fault(str(error)) from None
 
     def _fault(self, symptom: str) -> DataError:
