@@ -1,0 +1,90 @@
+"""Modules that run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self, overload
+
+from engine.nn.module import Module
+
+
+class Sequential(Module):
+    """Feeds each module's output to the next: ``Sequential(a, b)(x) = b(a(x))``.
+
+    Give modules, or one mapping from names to modules. It can be indexed, sliced and changed like a list.
+    """
+
+    @overload
+    def __init__(self, modules: Mapping[str, Module], /) -> None: ...
+
+    @overload
+    def __init__(self, *modules: Module) -> None: ...
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            for name, module in modules[0].items():
+                self.register_module(name, module)
+        else:
+            self.extend(modules)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(dict(list(self._modules.items())[index]))
+        return self._modules[self._name(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        self.register_module(self._name(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        kept = list(self)
+        del kept[index]
+        self._refill(kept)
+
+    def append(self, module: Module) -> Self:
+        self.register_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        modules = list(self)
+        modules.insert(index, module)
+        self._refill(modules)
+        return self
+
+    def pop(self, index: int = -1) -> Module:
+        module = self[index]
+        del self[index]
+        return module
+
+    def _name(self, index: int) -> str:
+        names = list(self._modules)
+        if not -len(names) <= index < len(names):
+            raise IndexError(f"there is no module {index} among {len(names)}")
+        return names[index]
+
+    def _refill(self, modules: list[Module]) -> None:
+        """Numbers the modules anew, so that names stay 0, 1, …"""
+        self._modules.clear()
+        self.extend(modules)

@@ -1,0 +1,136 @@
+"""Losses between scores of classes and the right class. Classes are dimension 1, or 0 of a single sample."""
+
+from __future__ import annotations
+
+from engine.errors import DTypeError, ShapeError
+from engine.nn.functional.reduction import Reduction, reduce
+from engine.ops.elementwise import where
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """``-log softmax(x)[y]``, or ``-Σ y log softmax(x)`` for targets that are probabilities.
+
+    Args:
+        input: scores (logits) ``N×C×…`` or ``C``
+        target: whole numbers ``N×…``, the classes, or floating-point probabilities ``N×C×…``
+        weight: a factor for each class, ``C``
+        ignore_index: targets of this class do not count
+        reduction: "mean" is weighted by `weight`
+        label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
+    log_probabilities = input.log_softmax(_class_dim(input))
+    if target.dtype.is_floating_point:
+        return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)
+    if label_smoothing == 0:
+        return nll_loss(log_probabilities, target, weight, ignore_index, reduction)
+    return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
+    _check_classes("nll_loss", input, target, weight)
+    classes, share = _shares(input, target, weight, ignore_index)
+    return _weighted(-_pick(input, classes), share, reduction)
+
+
+def _smoothed_nll(
+    log_probabilities: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: Reduction,
+    label_smoothing: float,
+) -> Tensor:
+    _check_classes("cross_entropy", log_probabilities, target, weight)
+    dim = _class_dim(log_probabilities)
+    counted, (classes, share) = target != ignore_index, _shares(log_probabilities, target, weight, ignore_index)
+    right = -_pick(log_probabilities, classes) * share
+    spread = log_probabilities if weight is None else log_probabilities * _along(weight, log_probabilities)
+    uniform = where(counted, -spread.mean(dim), 0.0)
+    loss = right * (1 - label_smoothing) + uniform * label_smoothing
+    return loss.sum() / share.sum() if reduction == "mean" else reduce(loss, reduction)
+
+
+def _soft_cross_entropy(
+    log_probabilities: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, label_smoothing: float
+) -> Tensor:
+    if tuple(target.shape) != tuple(log_probabilities.shape):
+        raise ShapeError(
+            f"cross_entropy: targets with probabilities have the shape of the input, "
+            f"{format_shape(log_probabilities.shape)}, but this one is {format_shape(target.shape)}. "
+            "Give whole numbers if the target names classes."
+        )
+    dim = _class_dim(log_probabilities)
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / log_probabilities.shape[dim]
+    terms = log_probabilities * target
+    loss = -(terms if weight is None else terms * _along(weight, terms)).sum(dim)
+    return reduce(loss, reduction)
+
+
+def _class_dim(input: Tensor) -> int:
+    if input.ndim == 0:
+        raise ShapeError("the input needs a dimension for the classes, but it is a scalar")
+    return 1 if input.ndim > 1 else 0
+
+
+def _along(weight: Tensor, like: Tensor) -> Tensor:
+    """`weight` as a shape that broadcasts over the classes of `like`."""
+    return weight.reshape(-1, *(1,) * (like.ndim - 1 - _class_dim(like)))
+
+
+def _pick(input: Tensor, classes: Tensor) -> Tensor:
+    dim = _class_dim(input)
+    return input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
+
+
+def _shares(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """The classes with ignored ones set to 0, and what each target counts."""
+    counted = target != ignore_index
+    classes = where(counted, target, 0)
+    if weight is None:
+        return classes, counted.to(input.dtype)
+    factors = weight.index_select(0, classes.flatten()).reshape(classes.shape)
+    return classes, where(counted, factors, 0.0)
+
+
+def _weighted(loss: Tensor, share: Tensor, reduction: Reduction) -> Tensor:
+    loss = where(share != 0, loss * share, 0.0)  # an ignored target does not count, be its loss infinite
+    return loss.sum() / share.sum() if reduction == "mean" else reduce(loss, reduction)
+
+
+def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    if target.dtype.is_floating_point:
+        raise DTypeError(
+            f"{loss}: classes are whole numbers (int64), but the target is {target.dtype.name}. Use target.long()."
+        )
+    dim = _class_dim(input)
+    expected = (*input.shape[:dim], *input.shape[dim + 1 :])
+    if tuple(target.shape) != expected:
+        hint = " Use target.squeeze(1)." if tuple(target.shape) == (*expected[:1], 1, *expected[1:]) else ""
+        raise ShapeError(
+            f"{loss}: an input of {format_shape(input.shape)} needs a target of {format_shape(expected)}, "
+            f"one class for each sample, but the target is {format_shape(target.shape)}.{hint}"
+        )
+    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+        raise ShapeError(
+            f"{loss}: the input has {input.shape[dim]} classes, so weight must have shape {input.shape[dim]}, "
+            f"not {format_shape(weight.shape)}."
+        )

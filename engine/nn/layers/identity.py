@@ -1,0 +1,20 @@
+"""Nothing, as a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.nn.module import Module
+from engine.registry import LAYERS
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Shape", tags=("pass", "skip"))
+class Identity(Module):
+    """``y = x``: takes any arguments and ignores them; a placeholder where a layer may come later."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input

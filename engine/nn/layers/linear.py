@@ -1,0 +1,58 @@
+"""The fully connected layer."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.registry import LAYERS, FromInput, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Linear", tags=("dense", "fully connected", "affine"))
+class Linear(Module):
+    """Affine map ``y = x Wᵀ + b`` of the last dimension.
+
+    ``…×in_features`` becomes ``…×out_features``. `weight` is ``out_features×in_features``; it and `bias` start
+    uniform in ``±1/√in_features``.
+
+    Args:
+        in_features: size of the last input dimension
+        out_features: size of the last output dimension
+        bias: add a learned offset
+    """
+
+    def __init__(
+        self,
+        in_features: Annotated[Size, FromInput(-1)],
+        out_features: Size,
+        bias: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new first values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features)
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

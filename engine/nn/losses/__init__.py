@@ -1,0 +1,1 @@
+"""The losses, by what they compare."""

@@ -1,0 +1,24 @@
+"""A tensor that a module trains."""
+
+from __future__ import annotations
+
+from engine.creation import empty
+from engine.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf tensor that becomes part of a module when it is assigned to an attribute of one.
+
+    It shares memory with `data`. What ops make of it are plain tensors.
+
+    Args:
+        data: the values; an empty tensor if left out
+        requires_grad: whether `backward` computes its gradient
+    """
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        data = empty(0) if data is None else data
+        super().__init__(data._array, data._storage, requires_grad=requires_grad)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"

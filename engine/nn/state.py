@@ -1,0 +1,109 @@
+"""Reading a module's tensors by name, and setting them from such names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.autograd import no_grad
+from engine.creation import as_tensor
+from engine.errors import WeightsError
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from engine.nn.module import Module
+
+
+class IncompatibleKeys(NamedTuple):
+    """What did not fit when weights were loaded with ``strict=False``."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_vars: bool) -> dict[str, Any]:
+    for key, _, _, tensor in _places(module, prefix):
+        destination[key] = tensor if keep_vars else tensor.detach()
+    return destination
+
+
+def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"a state dict is a mapping from names to tensors, not {type(given).__name__}")
+    places = list(_places(module, ""))
+    own = {key: tensor for key, _, _, tensor in places}
+    missing = [key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files]
+    unexpected = [key for key in given if key not in own]
+    found = {key: as_tensor(given[key]) for key in own if key in given}
+    misfits = [key for key, tensor in found.items() if tuple(tensor.shape) != tuple(own[key].shape)]
+    if misfits or (strict and (missing or unexpected)):
+        raise WeightsError(_message(module, own, given, found, missing, unexpected, misfits, strict=strict))
+    with no_grad():
+        for key, owner, name, tensor in places:
+            if key in found:
+                _set(owner, name, tensor, found[key], assign=assign)
+    return IncompatibleKeys(missing, unexpected)
+
+
+def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Tensor]]:
+    """(key, owner, attribute, tensor) of everything that is saved; shared tensors under each of their names."""
+    for path, owner in module.named_modules(remove_duplicate=False):
+        start = f"{prefix}{path}." if path else prefix
+        saved = {name: buffer for name, buffer in owner._buffers.items() if name not in owner._unsaved}
+        for name, tensor in (*owner._parameters.items(), *saved.items()):
+            if tensor is not None:
+                yield start + name, owner, name, tensor
+
+
+def _set(owner: Module, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
+    if not assign:
+        tensor.copy_(value)
+    elif name in owner._parameters:
+        tensor.data = value.detach()
+    else:
+        owner._buffers[name] = value.detach()
+
+
+# -- the error that names every key -------------------------------------------------------------
+
+
+def _message(
+    module: Module,
+    own: Mapping[str, Tensor],
+    given: Mapping[str, Any],
+    found: Mapping[str, Tensor],
+    missing: Sequence[str],
+    unexpected: Sequence[str],
+    misfits: Sequence[str],
+    *,
+    strict: bool,
+) -> str:
+    lines = [f"These weights do not fit {type(module).__name__}; nothing was changed."]
+    if strict:
+        lines += [f"  missing: {key} ({format_shape(own[key].shape)})" for key in missing]
+        lines += [f"  unexpected: {key} ({format_shape(as_tensor(given[key]).shape)})" for key in unexpected]
+    for key in misfits:
+        shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(found[key].shape)} in the weights"
+        lines.append(f"  shape: {key} is {shapes}")
+    lines.append(_remedy(own, given, misfits))
+    return "\n".join(lines)
+
+
+def _remedy(own: Mapping[str, Any], given: Mapping[str, Any], misfits: Sequence[str]) -> str:
+    for start in {key.partition(".")[0] + "." for key in given}:
+        if all(key.startswith(start) and key[len(start) :] in own for key in given):
+            return f"Take {start!r} off the front of every key of the weights."
+    for start in {key.partition(".")[0] + "." for key in own}:
+        if all(start + key in own for key in given):
+            return (
+                f"Load them into {start[:-1]!r} of the module, or put {start!r} in front of every key of the weights."
+            )
+    if misfits:
+        return "Build the module with the sizes that the weights were trained with, or leave these keys out of them."
+    return "Rename the keys, or pass strict=False to load what fits and leave the rest as it is."

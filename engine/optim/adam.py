@@ -1,0 +1,77 @@
+"""Adam."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, TypeAlias
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Group, Optimizer, Parameters, State
+from engine.registry import OPTIMIZERS, NonNegative, Range
+from engine.tensor import Tensor
+
+Decay: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("adaptive moments", "amsgrad"))
+class Adam(Optimizer):
+    """Steps scaled by running moments of the gradient: ``p ← p - lr m̂ / (√v̂ + eps)``.
+
+    ``m ← β₁ m + (1 - β₁) g`` and ``v ← β₂ v + (1 - β₂) g²``; the hats divide by ``1 - βᵗ``. `weight_decay` adds
+    ``weight_decay p`` to the gradient first. Sources: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
+
+    Args:
+        lr: learning rate, about the size of the steps
+        betas: how much of the running mean, and of the running square, stays with each step
+        eps: added to the divisor, so that nothing is divided by 0
+        weight_decay: strength of the pull towards 0, as part of the gradient
+        amsgrad: divide by the largest running square so far
+        maximize: climb instead of descend
+        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: NonNegative = 1e-3,
+        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
+        weight_decay: NonNegative = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(param)
+        state["step"] += 1
+        lr, decay = group["lr"], group["weight_decay"]
+        if decay and group["decoupled_weight_decay"]:
+            param.mul_(1 - lr * decay)
+        elif decay:
+            gradient = gradient.add(param, alpha=decay)
+        beta1, beta2 = group["betas"]
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(gradient, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"].maximum_(square)
+        step_size = lr / (1 - beta1 ** state["step"])
+        divisor = square.sqrt().div_(math.sqrt(1 - beta2 ** state["step"])).add_(group["eps"])
+        param.addcdiv_(mean, divisor, value=-step_size)
