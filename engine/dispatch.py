@@ -17,7 +17,7 @@ from engine.dtypes import DType
 from engine.errors import AutogradError, DeviceError, DTypeError, EngineError, ShapeError
 from engine.ops.record import EXECUTOR, Op
 from engine.ops.rules import broadcast_shapes
-from engine.shape import Spec, format_shape
+from engine.shape import Dim, Spec, format_shape
 from engine.tensor import Storage, Tensor
 
 _NUMBERS = (bool, int, float)
@@ -41,13 +41,12 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
                 device = _common_device(op, inputs)
             arrays.append(value._array)
         else:
-            arrays.append(value)
+            arrays.append(value if value is None or type(value) in _NUMBERS else _number(op, value))
     if device is None:
         raise TypeError(f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}")
-    if op.kind == "elementwise" or op.floats:
-        _promote(op, arrays)
+    promoted = _promote(op, arrays) if op.kind == "elementwise" or op.floats else None
     if device is META:
-        results = _infer(op, arrays, statics)
+        results = _infer(op, arrays, statics, promoted)
     else:
         results = _compute(op, arrays, statics, device)
     outs = _wrap(op, inputs, statics, results, device)
@@ -84,7 +83,7 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
     if result.kind > target.dtype.kind and op.result != "bool":
         raise DTypeError(f"{op.name}_() cannot write its {result.name} result into a {target.dtype.name} tensor. Convert it first.")
     if device is META:
-        outcome = _infer(op, arrays, statics)[0]
+        outcome = _infer(op, arrays, statics, result)[0]
         _check_same_shape(op, target, outcome.shape)
     else:
         _write(op, target, arrays, statics, device)
@@ -128,6 +127,15 @@ def _save(op: Op, plan: Sequence[GradientRule], inputs: Sequence[Any], outs: Seq
     return saved
 
 
+def _number(op: Op, value: Any) -> Any:
+    """A NumPy number as Python's, so that it takes the tensors' dtype; symbolic sizes pass."""
+    if isinstance(value, (np.generic, *_NUMBERS)):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Dim):
+        return 2  # only shapes are asked for: any number will do
+    raise TypeError(f"{op.name}() takes tensors and numbers, not {type(value).__name__}. Make a tensor of it with engine.as_tensor().")
+
+
 # -- kernels ----------------------------------------------------------------------------------
 
 
@@ -148,10 +156,10 @@ def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device)
     return tuple(r if isinstance(r, xp.ndarray) else xp.asarray(r) for r in results)
 
 
-def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any]) -> tuple[MetaArray, ...]:
-    """The op's shape rule in place of its kernel."""
+def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType | None = None) -> tuple[MetaArray, ...]:
+    """The op's shape rule in place of its kernel; `dtype` is what promotion came to, else the first input's."""
     specs = [_spec_of(array) for array in arrays]
-    dtype = next((spec.dtype for spec in specs if isinstance(spec, Spec)), dtypes.float32)
+    dtype = dtype or next((spec.dtype for spec in specs if isinstance(spec, Spec)), dtypes.float32)
     if op.kind == "elementwise" and not op.has_shape_rule:
         found: Any = broadcast_shapes(op.name, [spec.shape for spec in specs if isinstance(spec, Spec)])
     else:
@@ -328,7 +336,9 @@ def _promote(op: Op, arrays: list[Any]) -> DType | None:
     first = None
     same = True
     top_number = -1
-    for array in arrays:
+    for index, array in enumerate(arrays):
+        if index in op.masks:
+            continue
         if isinstance(array, _NUMBERS):
             kind = 0 if isinstance(array, bool) else 1 if isinstance(array, int) else 2
             top_number = max(top_number, kind)
@@ -338,8 +348,8 @@ def _promote(op: Op, arrays: list[Any]) -> DType | None:
             elif array.dtype != first:
                 same = False
     if first is None:
-        return None
-    result = dtypes.from_numpy(first) if same else _joint_dtype(arrays)
+        return None if top_number < 0 else (dtypes.bool_, dtypes.int64, dtypes.get_default_dtype())[top_number]
+    result = dtypes.from_numpy(first) if same else _joint_dtype([a for i, a in enumerate(arrays) if i not in op.masks])
     if top_number > result.kind:
         result = dtypes.get_default_dtype() if top_number == 2 else dtypes.int64
     elif same and (result.kind == 2 or not op.floats):
@@ -347,7 +357,9 @@ def _promote(op: Op, arrays: list[Any]) -> DType | None:
     if op.floats and result.kind < 2:
         result = dtypes.get_default_dtype()
     for index, array in enumerate(arrays):
-        if array is not None and not isinstance(array, _NUMBERS) and array.dtype != result.numpy:
+        if array is None or isinstance(array, _NUMBERS) or index in op.masks:
+            continue
+        if array.dtype != result.numpy:
             arrays[index] = (
                 MetaArray(array.shape, result.numpy) if isinstance(array, MetaArray) else array.astype(result.numpy)
             )

@@ -384,6 +384,13 @@ class Tensor(TensorMethods):
             return Tensor(MetaArray(array.shape, array.dtype))
         return Tensor(namespace(self.device).asarray(array), Storage(self.device))
 
+    def new_empty(self, *size: Any) -> Tensor:
+        """Memory of this one's dtype and device."""
+        shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        if self.is_meta:
+            return Tensor(MetaArray(shape, self._array.dtype))
+        return Tensor(namespace(self.device).empty(shape, self._array.dtype), Storage(self.device))
+
     # -- in-place writes that are not variants of an op
 
     def copy_(self, source: Tensor) -> Tensor:
@@ -408,7 +415,8 @@ class Tensor(TensorMethods):
         if not self.is_leaf:
             raise AutogradError("only leaves can be deep-copied. Use detach() or clone().")
         array = self._array if self.is_meta else self._array.copy()
-        copy = type(self)(array, Storage(self.device), requires_grad=self._requires_grad)
+        copy = Tensor.__new__(type(self))
+        Tensor.__init__(copy, array, Storage(self.device), requires_grad=self._requires_grad)
         copy._grad = None if self._grad is None else self._grad.__deepcopy__(memo)
         memo[id(self)] = copy
         return copy

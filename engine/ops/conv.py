@@ -34,7 +34,10 @@ def convolution(xp, x, weight, stride: Sizes, padding: Sizes, dilation: Sizes, g
     return out.swapaxes(0, 1).reshape(x.shape[0], weight.shape[0], *places)
 
 
-@op("other", method=False)
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 4, 3, 3), s.normal(4, 3, 3, 3)), _options(2) | {"sizes": (5, 5)}),
+    ((s.normal(1, 4, 3, 3), s.normal(4, 1, 3, 2)), _options(2, 2, 1, 1, 2) | {"sizes": (5, 4)}),
+])  # fmt: skip
 def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
@@ -48,7 +51,10 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
     return windows.unpadded(out, sizes)
 
 
-@op("other", method=False)
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 4, 3, 3), s.normal(2, 3, 5, 5)), _options(2) | {"kernel": (3, 3)}),
+    ((s.normal(1, 4, 3, 3), s.normal(1, 2, 5, 4)), _options(2, 2, 1, 1, 2) | {"kernel": (3, 2)}),
+])  # fmt: skip
 def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
     windows = Windows(kernel, stride, padding, dilation)

@@ -11,9 +11,9 @@ from engine.ops.record import composite, op
 
 
 @op(operators=("__add__", "__radd__"))
-def add(xp, x, y, out=None):
-    """x + y."""
-    return xp.add(x, y, out=out)
+def add(xp, x, y, out=None, alpha: float = 1):
+    """x + alpha · y."""
+    return xp.add(x, y if alpha == 1 else alpha * y, out=out)
 
 
 @add.gradient("x")
@@ -22,14 +22,14 @@ def _(g):
 
 
 @add.gradient("y")
-def _(g):
-    return g
+def _(g, alpha):
+    return g if alpha == 1 else g * alpha
 
 
 @op(operators=("__sub__", "__rsub__"))
-def sub(xp, x, y, out=None):
-    """x − y."""
-    return xp.subtract(x, y, out=out)
+def sub(xp, x, y, out=None, alpha: float = 1):
+    """x − alpha · y."""
+    return xp.subtract(x, y if alpha == 1 else alpha * y, out=out)
 
 
 @sub.gradient("x")
@@ -38,8 +38,8 @@ def _(g):
 
 
 @sub.gradient("y")
-def _(g):
-    return -g
+def _(g, alpha):
+    return g * -alpha
 
 
 @op(operators=("__mul__", "__rmul__"))
@@ -384,10 +384,12 @@ def _share(x: Any, y: Any, side: int) -> Any:
     return (sign(x - y) * side + 1) * 0.5
 
 
-@op(method=False)
+@op(method=False, masks=("condition",))
 def select(xp, condition, x, y):
     """x where the condition holds, else y."""
-    return xp.where(condition != 0, x, y if hasattr(x, "dtype") else xp.asarray(y, condition.dtype))
+    if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
+        x = xp.asarray(x, xp.float32 if isinstance(x, float) or isinstance(y, float) else None)
+    return xp.where(condition, x, y)
 
 
 @select.gradient("x")
@@ -402,7 +404,6 @@ def _(g, condition):
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds, else y. Shapes broadcast."""
-    # The condition has its own dtype; taking it along as a mask of x's dtype keeps one promotion rule for all.
     return select(condition, x, y)
 
 
@@ -411,8 +412,40 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     """x limited to [min, max]; either may be absent, a number, or a tensor."""
     if min is None and max is None:
         raise ValueError("clamp(): give min, max, or both")
-    x = x if min is None else maximum(x, min)
-    return x if max is None else minimum(x, max)
+    x = x if min is None else at_least(x, min)
+    return x if max is None else at_most(x, max)
+
+
+@op(method=False)
+def at_least(xp, x, bound, out=None):
+    """The larger of x and the bound; where they are equal, the gradient is x's."""
+    return xp.maximum(x, bound, out=out)
+
+
+@op(method=False)
+def at_most(xp, x, bound, out=None):
+    """The smaller of x and the bound; where they are equal, the gradient is x's."""
+    return xp.minimum(x, bound, out=out)
+
+
+@at_least.gradient("x")
+def _(g, x, bound):
+    return g * (x >= bound)
+
+
+@at_least.gradient("bound")
+def _(g, x, bound):
+    return g * (x < bound)
+
+
+@at_most.gradient("x")
+def _(g, x, bound):
+    return g * (x <= bound)
+
+
+@at_most.gradient("bound")
+def _(g, x, bound):
+    return g * (x > bound)
 
 
 # -- comparison and logic ---------------------------------------------------------------------
@@ -518,7 +551,7 @@ def _(g):
 
 
 @op()
-def addcmul(xp, x, y, z, value: float = 1.0):
+def addcmul(xp, x, y, z, value: float = 1):
     """x + value · y · z."""
     return x + value * y * z
 
@@ -528,8 +561,8 @@ def _(g, y, z, value):
     return g, g * z * value, g * y * value
 
 
-@op(domain=(0.5, 2.0))
-def addcdiv(xp, x, y, z, value: float = 1.0):
+@op(floats=True, domain=(0.5, 2.0))
+def addcdiv(xp, x, y, z, value: float = 1):
     """x + value · y / z."""
     return x + value * y / z
 

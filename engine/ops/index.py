@@ -19,7 +19,9 @@ Index: TypeAlias = tuple[Any, ...]
 # -- slices: views ----------------------------------------------------------------------------
 
 
-@op("movement", view=True, method=False)
+@op("movement", view=True, method=False, sample=lambda s: [
+    ((s.normal(4, 5),), {"index": index}) for index in ((1,), (slice(1, 3), -1), (..., None, slice(None, None, 2)), (slice(3, 1),))
+])  # fmt: skip
 def slice_(xp, x, index: Index):
     """Whole numbers, slices, None and one ellipsis: a view."""
     return x[index]
@@ -35,7 +37,9 @@ def _(g, x: Spec, index):
     return unslice(g, shape=x.shape, index=index)
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 5),), {"shape": (4, 5), "index": (slice(1, 3),)}),
+])  # fmt: skip
 def unslice(xp, x, shape: Shape, index: Index):
     """Zeros of `shape` with `x` at `index`."""
     out = xp.zeros(shape, x.dtype)
@@ -93,7 +97,11 @@ def _slice_length(size: Any, item: slice) -> Any:
 # -- index tensors and masks ------------------------------------------------------------------
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(4, 5), s.integers(4, 3)), {"layout": (Place(0),)}),
+    ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
+    ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
+])  # fmt: skip
 def take(xp, *tensors, layout: Index):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
     return tensors[0][_fill(layout, tensors[1:])]
@@ -110,7 +118,9 @@ def _(g, tensors, layout):
     return (put_zeros(g, *index, shape=tuple(x.shape), layout=layout), *(None for _ in index))
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
+])  # fmt: skip
 def _put_zeros(xp, *tensors, shape: Shape, layout: Index):
     """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
     out = xp.zeros(shape, tensors[0].dtype)
@@ -136,7 +146,9 @@ def put_zeros(x: Any, *index: Any, shape: Shape, layout: Index) -> Any:
     return _put_zeros((x, *index), shape=shape, layout=layout)
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
+])  # fmt: skip
 def put(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
     out = tensors[0].copy()
@@ -192,9 +204,14 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
 # -- along one dimension ----------------------------------------------------------------------
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
+])  # fmt: skip
 def gather_along(xp, x, index, dim: int):
     """x's elements at `index` along `dim`."""
+    if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
+        wrong = int(index.min()) if index.min() < 0 else int(index.max())
+        raise ShapeError(f"gather: index {wrong} is outside dimension {dim} of size {x.shape[dim]}. Use 0 to {x.shape[dim] - 1}.")
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.take_along_axis(x[whole], index, axis=dim)
 
@@ -217,7 +234,9 @@ def _(g, x: Spec, index, dim):
     return scatter_into(g, index, x.shape, dim)
 
 
-@op("movement")
+@op("movement", sample=lambda s: [
+    ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
+])  # fmt: skip
 def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)

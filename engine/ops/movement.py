@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops.record import composite, op
 from engine.ops.rules import reshaped, same_dtype, wrap_dim, wrap_dims
@@ -13,7 +14,9 @@ from engine.shape import Spec, count, format_shape
 Sizes: TypeAlias = tuple[int, ...]
 
 
-@op("movement", view=True, varargs="shape")
+@op("movement", view=True, varargs="shape", sample=lambda s: [
+    ((s.normal(2, 6),), {"shape": (3, 4)}), ((s.normal(2, 6).T,), {"shape": (4, -1)}), ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
+])  # fmt: skip
 def reshape(xp, x, shape: Sizes):
     """The same elements in another shape; one size may be −1. A view where the memory allows it."""
     return x.reshape(shape)
@@ -42,7 +45,9 @@ def view(x: Any, *shape: Any) -> Any:
     return result
 
 
-@op("movement", view=True, varargs="dims")
+@op("movement", view=True, varargs="dims", sample=lambda s: [
+    ((s.normal(2, 3, 4),), {"dims": (2, 0, 1)}), ((s.normal(2, 3),), {"dims": (-1, 0)}),
+])  # fmt: skip
 def permute(xp, x, dims: Sizes):
     """The dimensions in another order."""
     return x.transpose(dims)
@@ -81,7 +86,9 @@ def t(x: Any) -> Any:
     return x if x.ndim < 2 else transpose(x, 0, 1)
 
 
-@op("movement", view=True, varargs="shape")
+@op("movement", view=True, varargs="shape", sample=lambda s: [
+    ((s.normal(3, 1),), {"shape": (2, 3, 4)}), ((s.normal(3, 1),), {"shape": (-1, 4)}),
+])  # fmt: skip
 def expand(xp, x, shape: Sizes):
     """Dimensions of size 1 repeated to `shape` without copying; −1 keeps a size."""
     sizes = [
@@ -116,7 +123,9 @@ def expand_as(x: Any, other: Any) -> Any:
     return expand(x, tuple(other.shape))
 
 
-@op("movement", view=True)
+@op("movement", view=True, sample=lambda s: [
+    ((s.normal(2, 3),), {"dim": dim}) for dim in (0, 1, -1)
+])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
     """A dimension of size 1 put in at `dim`."""
     return xp.expand_dims(x, dim)
@@ -133,7 +142,9 @@ def _(g, x: Spec):
     return g.reshape(x.shape)
 
 
-@op("movement", view=True)
+@op("movement", view=True, sample=lambda s: [
+    ((s.normal(2, 1, 3, 1),), {"dim": dim}) for dim in (None, 1, -1, 0, (1, 3))
+])  # fmt: skip
 def squeeze(xp, x, dim: int | Sizes | None = None):
     """Dimensions of size 1 removed: those in `dim`, or all."""
     dims = wrap_dims("squeeze", dim, x.ndim)
@@ -176,7 +187,9 @@ def contiguous(x: Any) -> Any:
     return x if x.is_contiguous() else x.clone()
 
 
-@op("movement", varargs="dims")
+@op("movement", varargs="dims", sample=lambda s: [
+    ((s.normal(2, 3),), {"dims": dims}) for dims in ((0,), (0, 1), (-1,))
+])  # fmt: skip
 def flip(xp, x, dims: Sizes):
     """The order reversed along `dims`."""
     return xp.flip(x, dims).copy()
@@ -193,7 +206,9 @@ def _(g, dims):
     return g.flip(dims)
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 3), s.normal(2, 1)), {"dim": 1}), ((s.normal(2, 3), s.normal(0, 3), s.normal(1, 3)), {"dim": 0}),
+])  # fmt: skip
 def cat(xp, *tensors, dim: int = 0):
     """Tensors joined along `dim`; the other sizes must agree."""
     return xp.concatenate(tensors, axis=dim)
@@ -233,7 +248,9 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
 
 
-@op("movement", view=True)
+@op("movement", view=True, sample=lambda s: [
+    ((s.normal(4, 5),), {"dim": 1, "start": 1, "length": 3}), ((s.normal(4, 5),), {"dim": 0, "start": 0, "length": 0}),
+])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
     """`length` places of dimension `dim`, from `start` on."""
     index: list[Any] = [slice(None)] * x.ndim
@@ -255,7 +272,9 @@ def _(g, x: Spec, dim, start, length):
     return g.pad_with_zeros(dim, start, after)
 
 
-@op("movement")
+@op("movement", sample=lambda s: [
+    ((s.normal(2, 3),), {"dim": 1, "before": 1, "after": 2}),
+])  # fmt: skip
 def pad_with_zeros(xp, x, dim: int, before: int, after: int):
     """`before` and `after` zeros added along one dimension."""
     shape = list(x.shape)
@@ -295,7 +314,9 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     return split(x, max(1, -(-x.shape[dim] // chunks)), dim)
 
 
-@op("movement", method=False)
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 3),), {"dtype": dtypes.float64}),
+])  # fmt: skip
 def cast(xp, x, dtype: object):
     """Another dtype."""
     return x.astype(dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]

@@ -90,7 +90,9 @@ def _(g, x: Spec, windows):
     return spread_windows(g, sizes=x.shape[2:], windows=windows)
 
 
-@op("other", method=False)
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
 def spread_windows(xp, g, sizes: tuple[int, ...], windows: Windows):
     """Each number added to every element of its window: the transpose of `sum_windows`."""
     places = g.shape[2:]

@@ -74,6 +74,7 @@ class Op:
         operators: tuple[str, ...] = (),
         outputs: int = 1,
         random: bool = False,
+        masks: tuple[str, ...] = (),
         sample: Callable[..., Any] | None = None,
         domain: tuple[float, float] | None = None,
     ) -> None:
@@ -98,6 +99,8 @@ class Op:
         self._shape_rule: Callable[..., Any] | None = None
         self._macs_rule: Callable[..., Any] | None = None
         self._read_signature()
+        self.masks = frozenset(self.inputs.index(name) for name in masks)
+        """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
         if self.name in REGISTRY or self.name in COMPOSITES:
             raise RegistryError(f"op {self.name} is declared twice. Rename one of the two.")

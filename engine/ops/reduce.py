@@ -192,11 +192,11 @@ def std(x: Any, dim: Dims = None, keepdim: bool = False, correction: int = 1) ->
 
 
 def _count(x: Any, dim: Dims) -> Any:
-    """How many elements one result is made of. A symbolic one counts as some number: only shapes are asked for then."""
+    """How many elements one result is made of."""
     number = count(x.shape[place] for place in wrap_dims("mean", dim, x.ndim))
     if not x.is_floating_point():
         raise DTypeError(f"mean and var need floating point, not {x.dtype.name}. Convert with .float().")
-    return number if isinstance(number, int) else 2
+    return number
 
 
 @composite

@@ -7,7 +7,7 @@ from engine.ops.rules import wrap_dim
 from engine.shape import Spec
 
 
-@op("other", floats=True)
+@op("other", floats=True, sample=lambda s: [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)])
 def softmax(xp, x, dim: int):
     """e^x / Σ e^x along `dim`."""
     out = xp.exp(x - x.max(axis=dim, keepdims=True)) if x.size else xp.exp(x)
@@ -21,7 +21,7 @@ def _(g, out, dim):
     return weighted - out * weighted.sum(dim, True)
 
 
-@op("other", floats=True)
+@op("other", floats=True, sample=lambda s: [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)])
 def log_softmax(xp, x, dim: int):
     """x − ln Σ e^x along `dim`."""
     out = x - x.max(axis=dim, keepdims=True) if x.size else x.copy()

@@ -1,0 +1,207 @@
+"""Laws that hold for every op record: gradients, shape rules, PyTorch's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.ops import REGISTRY
+from engine.ops.record import Op
+from engine.shape import Spec
+from engine.tensor import Tensor
+from tests.engine.ops.sampler import samples
+
+OPS = [op for op in REGISTRY.values() if op.name not in ("move", "overwrite_view")]
+DIFFERENTIABLE = [op for op in OPS if op.rules]
+
+
+def _tensors(value: Any, requires_grad: bool = False) -> Any:
+    if isinstance(value, np.ndarray):
+        tensor = engine.tensor(value)
+        return tensor.requires_grad_() if requires_grad and value.dtype.kind == "f" else tensor
+    return [_tensors(item, requires_grad) for item in value] if isinstance(value, list) else value
+
+
+def _flat(args: Any) -> list[Any]:
+    return [item for arg in args for item in (arg if isinstance(arg, list) else [arg])]
+
+
+def _outputs(result: Any) -> list[Tensor]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def _objective(result: Any) -> Tensor:
+    """A scalar that weighs every element differently, so that no error cancels."""
+    total = engine.tensor(0.0, dtype=engine.float64)
+    for out in _outputs(result):
+        if out.is_floating_point():
+            weights = np.cos(np.arange(out.numel())).reshape(out.shape)
+            total = total + (out * engine.tensor(weights)).sum()
+    return total
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+def test_gradient_equals_finite_difference(op: Op) -> None:
+    for args, kwargs in samples(op):
+        tensors = _tensors(list(args), requires_grad=True)
+        leaves = [t for t in _flat(tensors) if isinstance(t, Tensor) and t.requires_grad]
+        result = op.function(*tensors, **kwargs)
+        if not any(out.requires_grad for out in _outputs(result)):
+            assert all(0 in leaf.shape for leaf in leaves) or op.name == "cast", f"{op.name} lost its history"
+            continue
+        grads = engine.grad(_objective(result), leaves, allow_unused=True)
+        for leaf, grad in zip(leaves, grads, strict=True):
+            found = np.zeros(leaf.shape) if grad is None else grad.numpy()
+            np.testing.assert_allclose(found, _difference(op, tensors, kwargs, leaf), rtol=1e-5, atol=1e-6)
+
+
+def _difference(op: Op, tensors: list[Any], kwargs: dict[str, Any], leaf: Tensor, step: float = 1e-5) -> Any:
+    numbers = leaf.detach().numpy()
+    slopes = np.zeros(numbers.shape)
+    with engine.no_grad():
+        for at in np.ndindex(numbers.shape):
+            middle = numbers[at]
+            numbers[at] = middle + step
+            above = _objective(op.function(*tensors, **kwargs)).item()
+            numbers[at] = middle - step
+            below = _objective(op.function(*tensors, **kwargs)).item()
+            numbers[at] = middle
+            slopes[at] = (above - below) / (2 * step)
+    return slopes
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
+def test_second_gradient_equals_finite_difference_of_the_first(op: Op) -> None:
+    args, kwargs = samples(op)[0]
+    tensors = _tensors(list(args), requires_grad=True)
+    leaves = [t for t in _flat(tensors) if isinstance(t, Tensor) and t.requires_grad]
+
+    def slope() -> Tensor:
+        grads = engine.grad(_objective(op.function(*tensors, **kwargs)), leaves, create_graph=True, allow_unused=True)
+        return sum(((g * g).sum() for g in grads if g is not None), engine.tensor(0.0, dtype=engine.float64))
+
+    value = slope()
+    if not value.requires_grad:
+        return  # a linear op whose gradient does not depend on its inputs
+    grads = engine.grad(value, leaves, allow_unused=True)
+    for leaf, grad in zip(leaves, grads, strict=True):
+        found = np.zeros(leaf.shape) if grad is None else grad.numpy()
+        numbers = leaf.detach().numpy()
+        slopes = np.zeros(numbers.shape)
+        for at in np.ndindex(numbers.shape):
+            middle = numbers[at]
+            numbers[at] = middle + 1e-5
+            above = slope().item()
+            numbers[at] = middle - 1e-5
+            below = slope().item()
+            numbers[at] = middle
+            slopes[at] = (above - below) / 2e-5
+        np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_shape_rule_foretells_shape_and_dtype(op: Op, dtype: Any) -> None:
+    for args, kwargs in samples(op, dtype):
+        real = op.function(*_tensors(list(args)), **kwargs)
+        meta = op.function(*_meta(_tensors(list(args))), **kwargs)
+        found = [out.spec for out in _outputs(meta)]
+        assert found == [out.spec for out in _outputs(real)], (args, kwargs)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.kind in ("elementwise", "reduce")], ids=lambda op: op.name)
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_])
+def test_whole_numbers_keep_to_the_shape_rule(op: Op, dtype: Any) -> None:
+    if dtype is np.bool_ and op.name in ("sub", "neg", "sign", "abs", "lerp", "floor", "ceil", "round", "floor_divide", "remainder", "pow", "relu", "softplus", "addcmul"):
+        return  # NumPy, like PyTorch, has no such arithmetic on booleans, or none worth having
+    for args, kwargs in samples(op):
+        whole = [np.asarray(np.abs(a) + 1).astype(dtype) if isinstance(a, np.ndarray) else 2 if a == 2.0 else a for a in args]
+        real = op.function(*_tensors(whole), **kwargs)
+        meta = op.function(*_meta(_tensors(whole)), **kwargs)
+        assert [out.spec for out in _outputs(meta)] == [out.spec for out in _outputs(real)], (args, kwargs)
+
+
+def _meta(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.to("meta")
+    return [_meta(item) for item in value] if isinstance(value, list) else value
+
+
+ALIASES = {"at_least": "maximum", "at_most": "minimum", "div": "true_divide", "select": "where", "softplus": "nn.functional.softplus", "relu": "relu", "linear": "nn.functional.linear"}
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_and_gradients_equal_pytorch(op: Op, dtype: Any) -> None:
+    torch = pytest.importorskip("torch")
+    reference: Any = torch
+    for part in ALIASES.get(op.name, op.name).split("."):
+        reference = getattr(reference, part, None)
+    if reference is None or op.name in ("take", "put", "cat") or op.kind == "movement" and op.view:
+        assert op.name in NOT_IN_PYTORCH or op.kind == "movement", f"{op.name} has no counterpart: list it"
+        return
+    if op.name in ("flip", "pad_with_zeros", "convolution"):
+        return  # called differently; tests/engine/nn compares convolutions
+    tolerance = {"rtol": 2e-5, "atol": 2e-6} if dtype is np.float32 else {"rtol": 1e-10, "atol": 1e-12}
+    for args, kwargs in samples(op, dtype):
+        if any(isinstance(arg, float) for arg in args) and not op.operators:
+            continue  # PyTorch takes no numbers there
+        if "keepdim" in kwargs and (kwargs["dim"] is None or (op.name == "prod" and isinstance(kwargs["dim"], tuple))):
+            continue  # nor this combination
+        mine = _tensors(list(args), requires_grad=True)
+        theirs = [_to_torch(torch, arg) for arg in args]
+        if op.name == "select":
+            theirs[0] = theirs[0].bool()
+        ours = op.function(*mine, **kwargs)
+        want = reference(*theirs, **{k: v for k, v in kwargs.items() if not (k == "dim" and v is None)})
+        np.testing.assert_allclose(ours.detach().numpy(), want.detach().numpy(), **tolerance)
+        assert ours.dtype.name == str(want.dtype).removeprefix("torch."), op.name
+        if want.requires_grad and want.is_floating_point():
+            if not ours.requires_grad:
+                assert op.name == "floor_divide"
+                continue
+            ours.sum().backward()
+            want.sum().backward()
+            for a, b in zip(mine, theirs, strict=True):
+                if isinstance(a, Tensor) and a.requires_grad and b.grad is not None:
+                    np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), **tolerance)
+
+
+NOT_IN_PYTORCH = {"assign", "extreme", "convolution", "convolution_input", "convolution_weight", "max_windows", "sum_windows",
+                  "spread_windows", "keep_mask"}  # fmt: skip
+
+
+def _to_torch(torch: Any, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    tensor = torch.tensor(value)
+    return tensor.requires_grad_() if value.dtype.kind == "f" else tensor
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.kind == "elementwise" and op.method], ids=lambda op: op.name)
+def test_in_place_variant_writes_the_same_numbers(op: Op) -> None:
+    for args, kwargs in samples(op):
+        tensors = _tensors(list(args))
+        want = op.function(*tensors, **kwargs)
+        if tuple(want.shape) != tuple(tensors[0].shape):
+            with pytest.raises(engine.errors.ShapeError):
+                getattr(tensors[0], f"{op.name}_")(*tensors[1:], **kwargs)
+            continue
+        target = tensors[0].clone()
+        version = target._storage.version
+        assert getattr(target, f"{op.name}_")(*tensors[1:], **kwargs) is target
+        assert target._storage.version == version + 1
+        np.testing.assert_array_equal(target.numpy(), want.to(target.dtype).numpy())
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_every_op_says_what_it_does(op: Op) -> None:
+    assert op.kernel.__doc__
+    assert op.kernel.__doc__.strip().endswith((".", "."))
+
+
+def test_specs_compare_by_value() -> None:
+    assert Spec((1, 2), engine.float32) == Spec((1, 2), engine.float32)
