@@ -1,0 +1,1 @@
+"""The backward graph of one real step."""

@@ -1,0 +1,119 @@
+"""The code panel: the very source that is trained; it follows the selection both ways."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from studio.lowering import LoweringError, Program, lower
+from studio.ui import theme
+from studio.ui.panels.code.editor import CodeEditor
+from studio.ui.panels.code.highlight import PythonHighlighter
+from studio.ui.store import Store
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import label
+
+_DELAY_MS = 120
+
+
+class CodePanel(QWidget):
+    """Written anew only while it can be seen, and not for every step of a drag."""
+
+    def __init__(self, store: Store, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._program: Program | None = None
+        self._stale = True
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_DELAY_MS)
+        self._timer.timeout.connect(self.refresh)
+
+        self.editor = CodeEditor()
+        self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
+        self._notice = label("", "warning")
+        self._notice.setContentsMargins(12, 0, 0, 0)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(0, 4, 8, 4)
+        bar.addWidget(self._notice, 1)
+        bar.addWidget(buttons.tool("copy", "Copy the code", self._copy))
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(self.editor, 1)
+        self._empty = EmptyState("code", "No code yet", "The Python class that your graph stands for appears here.")
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+
+        store.report_changed.connect(self._schedule)
+        store.document_changed.connect(self._schedule)
+        store.selection_changed.connect(self._mark)
+        self.editor.line_clicked.connect(self._select)
+        theme.manager().changed.connect(self._repaint)
+
+    @property
+    def program(self) -> Program | None:
+        """What is shown; the last good one while the graph has errors."""
+        return self._program
+
+    def refresh(self) -> None:
+        """Write the code of the present document now."""
+        self._stale = False
+        try:
+            program = lower(self._store.document, self._store.catalogue, base=self._store.base)
+        except LoweringError:
+            self._show_errors()
+            return
+        self._notice.setText("")
+        self._stack.setCurrentIndex(1)
+        if self._program is None or program.source != self._program.source:
+            position = self.editor.verticalScrollBar().value()
+            self.editor.setPlainText(program.source)
+            self.editor.verticalScrollBar().setValue(position)
+        self._program = program
+        self._mark()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+
+    def _schedule(self, *_: object) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._timer.start()
+
+    def _show_errors(self) -> None:
+        count = len(self._store.report.errors)
+        what = "1 error" if count == 1 else f"{count} errors"
+        if self._program is None:
+            self._empty.set_text(
+                "No code yet",
+                f"Once {what} in the graph {'is' if count == 1 else 'are'} fixed, its Python appears here.",
+            )
+            self._stack.setCurrentIndex(0)
+        else:
+            self._notice.setText(f"The graph has {what}. This is the code before.")
+
+    def _mark(self, *_: object) -> None:
+        if self._program is None:
+            return
+        wanted = self._store.selection
+        self.editor.mark(line for line, node in self._program.lines.items() if node in wanted)
+
+    def _select(self, line: int) -> None:
+        node = self._program.lines.get(line) if self._program else None
+        if node is not None and node in self._store.document.nodes:
+            self._store.select([node])
+
+    def _copy(self) -> None:
+        QApplication.clipboard().setText(self.editor.toPlainText())
+
+    def _repaint(self) -> None:
+        self._highlighter.set_theme(theme.current())
+        self._mark()

@@ -1,0 +1,89 @@
+"""One field for each kind of parameter. An empty field means the default, or what the wires say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
+
+from engine.registry import Parameter
+from studio.ui.panels.inspector.values import shown
+
+
+class Field(QWidget):
+    """Base: shows a value, tells when a person changed it."""
+
+    edited = Signal(object)
+    """The new value."""
+    cleared = Signal()
+    """The default, or the inferred value, is to be used again."""
+    refused = Signal(str)
+    """Why what was typed is no value, as the end of a sentence; empty when it is good again."""
+    finished = Signal()
+    """The person has left the field: the next change is one of its own for undo."""
+
+    def __init__(self, parameter: Parameter, editor: QWidget) -> None:
+        super().__init__()
+        self.parameter = parameter
+        self.editor = editor
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(4)
+        editor.setAccessibleName(parameter.name)
+        self._row.addWidget(editor, 1)
+        self.setFocusProxy(editor)
+
+    def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
+        """Show `value`; if it was not set by hand, show `implied` greyed instead."""
+        raise NotImplementedError
+
+    def set_invalid(self, invalid: bool) -> None:
+        """Mark the field, or take the mark away."""
+        if bool(self.editor.property("invalid")) != invalid:
+            self.editor.setProperty("invalid", invalid)
+            self.editor.style().unpolish(self.editor)
+            self.editor.style().polish(self.editor)
+
+
+class BoolField(Field):
+    def __init__(self, parameter: Parameter) -> None:
+        self._box = QCheckBox()
+        super().__init__(parameter, self._box)
+        self._box.clicked.connect(self._choose)
+
+    def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
+        self._box.setTristate(value is None)
+        if value is not None:
+            self._box.setChecked(bool(value))
+
+    def _choose(self, checked: bool) -> None:
+        if checked is self.parameter.default:
+            self.cleared.emit()
+        else:
+            self.edited.emit(checked)
+
+
+class ChoiceField(Field):
+    def __init__(self, parameter: Parameter) -> None:
+        self._combo = QComboBox()
+        super().__init__(parameter, self._combo)
+        self._values: list[Any] = list(parameter.choices)
+        if parameter.optional and None not in self._values:
+            self._values.append(None)
+        self._combo.addItems([self._title(value) for value in self._values])
+        self._combo.activated.connect(self._choose)
+
+    def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
+        self._combo.setPlaceholderText(implied)
+        self._combo.setCurrentIndex(self._values.index(value) if value in self._values else -1)
+
+    def _title(self, value: Any) -> str:
+        return f"{shown(value)} (default)" if value == self.parameter.default else shown(value)
+
+    def _choose(self, index: int) -> None:
+        value = self._values[index]
+        if value == self.parameter.default:
+            self.cleared.emit()
+        else:
+            self.edited.emit(value)

@@ -1,0 +1,117 @@
+"""The top of a node's form: its picture, its name to rename, its type, its switches."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
+
+from studio.document import edits, names
+from studio.document.model import Document
+from studio.nodes.types import NodeType
+from studio.ui.store import Store
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.picture import Picture
+
+
+class NodeHeader(QWidget):
+    """One node, under its name."""
+
+    def __init__(self, store: Store, name: str, kind: NodeType | None) -> None:
+        super().__init__()
+        self._store = store
+        self._name = name
+        node = store.document.nodes[name]
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        category = kind.category if kind else "unknown"
+        top.addWidget(Picture(kind.icon if kind else "unknown", size=20, category=category))
+        self.name = QLineEdit(name)
+        self.name.setAccessibleName("Name")
+        self.name.setToolTip("The node's name: the attribute in the code and the prefix of its weights.")
+        self.name.textEdited.connect(self._check)
+        self.name.editingFinished.connect(self._rename)
+        top.addWidget(self.name, 1)
+        column.addLayout(top)
+        self._problem = label("", "error", wrap=True)
+        self._problem.hide()
+        column.addWidget(self._problem)
+        column.addWidget(label(kind.summary if kind else f"Unknown type {node.type}", "dim", wrap=True))
+        column.addLayout(self._switches())
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the document says."""
+        node = self._store.document.nodes.get(self._name)
+        if node is None:
+            return
+        for flag, button in self._flags.items():
+            button.setChecked(getattr(node, flag))
+        if not self.name.hasFocus():
+            self.name.setText(self._name)
+            self._check(self._name)
+
+    def _switches(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self._flags: dict[str, QToolButton] = {}
+        for flag, icon, title, tip in (
+            ("frozen", "frozen", "Frozen", "Its parameters are not trained"),
+            ("muted", "mute", "Muted", "Left out: passes its input through (M)"),
+        ):
+            button = buttons.tool(icon, tip)
+            button.setProperty("kind", "chip")
+            button.setText(title)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setCheckable(True)
+            button.clicked.connect(lambda checked, flag=flag, title=title: self._switch(flag, title, checked))
+            row.addWidget(button)
+            self._flags[flag] = button
+        row.addStretch(1)
+        return row
+
+    def _switch(self, flag: str, title: str, on: bool) -> None:
+        verb = {"Frozen": ("Freeze", "Unfreeze"), "Muted": ("Mute", "Unmute")}[title][0 if on else 1]
+        self._store.edit(f"{verb} {self._name}", lambda document: _flagged(document, self._name, flag, on))
+
+    def _check(self, text: str) -> str | None:
+        problem = names.problem(text)
+        if problem is None and text != self._name and text in self._store.document.nodes:
+            problem = "is taken: choose another name"
+        self._problem.setText(f"{text!r} {problem}." if problem else "")
+        self._problem.setVisible(problem is not None)
+        return problem
+
+    def _rename(self) -> None:
+        new = self.name.text().strip()
+        if new == self._name:
+            return
+        if self._check(new) is not None:
+            if not self.name.hasFocus():
+                self.refresh()
+            return
+        old, self._name = self._name, new
+        if not self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new)):
+            self._name = old
+
+
+class SeveralHeader(QWidget):
+    """Several nodes: how many."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(Picture("layer", "text-dim", 20))
+        row.addWidget(label(f"{count} nodes selected", "heading"), 1)
+
+
+def _flagged(document: Document, name: str, flag: str, on: bool) -> Document:
+    if flag == "frozen":
+        return edits.set_flag(document, [name], frozen=on)
+    return edits.set_flag(document, [name], muted=on)

@@ -1,0 +1,209 @@
+"""The form of the selected nodes, generated from their types' parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from engine.registry import REQUIRED, Parameter
+from studio.document import edits
+from studio.document.model import Document
+from studio.lowering.report import Problem
+from studio.nodes.types import NodeType
+from studio.ui import figures
+from studio.ui.panels.inspector.header import NodeHeader, SeveralHeader
+from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.store import Store
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label, line
+from studio.ui.widgets.picture import Picture
+
+
+class NodeForm(QWidget):
+    """Header, problems, parameters and figures of one node; the shared parameters of several."""
+
+    def __init__(self, store: Store, names: Sequence[str]) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self._store = store
+        self.names = tuple(names)
+        self._kinds = tuple(store.catalogue.get(store.document.nodes[name].type) for name in names)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(12, 12, 12, 16)
+        self._column.setSpacing(12)
+        self._header: NodeHeader | None = None
+        if len(names) == 1:
+            self._header = NodeHeader(store, names[0], self._kinds[0])
+            self._column.addWidget(self._header)
+        else:
+            self._column.addWidget(SeveralHeader(len(names)))
+        self._problems = QVBoxLayout()
+        self._problems.setSpacing(6)
+        self._column.addLayout(self._problems)
+        self._shown_problems: tuple[Problem, ...] = ()
+        self.rows = [
+            Row(parameter, partial(self._set, parameter.name), partial(self._clear, parameter.name))
+            for parameter in _shared(self._kinds)
+        ]
+        self._add_rows()
+        self._figures = QGridLayout()
+        self._figures.setHorizontalSpacing(8)
+        self._figures.setVerticalSpacing(4)
+        if len(names) == 1:
+            self._column.addWidget(line())
+            self._column.addLayout(self._figures)
+        self._column.addStretch(1)
+        self.refresh()
+
+    def fits(self, names: Sequence[str]) -> bool:
+        """Whether this form shows these nodes and they still have the types that it was made for."""
+        nodes = self._store.document.nodes
+        return (
+            bool(names)
+            and self.names == tuple(names)
+            and self._kinds == tuple(self._store.catalogue.get(nodes[name].type) for name in names)
+        )
+
+    def refresh(self) -> None:
+        """Show what document and report say now."""
+        if not all(name in self._store.document.nodes for name in self.names):
+            return
+        if self._header is not None:
+            self._header.refresh()
+        for row in self.rows:
+            row.show_value(self._value(row.parameter))
+        self._show_problems()
+        self._show_figures()
+
+    def focus_name(self) -> None:
+        """Put the cursor into the name, for a rename."""
+        if self._header is not None:
+            self._header.name.setFocus()
+            self._header.name.selectAll()
+
+    # -- parameters
+
+    def _add_rows(self) -> None:
+        if not self.rows:
+            if len(self.names) > 1:
+                self._column.addWidget(label("These nodes have no parameters in common.", "dim", wrap=True))
+            return
+        form = QVBoxLayout()
+        form.setSpacing(6)
+        for row in self.rows:
+            form.addWidget(row)
+        self._column.addLayout(form)
+
+    def _value(self, parameter: Parameter) -> Value:
+        values = [self._one_value(name, parameter) for name in self.names]
+        if all(value == values[0] for value in values):
+            return values[0]
+        return Value(is_set=any(value.is_set for value in values), is_mixed=True)
+
+    def _one_value(self, name: str, parameter: Parameter) -> Value:
+        params = self._store.document.nodes[name].params
+        if parameter.name in params:
+            return Value(params[parameter.name], is_set=True)
+        info = self._store.report.nodes.get(name)
+        if info is not None and parameter.name in info.inferred:
+            return Value(info.arguments.get(parameter.name), is_inferred=True)
+        return Value(None if parameter.default is REQUIRED else parameter.default)
+
+    def _set(self, parameter: str, value: Any) -> None:
+        def change(document: Document) -> Document:
+            for name in self.names:
+                document = edits.set_param(document, name, parameter, value)
+            return document
+
+        self._store.edit(f"Set {self._subject}.{parameter}", change, merge=f"param:{self._subject}:{parameter}")
+
+    def _clear(self, parameter: str) -> None:
+        def change(document: Document) -> Document:
+            for name in self.names:
+                document = edits.clear_param(document, name, parameter)
+            return document
+
+        self._store.edit(f"Reset {self._subject}.{parameter}", change, merge=f"param:{self._subject}:{parameter}")
+
+    @property
+    def _subject(self) -> str:
+        return self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
+
+    # -- what the check found
+
+    def _show_problems(self) -> None:
+        found = tuple(problem for problem in self._store.report.problems if problem.node in self.names)
+        if found == self._shown_problems:
+            return
+        self._shown_problems = found
+        _clear_layout(self._problems)
+        for problem in found:
+            self._problems.addWidget(_Notice(self._store, problem))
+
+    def _show_figures(self) -> None:
+        if len(self.names) != 1:
+            return
+        _clear_layout(self._figures)
+        for row, (title, text) in enumerate(self._facts(self.names[0])):
+            value = label(text, "mono", selectable=True, wrap=True)
+            self._figures.addWidget(label(title, "dim"), row, 0)
+            self._figures.addWidget(value, row, 1)
+        self._figures.setColumnStretch(1, 1)
+
+    def _facts(self, name: str) -> list[tuple[str, str]]:
+        report = self._store.report
+        wires = [wire for wire in self._store.document.wires if wire.target.node == name and wire in report.wires]
+        facts = [(wire.target.port.capitalize(), report.wires[wire]) for wire in wires]
+        info = report.nodes.get(name)
+        if info is not None:
+            facts += [(port.capitalize(), str(spec)) for port, spec in info.outputs.items()]
+            if info.parameters:
+                facts.append(("Parameters", figures.count(info.parameters)))
+            if info.macs:
+                facts.append(("Multiply-adds", f"{figures.macs(info.macs)} per sample"))
+        return facts
+
+
+class _Notice(QWidget):
+    """A problem of the node, with its remedy."""
+
+    def __init__(self, store: Store, problem: Problem) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        top = QVBoxLayout()
+        top.addWidget(Picture(problem.severity, problem.severity))
+        top.addStretch(1)
+        row.addLayout(top)
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        column.addWidget(label(problem.message, problem.severity, wrap=True))
+        if (fix := problem.fix) is not None:
+            button = QHBoxLayout()
+            button.addWidget(buttons.push(fix.title, lambda: store.edit(fix.title, fix.edit)))
+            button.addStretch(1)
+            column.addLayout(button)
+        row.addLayout(column, 1)
+
+
+def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:
+    """The parameters that all types have, equal in kind and bounds."""
+    first, *others = kinds
+    if first is None or None in others:
+        return []
+    return [
+        parameter
+        for parameter in first.params
+        if all(other is not None and other.param(parameter.name) == parameter for other in others)
+    ]
+
+
+def _clear_layout(layout: QVBoxLayout | QGridLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()

@@ -1,0 +1,49 @@
+"""The inspector: the form of the selection, of the project when nothing is selected."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.project_form import ProjectForm
+from studio.ui.store import Store
+
+
+class InspectorPanel(QScrollArea):
+    """Keeps its form as long as it fits the selection, so that typing is not disturbed by what it changes."""
+
+    def __init__(self, store: Store, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        store.selection_changed.connect(self._refresh)
+        store.document_changed.connect(self._refresh)
+        store.report_changed.connect(self._refresh)
+        store.path_changed.connect(self._refresh)
+        self._refresh()
+
+    @property
+    def form(self) -> NodeForm | ProjectForm:
+        form = self.widget()
+        assert isinstance(form, (NodeForm, ProjectForm))
+        return form
+
+    def rename(self) -> None:
+        """Put the cursor into the name of the selected node."""
+        if isinstance(self.form, NodeForm):
+            self.form.focus_name()
+
+    def _refresh(self, *_: object) -> None:
+        names = [name for name in self._store.document.nodes if name in self._store.selection]
+        form = self.widget()
+        fits = form.fits(names) if isinstance(form, NodeForm) else isinstance(form, ProjectForm) and not names
+        if fits and isinstance(form, (NodeForm, ProjectForm)):
+            form.refresh()
+            return
+        if form is not None:
+            # setWidget would delete it at once, and the change may come from one of its own fields.
+            self.takeWidget().deleteLater()
+        self.setWidget(NodeForm(self._store, names) if names else ProjectForm(self._store))

@@ -1,0 +1,122 @@
+"""One line of a form: what is set, the field, the way back to the default, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from engine.registry import REQUIRED, Parameter
+from studio.ui.panels.inspector.fields import BoolField, ChoiceField, Field
+from studio.ui.panels.inspector.typed import NumberField, PathField, TextField
+from studio.ui.panels.inspector.values import shown
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import ElidedLabel, label
+
+LABEL_WIDTH = 112
+
+_FIELDS: dict[str, Callable[[Parameter], Field]] = {
+    "bool": BoolField,
+    "choice": ChoiceField,
+    "int": NumberField,
+    "float": NumberField,
+    "path": PathField,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a row shows. `value` is what will be used; None if nobody knows it."""
+
+    value: Any = None
+    is_set: bool = False
+    is_inferred: bool = False
+    is_mixed: bool = False
+
+    def implied(self, parameter: Parameter) -> str:
+        """The greyed words of an empty field."""
+        if self.is_mixed:
+            return "several values"
+        if self.is_inferred:
+            return f"{shown(self.value)} (from input)"
+        if parameter.from_input is not None and self.value in (None, REQUIRED):
+            return "from input"
+        if parameter.required:
+            return "required"
+        return "none" if parameter.default is None else shown(parameter.default)
+
+
+class Row(QWidget):
+    """A parameter of one or several nodes."""
+
+    def __init__(self, parameter: Parameter, edit: Callable[[Any], None], clear: Callable[[], None]) -> None:
+        super().__init__()
+        self.parameter = parameter
+        self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
+        self._typed_problem = ""
+        self._value = Value()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(2)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        grid.setColumnStretch(1, 1)
+        name = ElidedLabel(parameter.name)
+        name.setFixedWidth(LABEL_WIDTH)
+        name.setToolTip(_tip(parameter))
+        self.setToolTip(_tip(parameter))
+        self._reset = buttons.tool(
+            "reset", f"Use the default of {parameter.name} again", clear, token="text-dim", size=14
+        )
+        self._reset.setProperty("kind", "small")
+        policy = self._reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._reset.setSizePolicy(policy)
+        self._problem = label("", "error", wrap=True)
+        grid.addWidget(name, 0, 0)
+        grid.addWidget(self.field, 0, 1)
+        grid.addWidget(self._reset, 0, 2)
+        grid.addWidget(self._problem, 1, 1, 1, 2)
+        self.field.edited.connect(edit)
+        self.field.cleared.connect(clear)
+        self.field.refused.connect(self._refuse)
+        self.field.finished.connect(self._leave)
+        self._show_problem()
+
+    def show_value(self, value: Value) -> None:
+        self._value = value
+        self.field.show_value(value.value, is_set=value.is_set, implied=value.implied(self.parameter))
+        self._reset.setVisible(value.is_set)
+        self._show_problem()
+
+    def _refuse(self, problem: str) -> None:
+        self._typed_problem = problem
+        self._show_problem()
+
+    def _leave(self) -> None:
+        """What was typed and is no value is forgotten; the field shows the document again."""
+        if not self.field.editor.hasFocus():
+            self._typed_problem = ""
+            self.show_value(self._value)
+
+    def _show_problem(self) -> None:
+        problem = self._typed_problem
+        if not problem and self._value.is_set and not self._value.is_mixed:
+            problem = self.parameter.problem(self._value.value) or ""
+        self._problem.setText(f"{self.parameter.name} {problem}." if problem else "")
+        self._problem.setVisible(bool(problem))
+        self.field.set_invalid(bool(problem))
+
+
+def _tip(parameter: Parameter) -> str:
+    """Name, what it means, bounds and default."""
+    lines = [f"{parameter.name}: {parameter.help}" if parameter.help else parameter.name]
+    if parameter.range is not None:
+        lines.append(f"Must be {parameter.range}.")
+    if parameter.from_input is not None:
+        lines.append("Follows from what is connected; a value set here must agree with it.")
+    elif not parameter.required:
+        lines.append(f"Default: {shown(parameter.default)}.")
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""Values of parameters as text, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.registry import Parameter
+
+
+class ValueRefusedError(ValueError):
+    """A text that is no value of the parameter; the message is the end of a sentence."""
+
+
+def shown(value: Any) -> str:
+    """A value as a person types it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(shown(item) for item in value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def read(parameter: Parameter, text: str) -> Any:
+    """The value that a text means. Raises ValueRefusedError, also for a value that is out of bounds."""
+    text = text.strip()
+    if parameter.optional and text.lower() == "none":
+        return None
+    value = _parse(parameter.kind, text)
+    if (problem := parameter.problem(value)) is not None:
+        raise ValueRefusedError(problem)
+    return value
+
+
+def _parse(kind: str, text: str) -> Any:
+    if kind in ("ints", "floats"):
+        items = [
+            _number(kind.removesuffix("s"), part.strip()) for part in text.strip("()[]").split(",") if part.strip()
+        ]
+        return items if len(items) != 1 else items[0]
+    return _number(kind, text) if kind in ("int", "float") else text
+
+
+def _number(kind: str, text: str) -> int | float:
+    try:
+        return int(text) if kind == "int" else float(text)
+    except ValueError:
+        raise ValueRefusedError(f"must be a {'whole ' if kind == 'int' else ''}number, not {text!r}") from None
+
+
+def stepped(parameter: Parameter, value: float, steps: int) -> int | float:
+    """The next value up or down: by one, or by one in the first digit that counts. Stops at the bounds."""
+    if parameter.kind == "int":
+        new: int | float = int(value) + steps
+    else:
+        new = _next_float(value, steps)
+    return new if parameter.problem(new) is None else value
+
+
+def _next_float(value: float, steps: int) -> float:
+    if value == 0:
+        return 0.1 * steps
+    exponent = int(f"{abs(value):e}".partition("e")[2])
+    mantissa = round(abs(value) / 10**exponent, 6)
+    towards_zero = (steps < 0) == (value > 0)
+    if towards_zero and mantissa <= 1:
+        exponent -= 1
+    return float(f"{value + steps * 10.0**exponent:.12g}")

@@ -1,0 +1,58 @@
+"""Log: what happened in this session, line by line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from PySide6.QtGui import QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from studio.ui import fonts, theme
+
+_LONGEST = 5000
+
+Level = Literal["info", "warning", "error"]
+
+
+class LogPanel(QPlainTextEdit):
+    """Read-only; keeps to the end unless a person scrolled up."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setProperty("role", "page")
+        self.setMaximumBlockCount(_LONGEST)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.setFont(fonts.monospace())
+        self.setPlaceholderText("What runs, saves and fails is noted here.")
+        self._lines: list[tuple[str, Level, str]] = []
+        theme.manager().changed.connect(self._rewrite)
+
+    def add(self, text: str, level: Level = "info") -> None:
+        """One more line, with the time."""
+        entry = (f"{datetime.now().astimezone():%H:%M:%S}", level, text)
+        self._lines = [*self._lines[-_LONGEST + 1 :], entry]
+        self._write(*entry)
+
+    def _rewrite(self) -> None:
+        self.clear()
+        for entry in self._lines:
+            self._write(*entry)
+
+    def _write(self, time: str, level: Level, text: str) -> None:
+        bar = self.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 4
+        colors = theme.current()
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if not self.document().isEmpty():
+            cursor.insertBlock()
+        form = QTextCharFormat()
+        form.setForeground(colors.color("text-dim"))
+        cursor.insertText(f"{time}  ", form)
+        form.setForeground(colors.color("text" if level == "info" else level))
+        cursor.insertText(text, form)
+        if at_end:
+            bar.setValue(bar.maximum())

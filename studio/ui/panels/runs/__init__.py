@@ -1,0 +1,1 @@
+"""The curves and the list of this session's runs."""

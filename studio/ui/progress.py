@@ -1,0 +1,80 @@
+"""How far a run is, from the events that it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from engine import fit
+
+_PACE_MEMORY = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the top bar says of a run."""
+
+    epochs: int | None = None
+    batches: int = 0
+    steps: int | None = None
+    """In the whole run, if known."""
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """Of the batches of this epoch so far."""
+    val_loss: float | None = None
+    val_metrics: Mapping[str, float] = field(default_factory=dict)
+    """Of the last validation."""
+    samples_per_second: float = 0.0
+    pace: float | None = None
+    """Seconds for one batch; once an epoch is done, its share of the validation included."""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the run that is done, 0 to 1."""
+        return min(self.step / self.steps, 1.0) if self.steps else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None while too little is done to say."""
+        if self.pace is None or self.steps is None or self.step < 5:
+            return None
+        return self.pace * max(self.steps - self.step, 0)
+
+    def after(self, event: fit.Event) -> Progress:
+        """The progress once `event` has happened."""
+        match event:
+            case fit.Started():
+                return Progress(epochs=event.epochs, batches=event.batches, steps=_steps(event))
+            case fit.Step():
+                return replace(
+                    self,
+                    epoch=event.epoch,
+                    batch=event.batch,
+                    step=event.step,
+                    loss=event.loss,
+                    metrics=event.metrics,
+                    pace=self._pace(event.seconds),
+                    samples_per_second=event.samples_per_second,
+                )
+            case fit.Epoch():
+                return replace(
+                    self,
+                    val_loss=event.val_loss,
+                    val_metrics=event.val_metrics,
+                    pace=event.seconds / max(self.batch, 1),
+                    samples_per_second=event.samples_per_second,
+                )
+            case _:
+                return self
+
+    def _pace(self, seconds: float) -> float:
+        return seconds if self.pace is None else _PACE_MEMORY * self.pace + (1 - _PACE_MEMORY) * seconds
+
+
+def _steps(event: fit.Started) -> int | None:
+    by_epochs = None if event.epochs is None else event.epochs * event.batches
+    known = [steps for steps in (by_epochs, event.steps) if steps is not None]
+    return min(known) if known else None
