@@ -42,7 +42,8 @@ def prepare(name: str, extras: Iterable[str] = ()) -> Path:
     folder = ROOT / name
     python = interpreter(folder)
     stamp = _read_stamp(folder)
-    wanted = sorted(set(extras) | set(stamp.get("extras", [])))
+    known = set(stamp.get("extras", []))
+    wanted = sorted(known | set(extras))
     fresh = {"root": str(ROOT), "project": _digest(ROOT / "pyproject.toml"), "extras": wanted}
     if python.exists() and stamp == fresh:
         return python
@@ -50,7 +51,13 @@ def prepare(name: str, extras: Iterable[str] = ()) -> Path:
         _create(folder)
     target = f"{ROOT}[{','.join(wanted)}]" if wanted else str(ROOT)
     say(f"Installing Gradwire and what it needs into {name}; the first time takes some minutes.")
-    install(python, ["--editable", target])
+    try:
+        install(python, ["--editable", target])
+    except SetupError as error:
+        if not stamp or not known.issuperset(extras):
+            raise
+        say(f"{error}\nGoing on with what {name} holds, which may be out of date.")
+        return python
     (folder / STAMP).write_text(json.dumps(fresh), encoding="utf-8")
     return python
 

@@ -1,17 +1,19 @@
-"""The one gate: lint, format, types, import contracts, tests, and the tests that need no Qt in an environment without.
+"""The one gate: lint, format, types, import contracts, tests, the tests without Qt, the wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
 python3 scripts/test.py --only tests -- -k conv -x
-python3 scripts/test.py --fast                without slow tests and without the environment that has no Qt
+python3 scripts/test.py --fast                lint, format, types, imports, and tests that are not slow
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,12 @@ import reference
 from environment import ROOT, SetupError, prepare, say
 
 NO_QT = 'import importlib.util as u, sys; sys.exit("Qt is installed here" if u.find_spec("PySide6") else 0)'
+USES_WHEEL = """
+import sys; sys.path.insert(0, sys.argv[1])
+import engine.resources, main, studio.cli
+assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__file__, studio.__file__))
+print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
+"""
 
 
 def main() -> int:
@@ -38,7 +46,9 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
-    parser.add_argument("--fast", action="store_true", help="leave out slow tests and the environment without Qt")
+    parser.add_argument(
+        "--fast", action="store_true", help="leave out slow tests, the environment without Qt and the wheel"
+    )
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
 
@@ -46,7 +56,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name == "headless")
+    return not (options.fast and name in ("headless", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -87,13 +97,25 @@ def headless(options: argparse.Namespace) -> bool:
     return run(python, "-c", NO_QT) and run(python, "-m", "pytest", "--ignore=tests/ui", *pytest_arguments(options))
 
 
+def package(_: argparse.Namespace) -> bool:
+    """A wheel is complete: unpacked somewhere else, its packages and assets are found there."""
+    python = development()
+    with tempfile.TemporaryDirectory() as folder:
+        if not run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, "."):
+            return False
+        [wheel] = Path(folder).glob("*.whl")
+        unpacked = Path(folder) / "unpacked"
+        shutil.unpack_archive(wheel, unpacked, "zip")
+        return run(python, "-I", "-c", USES_WHEEL, str(unpacked), cwd=unpacked)
+
+
 def pytest_arguments(options: argparse.Namespace) -> list[str]:
     return (["-m", "not slow"] if options.fast else []) + options.pytest
 
 
-def run(program: Path, *arguments: str) -> bool:
+def run(program: Path, *arguments: str, cwd: Path = ROOT) -> bool:
     print(f"\n$ {program.name} {' '.join(arguments)}", flush=True)
-    return subprocess.run([str(program), *arguments], cwd=ROOT, check=False).returncode == 0
+    return subprocess.run([str(program), *arguments], cwd=cwd, check=False).returncode == 0
 
 
 STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
@@ -103,6 +125,7 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "imports": imports,
     "tests": tests,
     "headless": headless,
+    "package": package,
 }
 
 
