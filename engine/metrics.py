@@ -127,8 +127,8 @@ class RootMeanSquaredError(Metric):
 def _check_classes(metric: Metric, input: Tensor, target: Tensor) -> None:
     if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise ShapeError(
-            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each sample, "
-            f"N; found {format_shape(input.shape)} and {format_shape(target.shape)}."
+            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each, N; "
+            f"found {format_shape(input.shape)} and {format_shape(target.shape)}."
         )
 
 

@@ -132,13 +132,16 @@ class CSV(Splits):
         )
         parse = arrow_csv.ParseOptions(delimiter=self._separator, newlines_in_values=True)
         try:
+            if _leaves_quotation_open(self._path):
+                raise self._fault("a quotation mark is not closed")
             with arrow_csv.open_csv(self._path, parse_options=parse, convert_options=convert) as reader:
                 for batch in reader:
                     if any(column.null_count for column in batch.columns):
                         raise self._fault("a value is missing")
                     features = np.column_stack([batch.column(name).to_numpy() for name in self._features])
                     targets = batch.column(self._target).to_numpy(zero_copy_only=False)
-                    features = features.astype(np.float32)
+                    with np.errstate(over="ignore"):  # it becomes infinite, which is refused below
+                        features = features.astype(np.float32)
                     if not np.isfinite(features).all() or (number and not np.isfinite(targets).all()):
                         raise self._fault("a number is not finite")
                     yield features, targets if number else targets.astype(np.str_)
@@ -154,13 +157,15 @@ class CSV(Splits):
 
 def _column_names(path: Path, separator: str) -> list[str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             names = next(csv.reader(file, delimiter=separator, strict=True), [])
+        "".join(names).encode()
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Check the path.") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, csv.Error):
+    except (UnicodeEncodeError, csv.Error):
         raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
     if not names:
         raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
@@ -168,6 +173,12 @@ def _column_names(path: Path, separator: str) -> list[str]:
     if repeated is not None:
         raise DataError(f"{path}: has two columns {repeated!r}. Give each column of the first line a name of its own.")
     return names
+
+
+def _leaves_quotation_open(path: Path) -> bool:
+    """Arrow would take the rest of the file for one text."""
+    with path.open("rb") as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
 
 
 def _separator_hint(names: list[str], separator: str) -> str:

@@ -18,17 +18,13 @@ def find_fault(path: Path, separator: str, numbers: Sequence[str], target: str) 
     """
     last = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             reader = csv.reader(file, delimiter=separator, strict=True)
-            names = next(reader, [])
+            names, last = next(reader, []), reader.line_num
             for row in reader:
                 line, last = last + 1, reader.line_num
                 if row and (fault := _row_fault(row, names, set(numbers), target)):
-                    return f"{path}: line {max(line, 2)}{fault}"
-    except UnicodeDecodeError as error:
-        where = f"below line {last}" if last else "near its beginning"
-        bad = " ".join(f"{byte:02x}" for byte in error.object[error.start : error.end])
-        return f"{path}: {where} is the byte {bad}, which is not UTF-8. Save the table as CSV in UTF-8."
+                    return f"{path}: line {line}{fault}"
     except csv.Error as error:
         return f"{path}: line {last + 1} is not CSV ({error}). Look for a quotation mark that is not closed."
     return None
@@ -42,11 +38,18 @@ def _row_fault(row: list[str], names: list[str], numbers: set[str], target: str)
         )
     for place, (name, text) in enumerate(zip(names, row, strict=True), start=1):
         where = f", column {place} ({name!r})"
+        if not text.isascii() and (byte := _foreign_byte(text)):
+            return f"{where}: holds the byte {byte}, which is not UTF-8. Save the table as CSV in UTF-8."
         if not text.strip() and (name in numbers or name == target):
             return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
         if name in numbers and not _is_number(text):
             return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."
     return None
+
+
+def _foreign_byte(text: str) -> str | None:
+    """The first byte that could not be decoded, which the reading turned into a surrogate."""
+    return next((f"{ord(sign) - 0xDC00:02x}" for sign in text if 0xDC80 <= ord(sign) <= 0xDCFF), None)
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from collections import Counter, namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from engine import data
+from engine.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    random_split,
+)
+from engine.random import Generator
+
+
+class Squares(Dataset):
+    """Sample by sample, without a batch of its own."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int) -> Any:
+        return np.float32(index), index**2
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(5))
+
+
+def rows(size: int) -> TensorDataset:
+    return TensorDataset(engine.arange(size), engine.arange(size) * 2)
+
+
+@given(size=st.integers(1, 60), batch_size=st.integers(1, 20), drop_last=st.booleans(), seed=st.integers(0, 99))
+def test_every_sample_comes_once_and_in_the_order_of_the_seed(size, batch_size, drop_last, seed) -> None:
+    def taken(dataset: Any) -> list[list[int]]:
+        loader = DataLoader(dataset, batch_size, shuffle=True, drop_last=drop_last, generator=Generator(seed))
+        batches = [first.tolist() for first, _ in loader]
+        assert len(batches) == len(loader)
+        return batches
+
+    batches = taken(rows(size))
+    counts = Counter(number for batch in batches for number in batch)
+    assert set(counts.values()) <= {1}
+    assert len(counts) == (size // batch_size * batch_size if drop_last else size)
+    assert all(len(batch) == batch_size for batch in batches[:-1])
+    assert taken(rows(size)) == batches
+    assert taken(Squares(size)) == batches
+
+
+@given(size=st.integers(2, 80), first=st.floats(0, 1), seed=st.integers(0, 99))
+def test_random_split_shares_every_sample_out(size: int, first: float, seed: int) -> None:
+    counts = [round(size * first), size - round(size * first)]
+    for lengths in (counts, [first / 2, first / 2, 1 - first]):
+        parts = random_split(rows(size), lengths, Generator(seed))
+        assert sorted(int(i) for part in parts for i in part.indices) == list(range(size))
+        again = random_split(rows(size), lengths, Generator(seed))
+        assert [part.indices.tolist() for part in parts] == [part.indices.tolist() for part in again]
+    assert [len(part) for part in random_split(rows(size), counts)] == counts
+
+
+def test_random_split_as_pytorch_counts() -> None:
+    torch_data = pytest.importorskip("torch.utils.data")
+    for lengths in ([0.7, 0.2, 0.1], [0.5, 0.5], [0.34, 0.33, 0.33], [3, 8]):
+        theirs = [len(part) for part in torch_data.random_split(range(11), lengths)]
+        assert [len(part) for part in random_split(rows(11), lengths)] == theirs
+    with pytest.raises(ValueError, match="add up to 12, but the data set has 11"):
+        random_split(rows(11), [4, 8])
+    with pytest.raises(ValueError, match="must not be negative"):
+        random_split(rows(11), [-1, 12])
+    with pytest.raises(ValueError, match="add up to"):
+        random_split(rows(11), [5.5, 5.5])
+
+
+def test_epochs_differ_and_can_be_reached_at_once() -> None:
+    loader = DataLoader(rows(30), 30, shuffle=True, generator=Generator(1))
+
+    def order() -> list[int]:
+        return next(iter(loader))[0].tolist()
+
+    first, second = order(), order()
+    assert first != second
+    orders = []
+    for epoch in (0, 1, 2, 1):
+        loader.set_epoch(epoch, seed=7)
+        orders.append(order())
+    assert orders[1] == orders[3]
+    assert len({tuple(order) for order in orders}) == 3
+    DataLoader(rows(3)).set_epoch(1, seed=0)
+
+
+def test_many_rows_are_taken_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = rows(10)
+    monkeypatch.setattr(TensorDataset, "__getitem__", lambda *_: pytest.fail("taken one by one"))
+    assert [batch[1].tolist() for batch in DataLoader(Subset(dataset, range(1, 8)), 4)] == [[2, 4, 6, 8], [10, 12, 14]]
+
+
+def test_a_replaced_getitem_is_not_bypassed() -> None:
+    class Negative(TensorDataset):
+        def __getitem__(self, index):
+            return tuple(-value for value in super().__getitem__(index))
+
+    assert next(iter(DataLoader(Negative(engine.arange(3)), 3)))[0].tolist() == [0, -1, -2]
+
+
+def test_plain_sequences_and_streams() -> None:
+    assert [batch.tolist() for batch in DataLoader([1, 2, 3], 2)] == [[1, 2], [3]]
+    assert [batch.tolist() for batch in DataLoader(Stream(), 2)] == [[0, 1], [2, 3], [4]]
+    assert [batch.tolist() for batch in DataLoader(Stream(), 2, drop_last=True)] == [[0, 1], [2, 3]]
+    assert list(DataLoader(Stream(), batch_size=None)) == [0, 1, 2, 3, 4]
+    with pytest.raises(TypeError, match="does not know how many"):
+        len(DataLoader(Stream()))
+    with pytest.raises(ValueError, match="its own order"):
+        DataLoader(Stream(), shuffle=True)
+
+
+def test_no_batches() -> None:
+    samples = list(DataLoader(Squares(3), batch_size=None))
+    assert [type(first) for first, _ in samples] == [engine.Tensor] * 3
+    assert len(DataLoader(Squares(3), batch_size=None)) == 3
+    with pytest.raises(ValueError, match="drop_last needs"):
+        DataLoader(Squares(3), batch_size=None, drop_last=True)
+
+
+def test_samplers() -> None:
+    assert list(SequentialSampler([1] * 3)) == [0, 1, 2]
+    assert list(BatchSampler([5, 6, 7], 2)) == [[5, 6], [7]]
+    assert list(BatchSampler(SequentialSampler([1] * 3), 2, drop_last=True)) == [[0, 1]]
+    assert sorted(SubsetRandomSampler([4, 2, 9])) == [2, 4, 9]
+    assert Counter(RandomSampler([1] * 4, num_samples=8)) == dict.fromkeys(range(4), 2)
+    drawn = list(RandomSampler([1] * 4, replacement=True, num_samples=50, generator=Generator(0)))
+    assert len(drawn) == 50
+    assert set(drawn) == {0, 1, 2, 3}
+    with pytest.raises(ValueError, match="empty data set"):
+        list(RandomSampler([], num_samples=2))
+    with pytest.raises(ValueError, match="at least 1"):
+        RandomSampler([1], num_samples=0)
+    assert list(DataLoader([], shuffle=True)) == []
+    assert [batch.tolist() for batch in DataLoader([7, 8, 9], sampler=[2, 0], batch_size=2)] == [[9, 7]]
+    assert [batch.tolist() for batch in DataLoader([7, 8, 9], batch_sampler=[[0], [2, 1]])] == [[7], [9, 8]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_workers": 2}, "num_workers=2 is not supported. Samples are made in the training thread"),
+        ({"pin_memory": True}, "pin_memory=True is not supported"),
+        ({"prefetch_factor": 2}, "prefetch_factor=2 is not supported.*worker"),
+        ({"persistent_workers": True}, "persistent_workers"),
+        ({"timeout": 3}, "timeout=3"),
+        ({"worker_init_fn": print}, "worker_init_fn"),
+        ({"shuffle": True, "sampler": [0]}, "exclude each other"),
+        ({"batch_sampler": [[0]], "batch_size": 3}, "batch_sampler excludes"),
+        ({"batch_size": 0}, "whole number from 1, not 0"),
+        ({"batch_size": 2.5}, "whole number from 1, not 2.5"),
+        ({"batch_size": True}, "whole number from 1, not True"),
+    ],
+)
+def test_refused_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DataLoader(rows(3), **arguments)
+
+
+Pair = namedtuple("Pair", "x y")
+
+
+def test_collate_as_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    default_collate = pytest.importorskip("torch.utils.data").default_collate
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (torch.Tensor, engine.Tensor)):
+            return str(value.dtype).partition(".")[2], value.tolist()
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        return type(value)(*map(plain, value)) if isinstance(value, Pair) else list(map(plain, value))
+
+    for batch in (
+        [1, 2],
+        [1.5, 2.5],
+        [(np.ones(2, np.float32), 3), (np.zeros(2, np.float32), 4)],
+        [{"a": 1, "b": [1.0, 2]}, {"a": 2, "b": [3.0, 4]}],
+        [Pair(1, 2.0), Pair(3, 4.0)],
+    ):
+        assert plain(data.default_collate(batch)) == plain(default_collate(batch))
+    assert data.default_collate(["a", "b"]) == default_collate(["a", "b"])
+
+
+def test_collate_refusals() -> None:
+    with pytest.raises(ValueError, match=r"differ in shapes: sample 0 has \(2,\), sample 1 has \(3,\)"):
+        data.default_collate([np.ones(2), np.ones(3)])
+    with pytest.raises(ValueError, match="differ in lengths"):
+        data.default_collate([(1, 2), (1,)])
+    with pytest.raises(ValueError, match="differ in keys"):
+        data.default_collate([{"a": 1}, {"b": 1}])
+    with pytest.raises(TypeError, match="samples of type object"):
+        data.default_collate([object()])
+    with pytest.raises(ValueError, match="lengths 2, 3"):
+        TensorDataset(engine.zeros(2), engine.zeros(3))
+
+
+def test_own_collate_gets_the_samples() -> None:
+    assert list(DataLoader(Squares(3), 2, collate_fn=len)) == [2, 1]

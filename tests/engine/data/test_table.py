@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import data, dtypes
+from engine.data.table_check import find_fault
+from engine.errors import DataError
+from engine.shape import Spec
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[[str | bytes], str]:
+    def write(text: str | bytes) -> str:
+        path = tmp_path / "table.csv"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return str(path)
+
+    return write
+
+
+IRIS = "length,width,kind\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica\n4.9,3.0,setosa\n"
+
+
+def whole(source: data.CSV) -> tuple[np.ndarray, np.ndarray]:
+    """All rows in the order of the file."""
+    inputs, targets, _ = source._table
+    return inputs, targets
+
+
+def test_classes(table) -> None:
+    source = data.CSV(table(IRIS), "kind", validation=0.25)
+    assert source.input == Spec((2,), dtypes.float32)
+    assert source.target == Spec((), dtypes.int64)
+    assert source.classes == 3
+    assert source.class_names == ("setosa", "versicolor", "virginica")
+    assert source.feature_names == ("length", "width")
+    assert (len(source.train), len(source.validation or ())) == (3, 1)
+    inputs, targets = whole(source)
+    np.testing.assert_allclose(inputs, [[5.1, 3.5], [7, 3.2], [6.3, 3.3], [4.9, 3]], rtol=1e-6)
+    assert targets.tolist() == [0, 1, 2, 0]
+    batch = source.train.batch(np.array([0, 1]))
+    assert (batch[0].dtype, batch[1].dtype) == (dtypes.float32, dtypes.int64)
+
+
+def test_classes_that_are_numbers_keep_their_order(table) -> None:
+    source = data.CSV(table("x,y\n1,10\n2,9\n3,-1\n4,9\n"), "y", validation=0)
+    assert source.class_names == ("-1", "9", "10")
+    assert whole(source)[1].tolist() == [2, 1, 0, 1]
+
+
+def test_a_number_to_learn_is_a_vector_of_one(table) -> None:
+    source = data.CSV(table("a,y\n1,0.5\n2,1.5\n"), "y", task="number", validation=0)
+    assert source.target == Spec((1,), dtypes.float32)
+    assert source.classes is None
+    assert source.validation is None
+    assert whole(source)[1].tolist() == [[0.5], [1.5]]
+
+
+def test_dialects(table) -> None:
+    expected = [[1.0, 2.0]]
+    for text, separator in (
+        ("\ufeffa,b,y\n1,2,t\n", "comma"),
+        ("a;b;y\r\n1;2;t\r\n", "semicolon"),
+        ("a\tb\ty\n1\t 2\tt", "tab"),
+        ('"a","b","y"\n"1","2","t, ""quoted""\nin two lines"\n\n', "comma"),
+        ("id,b,y,a\nx7,2,t,1\n", "comma"),
+    ):
+        ignore = "id" if text.startswith("id") else ""
+        source = data.CSV(table(text), "y", separator=separator, ignore=ignore, validation=0)
+        inputs, _ = whole(source)
+        order = [source.feature_names.index(name) for name in ("a", "b")]
+        assert inputs[:, order].tolist() == expected
+
+
+def test_only_the_first_line_is_read_for_specs(table) -> None:
+    assert data.CSV(table("a,b,y\n" + "junk\n" * 10), "y").input == Spec((2,), dtypes.float32)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,y\n1,u\n2\n3,v\n", "line 3: has 1 columns, but the first line names 2"),
+        ("a,y\n1,u\n2,v,w\n", "line 3: has 3 columns, but the first line names 2"),
+        ("a,b,y\n1,2,u\n1,two,v\n", r"line 3, column 2 \('b'\): 'two' is not a finite number.*ignore the column"),
+        ('a,b,y\n1,2,"u\nu"\n1,two,v\n', r"line 4, column 2 \('b'\)"),
+        ("a,y\n1,u\n,v\n", r"line 3, column 1 \('a'\): is empty"),
+        ("a,y\n1,u\n2,\n", r"line 3, column 2 \('y'\): is empty"),
+        ("a,y\n1,u\nnan,v\n", "'nan' is not a finite number"),
+        ("a,y\n1,u\n1e999,v\n", "'1e999' is not a finite number"),
+        ("a,y\n1,u\n1e39,v\n", "'1e39' is not a finite number"),
+        ("a,y\n1,u\n-inf,v\n", "'-inf' is not a finite number"),
+        ("a,y\n1,u\n1_000,v\n", "'1_000' is not a finite number"),
+        (b"a,y\n1,caf\xe9\n", r"line 2, column 2 \('y'\): holds the byte e9, which is not UTF-8. Save the table"),
+        ('a,y\n1,"u\n2,v\n', "quotation mark that is not closed"),
+        ("a,y\n", "has no rows below the column names"),
+        (b"a,y\n1,u\n" + b"\0" * 20 + b",v\n", "line 3"),
+    ],
+)
+def test_bad_rows(table, text: str | bytes, message: str) -> None:
+    path = table(text)
+    with pytest.raises(DataError, match=message) as caught:
+        _ = data.CSV(path, "y").train
+    assert str(caught.value).startswith(path)
+
+
+def test_a_fault_far_below_is_found(table) -> None:
+    rows = [f"{row},{row % 3}" for row in range(100_000)]
+    rows[90_000] = "x,1"
+    with pytest.raises(DataError, match=r"line 90002, column 1 \('a'\): 'x' is not a finite number"):
+        _ = data.CSV(table("a,y\n" + "\n".join(rows)), "y").train
+
+
+def test_bad_targets_of_a_regression(table) -> None:
+    with pytest.raises(DataError, match=r"line 2, column 2 \('y'\): 'high' is not a finite number"):
+        _ = data.CSV(table("a,y\n1,high\n"), "y", task="number").train
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        ("", "y", "is empty"),
+        (b"\xff\xfe\x00\x01", "y", "first line is not CSV in UTF-8"),
+        ("a,b\n1,2\n", "y", "has no column 'y', only 'a', 'b'"),
+        ("a,a,y\n1,2,3\n", "y", "two columns 'a'"),
+        ("y\n1\n", "y", "no column but the target 'y'. Add columns"),
+    ],
+)
+def test_bad_headers(table, text: str | bytes, target: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        data.CSV(table(text), target)
+
+
+def test_the_wrong_separator_is_guessed(table) -> None:
+    with pytest.raises(DataError, match="Set separator to semicolon"):
+        data.CSV(table("a;b;y\n1;2;3\n"), "a;b;y")
+
+
+def test_bad_paths(tmp_path: Path) -> None:
+    for path, message in (
+        ("", "no file is chosen"),
+        (tmp_path / "no.csv", "no such file"),
+        (tmp_path, "cannot be read"),
+    ):
+        with pytest.raises(DataError, match=message):
+            data.CSV(str(path), "y")
+
+
+def test_no_fault_is_found_where_there_is_none(table) -> None:
+    assert find_fault(Path(table(IRIS)), ",", ["length", "width"], "kind") is None
