@@ -1,6 +1,6 @@
 """Reverse-mode differentiation: graph nodes, the backward pass, gradient modes. Knows no array library.
 
-Tensors are used through a few members only: `_node`, `_index` (which output of the node), `_storage.version`,
+Tensors are used through a few members only: `edge`, `_array.shape` and `.dtype`, `_storage.version`,
 `_accumulate(gradient)` for leaves, and `+`. The pass is iterative: a graph of any length neither recurses nor leaks.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from engine import dtypes
 from engine.errors import AutogradError
 from engine.ops.record import GradientRule, Op
 from engine.shape import Spec, format_shape
@@ -44,29 +45,30 @@ Edge: TypeAlias = "tuple[Node | Tensor, int] | None"
 class Node:
     """One op call in the autograd graph: what it needs to turn output gradients into input gradients."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "out_specs", "plan", "released", "saved", "sequence", "specs", "statics", "where")
+    __slots__ = ("__weakref__", "edges", "hooks", "metas", "outputs", "plan", "released", "saved", "sequence", "statics", "where")
 
     op: Op
 
     def __init__(
         self,
         edges: tuple[Edge, ...],
-        specs: tuple[Any, ...],
+        metas: tuple[Any, ...],
         statics: dict[str, Any],
         plan: tuple[GradientRule, ...],
         saved: dict[int, tuple[Any, int]],
-        out_specs: tuple[Spec, ...],
+        outputs: tuple[tuple[Any, Any], ...],
         where: Place,
     ) -> None:
         self.sequence = next(_sequence)
         self.edges = edges
-        self.specs = specs
-        """Shape and dtype of each input; the number itself for a Python number."""
+        self.metas = metas
+        """(shape, array dtype) of each input; the number itself for a Python number."""
         self.statics = statics
         self.plan = plan
         self.saved = saved
         """Input index (−1 − k for output k) → tensor and its version when it was saved."""
-        self.out_specs = out_specs
+        self.outputs = outputs
+        """(shape, array dtype) of each output."""
         self.where = where
         self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
         self.released = False
@@ -81,6 +83,10 @@ class Node:
 
     def gradients(self, grads: list[Any], keep: bool) -> list[Any]:
         raise NotImplementedError
+
+    def output_spec(self, index: int) -> Spec:
+        shape, dtype = self.outputs[index]
+        return Spec(tuple(shape), dtypes.from_numpy(dtype))
 
     def release(self) -> None:
         self.saved = {}
@@ -139,7 +145,7 @@ class OpNode(Node):
             found = found if isinstance(found, (tuple, list)) else (found,)
             for index, gradient in zip(self._covered(rule), found, strict=True):
                 if self.edges[index] is not None and gradient is not None:
-                    result[index] = _fit(gradient, self.specs[index])
+                    result[index] = _fit(gradient, *self.metas[index])
         if not keep:
             self.release()
         return result
@@ -148,24 +154,32 @@ class OpNode(Node):
         return range(len(self.edges)) if self.op.variadic else rule.covers
 
     def _arguments(self, rule: GradientRule) -> dict[str, Any]:
-        arguments: dict[str, Any] = {name: self.statics[name] for name in rule.statics}
+        statics = self.statics
+        arguments: dict[str, Any] = {name: statics[name] for name in rule.statics}
         if self.op.variadic:
-            arguments |= {name: self.specs for name, _ in rule.specs}
+            arguments |= {name: [self._spec(i) for i in range(len(self.edges))] for name, _ in rule.specs}
             arguments |= {name: [self.unpack(i) for i in range(len(self.edges))] for name, _ in rule.inputs}
         else:
-            arguments |= {name: self.specs[index] for name, index in rule.specs}
-            arguments |= {name: self.unpack(index) if index in self.saved else self.specs[index] for name, index in rule.inputs}
+            for name, index in rule.specs:
+                arguments[name] = self._spec(index)
+            for name, index in rule.inputs:
+                arguments[name] = self.unpack(index) if index in self.saved else self.metas[index]
         if rule.wants_out:
-            outs = [self.unpack(-1 - k)._with_history(self, k) for k in range(len(self.out_specs))]
+            outs = [self.unpack(-1 - k)._with_history(self, k) for k in range(len(self.outputs))]
             arguments["out"] = outs[0] if self.op.outputs == 1 else tuple(outs)
         return arguments
 
+    def _spec(self, index: int) -> Any:
+        meta = self.metas[index]
+        return Spec(tuple(meta[0]), dtypes.from_numpy(meta[1])) if isinstance(meta, tuple) else meta
 
-def _fit(gradient: Any, spec: Spec) -> Any:
+
+def _fit(gradient: Any, shape: Any, dtype: Any) -> Any:
     """Sums what broadcasting repeated, and returns to the input's dtype."""
-    if gradient.shape != spec.shape:
-        gradient = gradient.sum_to_size(spec.shape)
-    return gradient if gradient.dtype is spec.dtype else gradient.to(spec.dtype)
+    array = gradient._array
+    if array.shape != shape:
+        gradient = gradient.sum_to_size(shape)
+    return gradient if array.dtype is dtype or array.dtype == dtype else gradient.to(dtypes.from_numpy(dtype))
 
 
 class Handle:
@@ -198,7 +212,7 @@ class _Pending:
             self.leaves[key] = (target, gradient if known is None else known[1] + gradient)
             return
         if key not in self.at:
-            self.at[key] = (target, [None] * len(target.out_specs))
+            self.at[key] = (target, [None] * len(target.outputs))
             heapq.heappush(self._heap, (-target.sequence, key))
         grads = self.at[key][1]
         grads[index] = gradient if grads[index] is None else grads[index] + gradient

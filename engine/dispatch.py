@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes, observe
-from engine.autograd import MODES, GradientRule, OpNode, Place
+from engine.autograd import MODES, OpNode, Place
 from engine.backend import CPU, META, Device, MetaArray, namespace, to_host
 from engine.dtypes import DType
 from engine.errors import AutogradError, DeviceError, DTypeError, EngineError, ShapeError
@@ -25,8 +25,9 @@ _NUMBERS = (bool, int, float)
 
 def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     """Calls `op` on tensors and numbers and records it for autograd."""
-    needs_grad = False
+    needs_grad = mixed = False
     device: Device | None = None
+    dtype: Any = None
     arrays: list[Any] = []
     for value in inputs:
         if isinstance(value, Tensor):
@@ -34,27 +35,30 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
                 value._refresh()
             if value._requires_grad:
                 needs_grad = True
-            place = value._storage.device
+            array, place = value._array, value._storage.device
             if device is None:
-                device = place
+                device, dtype = place, array.dtype
             elif place is not device:
                 device = _common_device(op, inputs)
-            arrays.append(value._array)
+            if array.dtype is not dtype:
+                mixed = True
+            arrays.append(array)
         else:
             arrays.append(value if value is None or type(value) in _NUMBERS else _number(op, value))
     if device is None:
         raise TypeError(f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}")
-    promoted = _promote(op, arrays) if op.kind == "elementwise" or op.floats else None
+    promotes = op.promotes and (mixed or dtype.kind != "f")
+    promoted = _promote(op, arrays) if promotes else None
     if device is META:
-        results = _infer(op, arrays, statics, promoted)
+        outs = _wrap(op, inputs, statics, _infer(op, arrays, statics, promoted), device)
     else:
-        results = _compute(op, arrays, statics, device)
-    outs = _wrap(op, inputs, statics, results, device)
+        outs = _wrap(op, inputs, statics, _compute(op, arrays, statics, device), device)
     where = None
-    if MODES.observer is not None:
+    modes = MODES
+    if modes.observer is not None:
         where = observe.call_site()
-        MODES.observer.call(op, inputs, statics, outs, where)
-    if needs_grad and MODES.grad and op.rules:
+        modes.observer.call(op, inputs, statics, outs, where)
+    if needs_grad and modes.grad and op.rules:
         record(op, inputs, statics, outs, where)
     return outs[0] if op.outputs == 1 else tuple(outs)
 
@@ -83,7 +87,7 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
     if result.kind > target.dtype.kind and op.result != "bool":
         raise DTypeError(f"{op.name}_() cannot write its {result.name} result into a {target.dtype.name} tensor. Convert it first.")
     if device is META:
-        outcome = _infer(op, arrays, statics, result)[0]
+        outcome = _infer(op, arrays, statics, result)
         _check_same_shape(op, target, outcome.shape)
     else:
         _write(op, target, arrays, statics, device)
@@ -99,32 +103,26 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
 
 def record(op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Tensor], where: Place) -> None:
     """Makes the autograd node of a call and hangs its outputs on it."""
-    edges = tuple(value.edge if isinstance(value, Tensor) and value._requires_grad else None for value in inputs)
-    plan = op.rules if op.variadic else [rule for rule in op.rules if any(edges[i] is not None for i in rule.covers)]
-    if not plan:
+    edges = tuple([value.edge if isinstance(value, Tensor) else None for value in inputs])
+    plan = op.plan(tuple([edge is not None for edge in edges]))
+    if not plan.rules:
         return
-    saved = _save(op, plan, inputs, outs)
-    specs = tuple(Spec(tuple(v._array.shape), v.dtype) if isinstance(v, Tensor) else v for v in inputs)
-    out_specs = tuple(Spec(tuple(out._array.shape), out.dtype) for out in outs)
-    node = OpNode(op, edges, specs, statics, tuple(plan), saved, out_specs, where)
+    saved: dict[int, tuple[Any, int]] = {}
+    for index in plan.saves:
+        value = inputs[index]
+        if isinstance(value, Tensor):
+            saved[index] = (value, value._storage.version)
+    if plan.wants_out:
+        for k, out in enumerate(outs):
+            saved[-1 - k] = (out.detach(), out._storage.version)
+    metas = tuple([(v._array.shape, v._array.dtype) if isinstance(v, Tensor) else v for v in inputs])
+    outputs = tuple([(out._array.shape, out._array.dtype) for out in outs])
+    node = OpNode(op, edges, metas, statics, plan.rules, saved, outputs, where)
     for index, out in enumerate(outs):
-        if out.dtype.is_floating_point:
+        if out._array.dtype.kind == "f":
             out._node, out._index, out._requires_grad = node, index, True
             if out._view is not None:
                 out._view = (out._view[0], out._base._node)  # pyright: ignore[reportOptionalMemberAccess]
-
-
-def _save(op: Op, plan: Sequence[GradientRule], inputs: Sequence[Any], outs: Sequence[Tensor]) -> dict[int, tuple[Any, int]]:
-    saved: dict[int, tuple[Any, int]] = {}
-    for rule in plan:
-        wanted = range(len(inputs)) if op.variadic and rule.inputs else (index for _, index in rule.inputs)
-        for index in wanted:
-            value = inputs[index]
-            if isinstance(value, Tensor):
-                saved[index] = (value, value._storage.version)
-        if rule.wants_out:
-            saved.update({-1 - k: (out.detach(), out._storage.version) for k, out in enumerate(outs)})
-    return saved
 
 
 def _number(op: Op, value: Any) -> Any:
@@ -139,24 +137,22 @@ def _number(op: Op, value: Any) -> Any:
 # -- kernels ----------------------------------------------------------------------------------
 
 
-def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> tuple[Any, ...]:
-    xp: Any = np if device is CPU else namespace(device)
+def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
+    """What the kernel returns: an array, or a tuple of arrays for an op of several outputs."""
     try:
         if device is CPU:
             with np.errstate(all="ignore"):
-                result = op.kernel(xp, *arrays, **statics)
-        else:
-            with xp.cuda.Device(device.index):
-                result = op.kernel(xp, *arrays, **statics)
+                return op.kernel(np, *arrays, **statics)
+        xp = namespace(device)
+        with xp.cuda.Device(device.index):
+            return op.kernel(xp, *arrays, **statics)
     except EngineError:
         raise
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise _explained(op, arrays, statics, error) from error
-    results = (result,) if op.outputs == 1 else result
-    return tuple(r if isinstance(r, xp.ndarray) else xp.asarray(r) for r in results)
 
 
-def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType | None = None) -> tuple[MetaArray, ...]:
+def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType | None = None) -> Any:
     """The op's shape rule in place of its kernel; `dtype` is what promotion came to, else the first input's."""
     specs = [_spec_of(array) for array in arrays]
     dtype = dtype or next((spec.dtype for spec in specs if isinstance(spec, Spec)), dtypes.float32)
@@ -167,9 +163,8 @@ def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType 
     if op.result == "bool":
         dtype = dtypes.bool_
     results = found if op.outputs > 1 else (found,)
-    return tuple(
-        MetaArray(r.shape, r.dtype.numpy) if isinstance(r, Spec) else MetaArray(tuple(r), dtype.numpy) for r in results
-    )
+    metas = tuple(MetaArray(r.shape, r.dtype.numpy) if isinstance(r, Spec) else MetaArray(tuple(r), dtype.numpy) for r in results)
+    return metas if op.outputs > 1 else metas[0]
 
 
 def _spec_of(array: Any) -> Any:
@@ -189,16 +184,27 @@ def _explained(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Ex
     return kind(f"{op.name}({given}): {error}")
 
 
-def _wrap(op: Op, inputs: Sequence[Any], statics: dict[str, Any], results: Sequence[Any], device: Device) -> list[Tensor]:
+def _wrap(op: Op, inputs: Sequence[Any], statics: dict[str, Any], result: Any, device: Device) -> Sequence[Tensor]:
     if op.view:
         source = inputs[0]
-        if device is META or results[0] is source._array or np.may_share_memory(results[0], source._array):
-            out = Tensor(results[0], source._storage)
-            out._base = source._base if source._base is not None else source
-            chain = source._view[0] if source._view is not None else ()
-            out._view = ((*chain, (op, statics)), out._base._node)
-            return [out]
-    return [Tensor(result, Storage(device)) for result in results]
+        if device is META or result is source._array or np.may_share_memory(result, source._array):
+            return (_view(op, source, statics, result),)
+    if op.outputs == 1:
+        return (Tensor(_array(result, device), Storage(device)),)
+    return [Tensor(_array(one, device), Storage(device)) for one in result]
+
+
+def _array(result: Any, device: Device) -> Any:
+    """Kernels may return NumPy's scalars; tensors hold arrays."""
+    return np.asarray(result) if device is CPU and not isinstance(result, np.ndarray) else result
+
+
+def _view(op: Op, source: Tensor, statics: dict[str, Any], array: Any) -> Tensor:
+    out = Tensor(array, source._storage)
+    base = source if source._base is None else source._base
+    chain = () if source._view is None else source._view[0]
+    out._base, out._view = base, ((*chain, (op, statics)), base._node)
+    return out
 
 
 # -- in place ---------------------------------------------------------------------------------
@@ -220,7 +226,7 @@ def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], d
         with np.errstate(all="ignore"):
             op.kernel(np, *arrays, **statics, out=destination)
         return
-    [result] = _compute(op, arrays, statics, device)
+    result = _array(_compute(op, arrays, statics, device), device)
     _check_same_shape(op, target, result.shape)
     destination[...] = result
 

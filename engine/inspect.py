@@ -76,7 +76,7 @@ def autograd_graph(tensor: Tensor, observer: Observer | None = None, names: Mapp
         me = number(node)
         saved = sum(saved.nbytes for saved, _ in node.saved.values() if isinstance(saved.nbytes, int))
         name = node.name.removesuffix("_backward")
-        found.append(GraphNode(me, name, node.out_specs[0], node.where, norms.get(node.sequence), None, saved))
+        found.append(GraphNode(me, name, node.output_spec(0), node.where, norms.get(node.sequence), None, saved))
         edges.extend((me, number(edge[0])) for edge in node.edges if edge is not None)
     if isinstance(root[0], Tensor):
         number(root[0])

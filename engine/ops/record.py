@@ -58,6 +58,15 @@ class GradientRule:
     wants_out: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which rules run when these inputs want gradients, and what they need kept."""
+
+    rules: tuple[GradientRule, ...]
+    saves: tuple[int, ...]
+    wants_out: bool
+
+
 class Op:
     """One operation. Call it with tensors and static arguments."""
 
@@ -95,7 +104,9 @@ class Op:
         self.sample = sample
         """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
         self.domain = domain
+        self.promotes = kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
+        self._plans: dict[tuple[bool, ...], Plan] = {}
         self._shape_rule: Callable[..., Any] | None = None
         self._macs_rule: Callable[..., Any] | None = None
         self._read_signature()
@@ -170,6 +181,17 @@ class Op:
 
     def count_macs(self, out: Any, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return 0 if self._macs_rule is None else self._macs_rule(out, *specs, **statics)
+
+    def plan(self, wanted: tuple[bool, ...]) -> Plan:
+        """What a node keeps and runs when the inputs marked in `wanted` need gradients."""
+        found = self._plans.get(wanted)
+        if found is None:
+            covered = lambda rule: range(len(wanted)) if self.variadic else rule.covers  # noqa: E731
+            rules = tuple(rule for rule in self.rules if any(wanted[i] for i in covered(rule)))
+            every = self.variadic and any(rule.inputs for rule in rules)
+            saves = range(len(wanted)) if every else sorted({index for rule in rules for _, index in rule.inputs})
+            found = self._plans[wanted] = Plan(rules, tuple(saves), any(rule.wants_out for rule in rules))
+        return found
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 from engine.ops import elementwise
@@ -22,19 +23,23 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` held between `min_val` and `max_val`."""
-    return _into(input, input.clamp(min=min_val, max=max_val), inplace)
+    return _placed(lambda x: x.clamp(min=min_val, max=max_val), input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013)."""
-    return _into(input, where(input > 0, input, input * negative_slope), inplace)
+    return _placed(lambda x: where(x > 0, x, x * negative_slope), input, inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289)."""
-    positive = input > 0
-    negative = where(positive, 0.0, input)  # exp of large numbers would overflow, and then spoil the gradient
-    return _into(input, where(positive, input, negative.expm1() * alpha), inplace)
+
+    def function(x: Tensor) -> Tensor:
+        positive = x > 0
+        negative = where(positive, 0.0, x)  # exp of large numbers would overflow, and then spoil the gradient
+        return where(positive, x, negative.expm1() * alpha)
+
+    return _placed(function, input, inplace)
 
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
@@ -46,7 +51,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x σ(x)`` (Elfwing et al., arXiv 1702.03118), also known as swish."""
-    return _into(input, input * input.sigmoid(), inplace)
+    return _placed(lambda x: x * x.sigmoid(), input, inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -79,5 +84,6 @@ def log_softmax(input: Tensor, dim: int) -> Tensor:
     return input.log_softmax(dim)
 
 
-def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
-    return input.copy_(result) if inplace else result
+def _placed(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
+    """`function(input)`, written into the input's memory if `inplace`; its gradient may need what was there."""
+    return input.copy_(function(input.clone())) if inplace else function(input)

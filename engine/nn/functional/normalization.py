@@ -23,8 +23,9 @@ def batch_norm(
 ) -> Tensor:
     """``(x - mean) / √(var + eps) · weight + bias`` for each channel of ``N×C×…``.
 
-    Source: Ioffe and Szegedy, arXiv 1502.03167. In training, mean and variance are those of the batch, and the running ones move towards them by `momentum`
-    (the running variance towards the unbiased one). Otherwise the running ones are used.
+    In training, mean and variance are those of the batch, and the running ones move towards them by `momentum` (the
+    running variance towards the unbiased one). Otherwise the running ones are used.
+    Source: Ioffe and Szegedy, arXiv 1502.03167.
     """
     shape = (1, -1) + (1,) * (input.ndim - 2)
     if not training:
@@ -42,7 +43,8 @@ def batch_norm(
     if size == 1:
         raise ShapeError(
             "batch_norm needs more than one value per channel in training, "
-            f"but the input is {format_shape(input.shape)}. Use a larger batch, or drop_last=True in the data loader, or call eval()."
+            f"but the input is {format_shape(input.shape)}. Use a larger batch, or drop_last=True in the data loader, "
+            "or call eval()."
         )
     mean = input.mean(dims, keepdim=True)
     centered = input - mean
