@@ -88,7 +88,8 @@ def test_moments(dtype: dtypes.DType) -> None:
     uniform = generator.uniform((200, 1000), dtype)
     normal = generator.normal((200, 1000), dtype).astype(np.float64)
     assert uniform.dtype == normal.dtype or dtype is not dtypes.float64
-    assert uniform.min() >= 0 and float(uniform.max()) <= 1
+    assert uniform.min() >= 0
+    assert float(uniform.max()) <= 1
     assert float(uniform.astype(np.float64).mean()) == pytest.approx(0.5, abs=0.003)
     assert float(uniform.astype(np.float64).var()) == pytest.approx(1 / 12, abs=0.001)
     assert normal.mean() == pytest.approx(0, abs=0.01)
@@ -102,7 +103,9 @@ def test_moments(dtype: dtypes.DType) -> None:
 def test_ranges_and_scales() -> None:
     generator = Generator(0)
     values = generator.uniform(10_000, low=-3, high=5)
-    assert values.dtype == np.float32 and -3 <= values.min() < -2.9 and 4.9 < values.max() < 5
+    assert values.dtype == np.float32
+    assert -3 <= values.min() < -2.9
+    assert 4.9 < values.max() < 5
     shifted = Generator(1).normal(1000, mean=10, std=2)
     np.testing.assert_allclose(shifted, Generator(1).normal(1000) * 2 + 10, rtol=1e-6)
 
