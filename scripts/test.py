@@ -114,7 +114,7 @@ def pytest_arguments(options: argparse.Namespace) -> list[str]:
 
 
 def run(program: Path, *arguments: str, cwd: Path = ROOT) -> bool:
-    print(f"\n$ {program.name} {' '.join(arguments)}", flush=True)
+    print(f"\n$ {program.name} {' '.join(arguments).splitlines()[0]}", flush=True)
     return subprocess.run([str(program), *arguments], cwd=cwd, check=False).returncode == 0
 
 
