@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from engine.registry import Parameter
@@ -67,6 +68,17 @@ def resolve(node_type: NodeType, params: Mapping[str, Json], first_input: Spec |
     return Arguments(values, frozenset(explicit), frozenset(inferred), tuple(complaints), waiting)
 
 
+def located(node_type: NodeType, values: Mapping[str, Any], base: Path | None) -> Mapping[str, Any]:
+    """The arguments with relative paths made to begin at `base`, the folder of the project file."""
+    paths = [parameter.name for parameter in node_type.params if parameter.kind == "path"]
+    if base is None or not any(values.get(name) for name in paths):
+        return values
+    return {
+        name: str(base / Path(value).expanduser()) if name in paths and value else value
+        for name, value in values.items()
+    }
+
+
 def _size(spec: Spec | None, axis: int) -> int | None:
     """The size of a dimension; None if the shape is unknown or has no such dimension, or if it is symbolic."""
     if spec is None or not -spec.ndim <= axis < spec.ndim:
@@ -85,7 +97,7 @@ def _value(parameter: Parameter, value: Json) -> Any:
 def _missing(parameter: Parameter) -> Complaint:
     bounds = f" ({parameter.range})" if parameter.range is not None else ""
     meaning = f": {parameter.help}" if parameter.help else ""
-    return Complaint("missing-parameter", parameter.name, f"needs {parameter.name}{meaning}{bounds}. Set it in the inspector.")
+    return Complaint("missing-parameter", parameter.name, f"needs {parameter.name}{meaning}{bounds}.")
 
 
 def _unknown(node_type: NodeType, name: str) -> Complaint:

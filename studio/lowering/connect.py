@@ -35,9 +35,11 @@ def refusal(document: Document, catalogue: Catalogue, wire: Wire) -> str | None:
     if way_in is None and taker.category != "unknown":
         return _no_port(taker, target, "input", taker.inputs)
     if output is None or way_in is None:
-        return f"{(source if output is None else target).node} is of an unknown type: it keeps its wires, but takes no new ones."
+        unknown = source.node if output is None else target.node
+        return f"{unknown} is of an unknown type: it keeps its wires, but takes no new ones."
     if output.type is not way_in.type:
-        return f"{source} carries {CARRIES[output.type]}, but {target} takes {CARRIES[way_in.type]}.{_hint(output, way_in)}"
+        carried, taken = CARRIES[output.type], CARRIES[way_in.type]
+        return f"{source} carries {carried}, but {target} takes {taken}.{_hint(output, way_in)}"
     if target.node in _UPSTREAM.of(document, source.node):
         return f"{target.node} already feeds {source.node}: this wire would close a loop."
     return None

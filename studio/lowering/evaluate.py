@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import engine
 from engine import inspect
@@ -112,11 +112,11 @@ def _attempt(
     files: list[Path] = []
     try:
         run = _make(node_type, arguments, files)
-    except Exception as error:  # a constructor may refuse arguments in any way it likes; the user must hear of it
+    except Exception as error:  # noqa: BLE001 - a constructor may refuse arguments in any way it likes
         return _failed(error, "arguments"), files
     try:
         return run(inputs), files
-    except Exception as error:  # the same for what a layer does not take
+    except Exception as error:  # noqa: BLE001 - the same for what a layer does not take
         return _failed(error, "inputs"), files
 
 
@@ -143,11 +143,12 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.OPERATION:
             return lambda inputs: _called(node_type, operation(node_type, arguments), inputs, 0)
         case Role.METRIC:
-            target(**arguments)
+            metric = target(**arguments)
+            return lambda inputs: _called(node_type, metric.update, inputs, 0)
         case Role.OPTIMIZER:
             target([engine.zeros(1, device="meta", requires_grad=True)], **arguments)
         case Role.LOSS_SUM:
-            return lambda inputs: Outcome(dict.fromkeys(["loss"], next(iter(inputs.values()))))
+            return lambda inputs: Outcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
         case Role.UNKNOWN:
             pass
     return lambda _: NOTHING
@@ -185,8 +186,8 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Spec], para
     positional = [tensors.pop(name) for name in first]
     with inspect.trace() as trace, engine.no_grad():
         result = function(*positional, **tensors)
-    results = result if isinstance(result, tuple) else (result,)
-    specs = {port.name: tensor.spec for port, tensor in zip(node_type.outputs, results, strict=True)}
+    results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
+    specs = {port.name: tensor.spec for port, tensor in zip(node_type.outputs, results, strict=False)}
     macs: Any = sum((call.macs for call in trace.calls), start=0)
     return Outcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
 
@@ -210,4 +211,3 @@ def _failed(error: Exception, part: str) -> Outcome:
     if not isinstance(error, (EngineError, ValueError, TypeError)):
         text = f"{type(error).__name__}: {text}"
     return Outcome({}, failure=text, fails_on=part)
-

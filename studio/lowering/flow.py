@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from engine.shape import Spec
 from studio.document.model import Document, End, Node
-from studio.lowering.arguments import Arguments, resolve
+from studio.lowering.arguments import Arguments, located, resolve
 from studio.lowering.evaluate import NOTHING, Evaluator, Outcome, SampleSpec, Value
 from studio.lowering.graph import Graph, passed_through
 from studio.lowering.report import NodeInfo
 from studio.lowering.summary import summary
 from studio.nodes.types import NodeType, Role
 
-ALONE = frozenset({Role.SOURCE, Role.METRIC, Role.OPTIMIZER})
+ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})
 """Roles of which the arguments can be judged without inputs."""
 
 
@@ -41,9 +42,14 @@ class Facts:
 
 
 class Flow:
-    """The facts of all nodes of a document. Given the previous flow, only what changed is looked at again."""
+    """The facts of all nodes of a document. Given the previous flow, only what changed is looked at again.
 
-    def __init__(self, document: Document, graph: Graph, evaluator: Evaluator, previous: Flow | None = None) -> None:
+    Relative paths in parameters begin at `base`.
+    """
+
+    def __init__(
+        self, document: Document, graph: Graph, evaluator: Evaluator, base: Path | None, previous: Flow | None = None
+    ) -> None:
         self.document = document
         self.graph = graph
         self.facts: dict[str, Facts] = {}
@@ -55,7 +61,7 @@ class Flow:
             inputs = self._inputs(name)
             facts = known.get(name)
             if facts is None or not _holds(facts, node, node_type, inputs):
-                facts = _find(node, node_type, inputs, evaluator)
+                facts = _find(node, node_type, inputs, evaluator, base)
             self.facts[name] = facts
             for port, value in facts.outputs.items():
                 self.values[End(name, port)] = value
@@ -72,13 +78,15 @@ def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, V
     return same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
 
 
-def _find(node: Node, node_type: NodeType, inputs: Mapping[str, Value], evaluator: Evaluator) -> Facts:
+def _find(
+    node: Node, node_type: NodeType, inputs: Mapping[str, Value], evaluator: Evaluator, base: Path | None
+) -> Facts:
     first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
     arguments = resolve(node_type, node.params, _tensor(first))
     outcome = NOTHING
     if not node.muted and _complete(node_type, arguments, inputs):
-        given = {} if node_type.role in ALONE else inputs
-        outcome = evaluator.evaluate(node_type, arguments.values, given)
+        given: Mapping[str, Value] = {} if node_type.role in ALONE else inputs
+        outcome = evaluator.evaluate(node_type, located(node_type, arguments.values, base), given)
     outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
     info = NodeInfo(
         arguments=arguments.values,

@@ -29,7 +29,7 @@ class Graph:
         for wire in document.wires:
             self._add(wire)
         self.order: list[str] = self._sorted()
-        """Sources first; what stands in document order stays so where it can. Nodes on or behind a cycle are left out."""
+        """Sources first, else as in the document where that is possible. Without nodes on or behind a cycle."""
 
     # -- looking at it
 
@@ -90,12 +90,16 @@ class Graph:
         return [] if name is None else list(reversed(list(path)[path[name] :]))
 
     @cached_property
+    def optimized(self) -> list[str]:
+        """The optimizers that have a loss, in order."""
+        return [name for name in self.having(Role.OPTIMIZER) if self.sources(name)]
+
+    @cached_property
     def needed(self) -> set[str]:
         """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired."""
-        optimizers = [name for name in self.having(Role.OPTIMIZER) if self.sources(name)]
-        metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
-        if optimizers:
-            return self.upstream([*optimizers, *metrics])
+        if self.optimized:
+            metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
+            return self.upstream([*self.optimized, *metrics])
         wired = {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         return {name for name in self.types if name in wired and name not in self.muted}
 

@@ -36,11 +36,11 @@ class Problem:
 class NodeInfo:
     """What is known of one node without running it."""
 
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Every argument as it will be used: set, inferred or default."""
     inferred: frozenset[str] = frozenset()
     """The arguments that came from the wires."""
-    outputs: Mapping[str, Spec] = field(default_factory=dict)
+    outputs: Mapping[str, Spec] = field(default_factory=dict[str, Spec])
     parameters: int = 0
     macs: int = 0
     """Multiply-adds for one sample."""
@@ -53,8 +53,8 @@ class Report:
     """The result of a check. Wires that carry something unknown are absent from `wires`."""
 
     problems: tuple[Problem, ...] = ()
-    nodes: Mapping[str, NodeInfo] = field(default_factory=dict)
-    wires: Mapping[Wire, str] = field(default_factory=dict)
+    nodes: Mapping[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
+    wires: Mapping[Wire, str] = field(default_factory=dict[Wire, str])
     """What each wire carries, as text: "N×64 float32"."""
 
     @property

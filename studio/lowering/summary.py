@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from engine.shape import Spec, format_shape
 from studio.lowering.arguments import Arguments
@@ -16,7 +16,7 @@ SIZES = {"kernel_size", "output_size"}
 QUIET = {"bias", "inplace", "device", "dtype"}
 """Parameters that never appear."""
 
-SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "negative_slope", "momentum", "folder", "path"}
+SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "momentum", "folder", "path"}
 """Parameters that appear even at their defaults, unless the default says that they do not matter."""
 
 QUIET_WHEN = {"stride": (None, 1), "momentum": (0, 0.0), "alpha": (1, 1.0), "dim": (None,)}
@@ -70,8 +70,7 @@ def _in_way(name: str, arguments: Arguments) -> bool:
 
 def _setting(name: str, value: Any) -> str:
     if name in SIZES:
-        sizes = value if isinstance(value, tuple) else (value, value)
-        return "×".join(map(_number, sizes))
+        return _number(value if isinstance(value, tuple) else (value, value))
     if name == "batch_size":
         return f"{value} a batch"
     if name in ("p", "lr"):
@@ -86,5 +85,5 @@ def _setting(name: str, value: Any) -> str:
 
 def _number(value: Any) -> str:
     if isinstance(value, tuple):
-        return "×".join(map(_number, value))
+        return "×".join(map(_number, cast("tuple[Any, ...]", value)))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -40,7 +40,7 @@ class Catalogue:
                 if key in self._types or key in self._old:
                     raise RegistryError(f"node type {key} is declared twice. Rename one of the two.")
             self._types[node_type.key] = node_type
-            self._old.update({key: node_type.key for key in node_type.was})
+            self._old.update(dict.fromkeys(node_type.was, node_type.key))
 
     def __getitem__(self, key: str) -> NodeType:
         found = self.get(key)

@@ -1,0 +1,89 @@
+"""Checks a document: everything that can be known of a run before it begins."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from studio.document.model import Document
+from studio.lowering.evaluate import Evaluator
+from studio.lowering.flow import Flow
+from studio.lowering.goals import goal_problems
+from studio.lowering.graph import Graph
+from studio.lowering.mistakes import graph_mistakes, value_mistakes
+from studio.lowering.parameters import parameter_problems
+from studio.lowering.report import Problem, Report
+from studio.lowering.shapes import shape_problems
+from studio.lowering.structure import structure_problems
+from studio.nodes.catalogue import Catalogue
+
+WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
+"""Errors that stop a run wherever they are; other errors only matter at nodes that the run uses."""
+
+
+class Checker:
+    """Checks documents one after the other. What an edit did not touch is taken over from the check before."""
+
+    def __init__(self) -> None:
+        self.evaluator = Evaluator()
+        self._lock = threading.Lock()
+        self._flow: Flow | None = None
+        self._base: Path | None = None
+        self._structural: tuple[Problem, ...] = ()
+        """Of the last flow's graph."""
+
+    def examine(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> tuple[Flow, Report]:
+        """The facts and what they come to. Safe to call from any thread."""
+        with self._lock:
+            flow = self._follow(document, catalogue, base)
+            return flow, self._report(flow)
+
+    def _follow(self, document: Document, catalogue: Catalogue, base: Path | None) -> Flow:
+        previous = self._flow if self._base == base else None
+        if self._flow is not None and self._flow.graph.fits(document, catalogue):
+            graph = self._flow.graph
+        else:
+            graph = Graph(document, catalogue)
+            self._structural = (*structure_problems(graph), *graph_mistakes(graph))
+        self._flow, self._base = Flow(document, graph, self.evaluator, base, previous), base
+        return self._flow
+
+    def _report(self, flow: Flow) -> Report:
+        found = [
+            *goal_problems(flow),
+            *self._structural,
+            *parameter_problems(flow),
+            *shape_problems(flow),
+            *value_mistakes(flow),
+        ]
+        problems = [_weighed(problem, flow.graph) for problem in found]
+        labels = {
+            wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
+        }
+        return Report(
+            problems=tuple(sorted(problems, key=lambda problem: problem.severity)),
+            nodes={name: facts.info for name, facts in flow.facts.items()},
+            wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
+        )
+
+
+def _weighed(problem: Problem, graph: Graph) -> Problem:
+    """Once it is clear what a run uses, an error at a node that is left out does not stop it: it becomes a warning."""
+    left_out = problem.node in graph.types and problem.node not in graph.needed
+    if problem.severity == "error" and graph.optimized and left_out and problem.code not in WHOLE_GRAPH:
+        return replace(problem, severity="warning")
+    return problem
+
+
+_CHECKER = Checker()
+examine = _CHECKER.examine
+
+
+def check(document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
+    """What is wrong with a document, what flows through its wires, and figures for its nodes. Never raises.
+
+    Args:
+        base: the folder of the project file, where relative paths begin
+    """
+    return examine(document, catalogue, base)[1]

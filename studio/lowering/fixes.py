@@ -1,0 +1,107 @@
+"""Remedies: edits that a button beside a problem makes, undoable like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from studio.document import edits
+from studio.document.model import Document, End, Json, Node, Wire
+from studio.lowering.report import Fix
+
+STEP = 232.0
+"""From the left edge of a node to that of the next: its width and room for the wire's label."""
+
+
+def assign(name: str, param: str, value: Json) -> Fix:
+    return Fix(f"Set {param} to {value}", lambda document: edits.set_param(document, name, param, value))
+
+
+def clear(name: str, param: str, title: str | None = None) -> Fix:
+    return Fix(title or f"Clear {param}", lambda document: edits.clear_param(document, name, param))
+
+
+def rename(old: str, base: str) -> Fix:
+    return Fix(f"Rename {old}", lambda document: edits.rename(document, old, edits.fresh_name(document, base)))
+
+
+def unmute(name: str) -> Fix:
+    return Fix(f"Unmute {name}", lambda document: edits.set_flag(document, [name], muted=False))
+
+
+def unfreeze(names: Iterable[str]) -> Fix:
+    frozen = tuple(names)
+    title = f"Unfreeze {frozen[0]}" if len(frozen) == 1 else f"Unfreeze {len(frozen)} layers"
+    return Fix(title, lambda document: edits.set_flag(document, frozen, frozen=False))
+
+
+def wire_up(source: End, target: End) -> Fix:
+    return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
+
+
+def unwire(wire: Wire) -> Fix:
+    return Fix("Remove the wire", lambda document: edits.disconnect(document, [wire]))
+
+
+def retype(name: str, key: str) -> Fix:
+    """Another type with the same ports; parameters of the old one go."""
+
+    def edit(document: Document) -> Document:
+        changed = replace(document.nodes[name], type=key, params={})
+        return replace(document, nodes={**document.nodes, name: changed})
+
+    return Fix(f"Use {key.rpartition('.')[2]}", edit)
+
+
+def bypass(name: str, way_in: str) -> Fix:
+    """Remove a node, and join what fed its input `way_in` to all that it fed."""
+
+    def edit(document: Document) -> Document:
+        source = next((w.source for w in document.wires if w.target == End(name, way_in)), None)
+        targets = [wire.target for wire in document.wires if wire.source.node == name]
+        document = edits.remove(document, [name])
+        if source is not None:
+            for target in targets:
+                document = edits.connect(document, Wire(source, target))
+        return document
+
+    return Fix(f"Remove {name}", edit)
+
+
+def insert(target: End, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
+    """Put a node into the wire that ends at `target`, and make room for it."""
+
+    def edit(document: Document) -> Document:
+        old = next(wire for wire in document.wires if wire.target == target)
+        name = edits.fresh_name(document, node.type)
+        x, y = document.nodes[target.node].at
+        document = edits.move(document, _shifted(document, target.node))
+        document = edits.add(document, name, replace(node, at=(x, y)))
+        document = edits.connect(document, Wire(old.source, End(name, way_in)))
+        return edits.connect(document, Wire(End(name, way_out), target))
+
+    return Fix(title, edit)
+
+
+def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
+    """Put a node behind an output."""
+
+    def edit(document: Document) -> Document:
+        name = edits.fresh_name(document, node.type)
+        x, y = document.nodes[source.node].at
+        document = edits.add(document, name, replace(node, at=(x + STEP, y)))
+        return edits.connect(document, Wire(source, End(name, way_in)))
+
+    return Fix(title, edit)
+
+
+def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
+    """Places one step to the right for a node and all that it feeds."""
+    found, waiting = {first}, [first]
+    while waiting:
+        name = waiting.pop()
+        after = {wire.target.node for wire in document.wires if wire.source.node == name} - found
+        found |= after
+        waiting += after
+    return {name: (document.nodes[name].at[0] + STEP, document.nodes[name].at[1]) for name in found}

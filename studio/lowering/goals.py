@@ -1,0 +1,117 @@
+"""Problems with what a run is for: data, losses, optimizers, and what these train."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from studio.document.model import End, Node
+from studio.lowering import fixes
+from studio.lowering.flow import Flow
+from studio.lowering.graph import Graph
+from studio.lowering.report import Problem
+from studio.nodes.types import Role
+
+START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
+
+
+def goal_problems(flow: Flow) -> Iterator[Problem]:
+    graph = flow.graph
+    if not graph.types:
+        yield Problem("error", "empty", f"The canvas is empty. {START}")
+        return
+    yield from _parts(graph)
+    yield from _loaders(graph)
+    yield from _scalar_losses(flow)
+    yield from _trained(flow)
+
+
+def _parts(graph: Graph) -> Iterator[Problem]:
+    if not graph.having(Role.SOURCE):
+        yield Problem("error", "no-data", "There is no data source. Add one, such as Digits, and a loader behind it.")
+    elif not graph.having(Role.LOADER):
+        yield Problem("error", "no-loader", "Nothing makes batches of the samples. Add a loader behind the data.")
+    losses, optimizers = [*graph.having(Role.LOSS), *graph.having(Role.LOSS_SUM)], graph.having(Role.OPTIMIZER)
+    if not losses:
+        message = "There is no loss, so training has no goal. Add one behind the last layer, such as CrossEntropyLoss."
+        yield Problem("error", "no-loss", message)
+    ends = [end for name in losses if not graph.readers(end := End(name, graph.types[name].outputs[0].name))]
+    if not optimizers:
+        fix = None
+        if len(ends) == 1:
+            fix = fixes.append(ends[0], Node("optim.Adam"), "loss", title="Add Adam")
+        yield Problem(
+            "error", "no-optimizer", "There is no optimizer, so nothing is trained. Add one behind the loss.", fix=fix
+        )
+    elif losses and not graph.optimized:
+        name = optimizers[0]
+        fix = fixes.wire_up(ends[0], End(name, "loss")) if len(ends) == 1 else None
+        message = f"{name} has no loss to make small. Connect a loss to it."
+        yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
+
+
+def _loaders(graph: Graph) -> Iterator[Problem]:
+    used = [name for name in graph.having(Role.LOADER) if name in graph.needed]
+    for name in used[1:]:
+        message = f"{name} is a second loader beside {used[0]}. Batches come from one loader: remove one of the two."
+        yield Problem("error", "several-loaders", message, node=name)
+
+
+def _scalar_losses(flow: Flow) -> Iterator[Problem]:
+    for name in flow.graph.having(Role.LOSS):
+        facts = flow.facts.get(name)
+        spec = None if facts is None else facts.info.outputs.get("loss")
+        if facts is None or spec is None or spec.ndim == 0:
+            continue
+        explicit = "reduction" in facts.arguments.explicit
+        fix = fixes.clear(name, "reduction") if explicit else None
+        message = f"{name} gives {spec}, but an optimizer can only make one number small. Clear reduction."
+        yield Problem("error", "loss-not-scalar", message, node=name, fix=fix)
+
+
+# -- what optimizers train --------------------------------------------------------------------
+
+
+def trained_layers(flow: Flow, optimizer: str) -> list[str]:
+    """The layers with parameters that an optimizer's loss depends on, frozen ones left out, in order."""
+    upstream = flow.graph.upstream([optimizer])
+    return [
+        name
+        for name, facts in flow.facts.items()
+        if name in upstream and facts.info.parameters and not flow.document.nodes[name].frozen
+    ]
+
+
+def _trained(flow: Flow) -> Iterator[Problem]:
+    owner: dict[str, str] = {}
+    for optimizer in flow.graph.optimized:
+        layers = trained_layers(flow, optimizer)
+        if not layers and _all_known(flow, optimizer):
+            yield _untrained(flow, optimizer)
+        shared = next((layer for layer in layers if layer in owner), None)
+        if shared is not None:
+            message = (
+                f"{optimizer} and {owner[shared]} would both train {shared}. "
+                "Add their losses with Combine losses, and feed the sum to one optimizer."
+            )
+            yield Problem("error", "shared-layers", message, node=optimizer)
+        owner.update(dict.fromkeys(layers, optimizer))
+
+
+def _all_known(flow: Flow, optimizer: str) -> bool:
+    """Whether everything before an optimizer was evaluated, so that no parameters are overlooked."""
+    upstream = flow.graph.upstream([optimizer]) - {optimizer}
+    return all(name in flow.facts and flow.facts[name].outputs for name in upstream)
+
+
+def _untrained(flow: Flow, optimizer: str) -> Problem:
+    upstream = flow.graph.upstream([optimizer])
+    frozen = [
+        n
+        for n, facts in flow.facts.items()
+        if n in upstream and flow.document.nodes[n].frozen and facts.info.parameters
+    ]
+    if frozen:
+        message = f"Every layer that {optimizer} could train is frozen, so nothing would be learned. Unfreeze one."
+        return Problem("error", "nothing-to-train", message, node=optimizer, fix=fixes.unfreeze(frozen))
+    message = f"No layer before {optimizer} has parameters, so there is nothing to train. Add a layer such as Linear."
+    return Problem("error", "nothing-to-train", message, node=optimizer)

@@ -1,0 +1,181 @@
+"""Classic mistakes: graphs that would run, and train badly or not at all. Warnings, each with its evidence and a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.shape import Spec
+from studio.document.model import End, Node
+from studio.lowering import fixes
+from studio.lowering.evaluate import SampleSpec
+from studio.lowering.flow import Facts, Flow
+from studio.lowering.graph import Graph
+from studio.lowering.origin import origin_of_size
+from studio.lowering.report import Problem
+from studio.nodes.types import Role
+
+HIGHEST_ADAPTIVE_RATE = 0.1
+"""Of Adam and its kin; a sound one is a hundred times smaller."""
+
+ADAPTIVE = "Adaptive"
+SQUASHING = {
+    "nn.CrossEntropyLoss": {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax", "nn.Sigmoid": "a sigmoid"},
+    "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
+}
+"""By loss: what it contains already, or what spoils the scores that it expects."""
+
+ON_SCORES = frozenset(SQUASHING)
+"""Losses that take scores of any sign."""
+
+LINEAR_GROUPS = frozenset({"Linear", "Convolution"})
+TRANSPARENT_GROUPS = frozenset({"Dropout", "Shape"})
+"""Layers between two linear ones that leave the pair one linear map."""
+
+
+def graph_mistakes(graph: Graph) -> Iterator[Problem]:
+    """Mistakes that types and wires alone show."""
+    for loss in graph.having(Role.LOSS):
+        before = graph.source(loss, "input") if "input" in graph.feeding[loss] else None
+        if before is not None:
+            yield from _before_loss(graph, loss, before.node)
+    for name, node_type in graph.types.items():
+        if node_type.group in LINEAR_GROUPS and name not in graph.muted:
+            yield from _two_linear(graph, name)
+
+
+def value_mistakes(flow: Flow) -> Iterator[Problem]:
+    """Mistakes that parameters and shapes show."""
+    for name in flow.graph.having(Role.LOSS):
+        if name in flow.facts:
+            yield from _classes(flow, name, flow.facts[name])
+    for name in flow.graph.having(Role.OPTIMIZER):
+        if name in flow.facts:
+            yield from _learning_rate(name, flow.facts[name])
+    for name in flow.graph.having(Role.LOADER):
+        if name in flow.facts:
+            yield from _loader(flow, name, flow.facts[name])
+    for name, facts in flow.facts.items():
+        if facts.arguments.values.get("inplace"):
+            yield from _in_place(flow, name)
+
+
+# -- around the loss --------------------------------------------------------------------------
+
+
+def _before_loss(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
+    loss_type, last = graph.types[loss], graph.types[before]
+    if not last.inputs:
+        return
+    fix = fixes.bypass(before, last.inputs[0].name)
+    squashing = SQUASHING.get(loss_type.key, {}).get(last.key)
+    if squashing is not None:
+        contained = "softmax" if loss_type.key == "nn.CrossEntropyLoss" else "a sigmoid"
+        message = (
+            f"{before} puts {squashing} before {loss}, which contains {contained} already: gradients become small and "
+            f"training slow. Remove {before}; {loss} takes the raw scores."
+        )
+        yield Problem("warning", "squashed-scores", message, node=before, fix=fix)
+    elif loss_type.key in ON_SCORES and last.key in ("nn.ReLU", "nn.ReLU6"):
+        message = (
+            f"{before} cuts off the negative scores that {loss} needs to say no. Remove {before}: "
+            "the last layer before a loss has no activation."
+        )
+        yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
+    elif last.group == "Dropout":
+        message = f"{before} drops scores at random right before {loss}, which only adds noise to it. Remove {before}."
+        yield Problem("warning", "dropout-on-scores", message, node=before, fix=fix)
+
+
+def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:
+    """Scores for another number of classes than the data have."""
+    scores, classes = facts.spec("input"), _data_classes(flow, loss)
+    end = flow.graph.source(loss, "input")
+    if facts.type.key not in ("nn.CrossEntropyLoss", "nn.NLLLoss") or scores is None or scores.ndim < 2:
+        return
+    if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
+        return
+    found, cause = scores.shape[1], origin_of_size(flow, end, 1)
+    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
+    fix = None if out is None else fixes.assign(cause, out, classes)
+    remedy = f"Set {out} of {cause} to {classes}." if out else f"Give it {classes}."
+    if found < classes:
+        message = f"The data have {classes} classes, but {cause} gives scores for {found}, so {loss} cannot look up the rest. {remedy}"
+        yield Problem("error", "too-few-classes", message, node=cause, fix=fix)
+    else:
+        message = f"The data have {classes} classes, but {cause} gives scores for {found}: the others are never right. {remedy}"
+        yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
+
+
+def _data_classes(flow: Flow, loss: str) -> int | None:
+    """How many classes the target at a loss has, if it comes straight from a loader."""
+    target = flow.graph.source(loss, "target")
+    if target is None or target.node not in flow.facts or flow.facts[target.node].type.role is not Role.LOADER:
+        return None
+    samples = next(iter(flow.facts[target.node].inputs.values()), None)
+    return samples.classes if isinstance(samples, SampleSpec) and target.port == "target" else None
+
+
+# -- layers -----------------------------------------------------------------------------------
+
+
+def _two_linear(graph: Graph, name: str) -> Iterator[Problem]:
+    """Two linear layers with nothing between them that bends."""
+    port = graph.types[name].inputs[0].name
+    end = graph.source(name, port)
+    while end is not None and graph.types[end.node].group in TRANSPARENT_GROUPS:
+        end = graph.source(end.node, graph.types[end.node].inputs[0].name)
+    if end is None or graph.types[end.node].group not in LINEAR_GROUPS:
+        return
+    message = (
+        f"{end.node} and {name} have no activation between them, so together they can do no more than one linear layer. "
+        f"Insert ReLU before {name}."
+    )
+    direct = graph.feeding[name].get(port)
+    fix = None if direct is None else fixes.insert(End(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
+    yield Problem("warning", "no-activation", message, node=name, fix=fix)
+
+
+def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
+    end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
+    others = [] if end is None else [reader.node for reader in flow.graph.readers(end) if reader.node != name]
+    if others:
+        message = f"{name} works in place and so changes what {others[0]} gets as well. Turn inplace off."
+        yield Problem(
+            "warning", "in-place-shared", message, node=name, fix=fixes.clear(name, "inplace", "Turn inplace off")
+        )
+
+
+# -- settings ---------------------------------------------------------------------------------
+
+
+def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
+    rate = facts.arguments.values.get("lr")
+    if facts.type.group == ADAPTIVE and isinstance(rate, (int, float)) and rate > HIGHEST_ADAPTIVE_RATE:
+        message = (
+            f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much in every step, "
+            "so training will not settle. Try 0.001."
+        )
+        yield Problem("warning", "learning-rate-high", message, node=name, fix=fixes.assign(name, "lr", 0.001))
+
+
+def _loader(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
+    values = facts.arguments.values
+    if values.get("shuffle") is False:
+        message = (
+            f"{name} gives the training samples in the same order each epoch, which slows learning. Turn shuffle on."
+        )
+        yield Problem("warning", "not-shuffled", message, node=name, fix=fixes.assign(name, "shuffle", True))
+    if values.get("batch_size") == 1:
+        batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
+        if batch_norm is not None:
+            message = (
+                f"{batch_norm} needs the spread of several samples, but {name} gives one a batch. Set batch_size to 32."
+            )
+            yield Problem("error", "batch-norm-single", message, node=name, fix=fixes.assign(name, "batch_size", 32))
+
+
+def _needs_several(name: str, facts: Facts, flow: Flow) -> bool:
+    """Batch norm without further dimensions that it could average over."""
+    spec: Spec | None = facts.spec("input")
+    several = facts.type.key.startswith("nn.BatchNorm") and name not in flow.graph.muted and name in flow.graph.needed
+    return several and spec is not None and spec.ndim == 2

@@ -1,0 +1,73 @@
+"""The model class: a layer for each node in `__init__`, their order in `forward`."""
+
+from __future__ import annotations
+
+import ast
+
+from studio.document.model import End
+from studio.lowering import syntax
+from studio.lowering.evaluate import takes_list
+from studio.lowering.identifiers import Locals
+from studio.lowering.writer import MODEL_ROLES, Writer
+from studio.nodes.types import Role
+
+
+def model_class(writer: Writer, title: str) -> ast.ClassDef:
+    base = syntax.attribute(writer.module("nn"), "Module")
+    return syntax.subclass(title, base, [_init(writer), _forward(writer)])
+
+
+def _init(writer: Writer) -> ast.FunctionDef:
+    parent = syntax.call(syntax.attribute("super"))
+    body: list[ast.stmt] = [ast.Expr(syntax.call(ast.Attribute(parent, "__init__", ast.Load())))]
+    for name in writer.having(Role.LAYER):
+        layer = syntax.assign([syntax.attribute("self", name)], writer.construct(name))
+        body.append(writer.mark(layer, name))
+        if writer.flow.document.nodes[name].frozen and writer.facts(name).info.parameters:
+            freeze = syntax.call(syntax.attribute("self", name, "requires_grad_"), [syntax.literal(value=False)])
+            body.append(writer.mark(ast.Expr(freeze), name))
+    return syntax.method("__init__", (), body)
+
+
+def _forward(writer: Writer) -> ast.FunctionDef:
+    scope = Locals()
+    nodes = writer.having(*MODEL_ROLES)
+    names = {end: scope.new(writer.local(end)) for name in nodes for end in _outputs(writer, name)}
+    batch = writer.batch()
+    inputs = {end: scope.new(batch[end]) for end in writer.model_inputs()}
+    names.update(inputs)
+    body: list[ast.stmt] = [writer.mark(_step(writer, name, names), name) for name in nodes]
+    results = [syntax.name(names[end]) for end in writer.model_outputs()]
+    return syntax.method("forward", inputs.values(), [*body, syntax.returns(list(results))])
+
+
+def _step(writer: Writer, name: str, names: dict[End, str]) -> ast.Assign:
+    targets: list[ast.expr] = [syntax.name(names[end]) for end in _outputs(writer, name)]
+    if writer.facts(name).type.role is Role.OPERATION:
+        return syntax.assign(targets, _operation(writer, name, names))
+    positional: list[ast.expr] = []
+    keywords: dict[str, ast.expr] = {}
+    sources = writer.graph.sources(name)
+    for port in writer.facts(name).type.inputs:
+        if port.name not in sources:
+            continue
+        value = syntax.name(names[sources[port.name]])
+        if len(positional) < writer.facts(name).type.inputs.index(port):
+            keywords[port.name] = value  # an optional input before it was left empty
+        else:
+            positional.append(value)
+    return syntax.assign(targets, syntax.call(syntax.attribute("self", name), positional, keywords))
+
+
+def _operation(writer: Writer, name: str, names: dict[End, str]) -> ast.Call:
+    """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
+    facts = writer.facts(name)
+    tensors: list[ast.expr] = [syntax.name(names[end]) for end in writer.inputs(name)]
+    positional = [ast.List(tensors, ast.Load())] if takes_list(facts.type) else tensors
+    statics = {key: value for key, value in facts.arguments.values.items() if key in facts.arguments.explicit}
+    title = facts.type.key.partition(".")[2]
+    return syntax.call(syntax.attribute(writer.module("engine"), title), positional, statics)
+
+
+def _outputs(writer: Writer, name: str) -> list[End]:
+    return [End(name, port.name) for port in writer.facts(name).type.outputs]

@@ -1,0 +1,41 @@
+"""Problems with what was set by hand: unknown, missing, out of range, or refused by the class itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from studio.lowering import fixes
+from studio.lowering.arguments import Complaint
+from studio.lowering.flow import Facts, Flow
+from studio.lowering.report import Problem
+
+
+def parameter_problems(flow: Flow) -> Iterator[Problem]:
+    for name, facts in flow.facts.items():
+        if facts.arguments.complaints:
+            for complaint in facts.arguments.complaints:
+                yield _problem(name, facts, complaint)
+        elif facts.outcome.fails_on == "arguments":
+            yield _refused(name, facts)
+
+
+def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
+    if complaint.code == "missing-parameter":
+        remedy = f"Set it in the inspector, or with --set {name}.{complaint.param}=VALUE."
+        return Problem("error", complaint.code, f"{name} {complaint.message} {remedy}", node=name)
+    if complaint.code == "unknown-parameter":
+        known = [parameter.name for parameter in facts.type.params]
+        near = difflib.get_close_matches(complaint.param, known, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        fix = fixes.clear(name, complaint.param, "Remove it")
+        return Problem("error", complaint.code, f"{name} {complaint.message}{meant}", node=name, fix=fix)
+    parameter = facts.type.param(complaint.param)
+    resettable = parameter is not None and (not parameter.required or parameter.from_input is not None)
+    fix = fixes.clear(name, complaint.param, f"Reset {complaint.param}") if resettable else None
+    return Problem("error", complaint.code, f"{name}: {complaint.message}", node=name, fix=fix)
+
+
+def _refused(name: str, facts: Facts) -> Problem:
+    """The class raised when it was made."""
+    return Problem("error", "bad-arguments", f"{name} cannot be made: {facts.outcome.failure}", node=name)

@@ -1,0 +1,84 @@
+"""The program of a document: source that people read, and the very classes that train."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from engine import fit
+from studio.document.model import Document
+from studio.lowering.check import examine
+from studio.lowering.report import Problem
+from studio.lowering.source import write
+from studio.nodes.catalogue import Catalogue
+
+_NUMBERS = itertools.count(1)
+
+
+class LoweringError(Exception):
+    """A document with errors has no program. `problems` are these errors."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problem.message for problem in problems))
+
+
+@dataclass(frozen=True)
+class Program:
+    """Source, and where its lines come from."""
+
+    source: str
+    filename: str
+    """Stands in tracebacks and in `engine.inspect`; not a file on disk."""
+    lines: Mapping[int, str]
+    """Line → node."""
+    model_class: str
+    task_class: str
+
+    def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
+        """A fresh task, not set up yet: `fit.fit` reads the data and makes the model."""
+        namespace: dict[str, Any] = {"__name__": self.model_class}
+        code = compile(self.source, self.filename, "exec", dont_inherit=True)
+        exec(code, namespace)  # noqa: S102 - made from syntax in which the file's values are literals
+        return namespace[self.task_class](device=device, seed=seed)
+
+    def node_at(self, filename: str, line: int) -> str | None:
+        """The node of a line, such as `engine.inspect` and tracebacks report it."""
+        return self.lines.get(line) if filename == self.filename else None
+
+    def node_of(self, error: BaseException) -> str | None:
+        """The node in whose line an exception came up: the innermost line of this program that is a node's."""
+        found = None
+        trace: TracebackType | None = error.__traceback__
+        while trace is not None:
+            found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found
+            trace = trace.tb_next
+        return found
+
+
+def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None) -> Program:
+    """The program of a document.
+
+    Args:
+        base: the folder of the project file, where relative paths begin
+        name: the project's name, which the classes are named after
+
+    Raises:
+        LoweringError: the document has errors.
+    """
+    flow, report = examine(document, catalogue, base)
+    if report.errors:
+        raise LoweringError(report.errors)
+    source = write(flow, name, base)
+    filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"
+    program = Program(source.text, filename, source.lines, source.model_class, source.task_class)
+    # Tracebacks show the lines as long as the program lives. No modification time: linecache then never drops them.
+    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
+    weakref.finalize(program, linecache.cache.pop, filename, None)
+    return program

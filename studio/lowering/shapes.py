@@ -1,0 +1,189 @@
+"""Explained shape errors: what a node expects, what it gets, which node upstream is the cause, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from engine.shape import Spec, format_shape
+from studio.document.model import End, Node
+from studio.lowering import fixes
+from studio.lowering.evaluate import SampleSpec
+from studio.lowering.flow import Facts, Flow
+from studio.lowering.origin import origin_of_rank, origin_of_size
+from studio.lowering.report import Problem
+from studio.nodes.types import Role
+
+
+def shape_problems(flow: Flow) -> Iterator[Problem]:
+    for name, facts in flow.facts.items():
+        if facts.outcome.fails_on == "inputs":
+            yield _explained(flow, name, facts)
+        elif facts.arguments.waiting and facts.inputs and facts.type.inputs[0].name in facts.inputs:
+            yield _no_dimension(flow, name, facts)
+
+
+def _explained(flow: Flow, name: str, facts: Facts) -> Problem:
+    found = (explain(flow, name, facts) for explain in EXPLAINERS)
+    return next(problem for problem in found if problem is not None)
+
+
+# -- one explanation each ---------------------------------------------------------------------
+
+
+def _override(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A size was set by hand that the wire knows better."""
+    port = facts.type.inputs[0].name
+    spec = facts.spec(port)
+    for parameter in facts.type.params:
+        if spec is None or parameter.from_input is None or parameter.name not in facts.arguments.explicit:
+            continue
+        axis, wanted = parameter.from_input.axis, facts.arguments.values[parameter.name]
+        if not -spec.ndim <= axis < spec.ndim or spec.shape[axis] == wanted:
+            continue
+        found, cause = spec.shape[axis], _cause(flow, name, port, axis % spec.ndim)
+        message = (
+            f"{name} expects {wanted} {_noun(parameter.name)} but gets {found} from {cause}. "
+            f"Set {parameter.name} to {found}, or leave it empty."
+        )
+        fix = fixes.clear(name, parameter.name, f"Let {parameter.name} follow the wire")
+        return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
+    return None
+
+
+def _unflattened_scores(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A loss or metric gets scores for every pixel, because a linear layer upstream was fed an image."""
+    spec, target = facts.spec("input"), facts.spec("target")
+    if (
+        facts.type.role not in (Role.LOSS, Role.METRIC)
+        or spec is None
+        or target is None
+        or spec.ndim <= target.ndim + 1
+    ):
+        return None
+    end: End | None = End(name, "input")
+    first: str | None = None
+    while (end := flow.graph.source(end.node, end.port)) is not None and flow.facts[end.node].type.inputs:
+        layer = flow.facts[end.node]
+        entering = layer.spec(layer.type.inputs[0].name)
+        if layer.type.group == "Linear" and entering is not None and entering.ndim > target.ndim + 1:
+            first = end.node
+        end = End(end.node, layer.type.inputs[0].name)
+    if first is None:
+        return None
+    message = (
+        f"{name} expects one answer for each sample but gets {format_shape(spec.shape)}: {first} works on the last dimension "
+        f"of an unflattened input. Insert Flatten before {first}."
+    )
+    way_in = End(first, flow.facts[first].type.inputs[0].name)
+    fix = fixes.insert(way_in, Node("nn.Flatten"), title=f"Insert Flatten before {first}")
+    return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
+
+
+def _lone_column(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A network gives N×1 where the targets are N."""
+    spec, target = facts.spec("input"), facts.spec("target")
+    if facts.type.role not in (Role.LOSS, Role.METRIC) or spec is None or target is None:
+        return None
+    if spec.shape != (*target.shape, 1):
+        return None
+    cause = _cause(flow, name, "input", spec.ndim - 1)
+    message = (
+        f"{name} gets {format_shape(spec.shape)} from {cause}, but the targets are {format_shape(target.shape)}. "
+        "Insert Flatten(start_dim=0) to drop the last dimension."
+    )
+    fix = fixes.insert(End(name, "input"), Node("nn.Flatten", {"start_dim": target.ndim - 1}), title="Insert Flatten")
+    return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
+
+
+def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """Branches that are to be joined have different sizes."""
+    specs = {port: spec for port in facts.inputs if (spec := facts.spec(port)) is not None}
+    if facts.type.role is not Role.OPERATION or len(specs) < 2:
+        return None
+    for (left, a), (right, b) in zip(list(specs.items()), list(specs.items())[1:], strict=False):
+        axis = _first_conflict(facts, a, b)
+        if axis is None:
+            continue
+        sizes = [(a, left, a.ndim + axis), (b, right, b.ndim + axis)]
+        first, second = (f"{spec.shape[at]} from {_cause(flow, name, port, at)}" for spec, port, at in sizes)
+        message = (
+            f"{name} cannot join {format_shape(a.shape)} at {left} and {format_shape(b.shape)} at {right}: "
+            f"dimension {axis} is {first}, but {second}. Make both sizes equal."
+        )
+        return Problem("error", "shape-mismatch", message, node=name, port=right)
+    return None
+
+
+def _general(flow: Flow, name: str, facts: Facts) -> Problem:
+    """What the engine says, with where the input comes from and who gave it its form."""
+    given: list[str] = []
+    for port in facts.type.inputs:
+        end = flow.graph.source(name, port.name)
+        if end is not None and port.name in facts.inputs:
+            given.append(f"{facts.inputs[port.name]} from {_described(flow, end)}")
+    text = facts.outcome.failure.rstrip(".")
+    message = f"{name} cannot take {' and '.join(given)}: {text}." if given else f"{name}: {text}."
+    code = "bad-data" if facts.type.role is Role.SOURCE else "shape-mismatch"
+    return Problem("error", code, message, node=name)
+
+
+EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
+    _override,
+    _unflattened_scores,
+    _lone_column,
+    _branches,
+    _general,
+)
+"""Asked in turn; the last one always has an answer."""
+
+
+def _no_dimension(flow: Flow, name: str, facts: Facts) -> Problem:
+    """An argument should come from a dimension that the input does not have, or of which the size is open."""
+    port = facts.type.inputs[0].name
+    parameter = next(p for p in facts.type.params if p.from_input is not None and p.name not in facts.arguments.values)
+    axis = 0 if parameter.from_input is None else parameter.from_input.axis
+    value = facts.inputs[port]
+    spec = value.input if isinstance(value, SampleSpec) else value
+    end = flow.graph.source(name, port)
+    source = "" if end is None else f" from {_described(flow, end)}"
+    found = (
+        "that has no such dimension"
+        if not -spec.ndim <= axis < spec.ndim
+        else f"where it is {spec.shape[axis]}, not a fixed size"
+    )
+    message = f"{name} takes {parameter.name} from dimension {axis} of its input, but gets {spec}{source}, {found}."
+    return Problem(
+        "error", "shape-mismatch", f"{message} Wire something else, or set {parameter.name}.", node=name, port=port
+    )
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+def _cause(flow: Flow, name: str, port: str, axis: int) -> str:
+    end = flow.graph.source(name, port)
+    return "its input" if end is None else origin_of_size(flow, end, axis)
+
+
+def _described(flow: Flow, end: End) -> str:
+    """The node before, and the one that gave the tensor its number of dimensions if that is another layer."""
+    rank = origin_of_rank(flow, end)
+    shaped = flow.facts[rank].type.group == "Shape"
+    return end.node if rank == end.node or not shaped else f"{end.node} (its shape is from {rank})"
+
+
+def _noun(parameter: str) -> str:
+    return parameter.removeprefix("in_").removeprefix("num_").replace("_", " ")
+
+
+def _first_conflict(facts: Facts, a: Spec, b: Spec) -> int | None:
+    """The last dimension, counted from the end, in which two branches do not fit."""
+    if facts.type.key == "ops.matmul":
+        return None
+    joined = facts.arguments.values.get("dim") if facts.type.key == "ops.cat" else None
+    for axis in range(-1, -min(a.ndim, b.ndim) - 1, -1):
+        left, right = a.shape[axis], b.shape[axis]
+        spread = facts.type.key not in ("ops.cat", "ops.stack") and 1 in (left, right)
+        if left != right and not spread and joined not in (axis, a.ndim + axis):
+            return axis
+    return None

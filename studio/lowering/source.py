@@ -1,0 +1,66 @@
+"""From a checked document to Python source, with a table of which line is for which node."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from studio.lowering import syntax
+from studio.lowering.flow import Flow
+from studio.lowering.identifiers import class_name
+from studio.lowering.model_source import model_class
+from studio.lowering.task_source import task_class
+from studio.lowering.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program as text."""
+
+    text: str
+    lines: Mapping[int, str]
+    """By line number, counted from 1: the node that the line is for."""
+    model_class: str
+    task_class: str
+
+
+def write(flow: Flow, title: str | None = None, base: Path | None = None) -> Source:
+    """The program of a document that has no errors.
+
+    Args:
+        title: the project's name, which the classes are named after
+        base: the folder where relative paths begin
+    """
+    writer = Writer(flow, base)
+    model = class_name(title)
+    task = f"{model}Training"
+    classes = [model_class(writer, model), task_class(writer, task, model)]
+    imports = _imports(writer.modules)
+    text = syntax.source_text(imports, classes)
+    return Source(text, _line_table(writer, [*imports, *classes], text), model, task)
+
+
+def _imports(used: set[str]) -> list[ast.stmt]:
+    parts = sorted(used - {"engine", "transforms"})
+    statements: list[ast.stmt] = [ast.Import([ast.alias("engine")])] if "engine" in used else []
+    statements.append(syntax.from_import("engine", parts))
+    if "transforms" in used:
+        statements.append(syntax.from_import("engine.data", ["transforms"]))
+    return statements
+
+
+def _line_table(writer: Writer, written: list[ast.stmt], text: str) -> dict[int, str]:
+    """The text read back has the same statements in the same order, now with line numbers."""
+    owners = {id(statement): name for statement, name in writer.marks}
+    lines: dict[int, str] = {}
+    for statement, read in zip(_statements(ast.Module(written, [])), _statements(ast.parse(text)), strict=True):
+        if id(statement) in owners:
+            last = read.lineno if read.end_lineno is None else read.end_lineno
+            lines.update(dict.fromkeys(range(read.lineno, last + 1), owners[id(statement)]))
+    return lines
+
+
+def _statements(tree: ast.AST) -> list[ast.stmt]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]

@@ -1,0 +1,114 @@
+"""The task class: where the data come from, what is made, and which losses the optimizers make small."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+
+from studio.document.model import End
+from studio.lowering import syntax
+from studio.lowering.goals import trained_layers
+from studio.lowering.identifiers import Locals
+from studio.lowering.writer import MODEL_ROLES, Writer
+from studio.nodes.losses import WEIGHTS
+from studio.nodes.types import Role
+
+
+def task_class(writer: Writer, title: str, model: str) -> ast.ClassDef:
+    base = syntax.attribute(writer.module("fit"), "Task")
+    return syntax.subclass(title, base, [_data(writer), _configure(writer, model), _losses(writer)])
+
+
+def _data(writer: Writer) -> ast.FunctionDef:
+    scope = Locals()
+    names: dict[str, str] = {}
+    body: list[ast.stmt] = []
+    for name in writer.having(Role.SOURCE, Role.TRANSFORM):
+        value = writer.construct(name)
+        if writer.facts(name).type.role is Role.TRANSFORM:
+            before = names[writer.inputs(name)[0].node]
+            value = syntax.call(syntax.attribute(before, "map"), [value])
+        names[name] = scope.new(name)
+        body.append(writer.mark(syntax.assign([syntax.name(names[name])], value), name))
+    loader = writer.loader()
+    samples = syntax.name(names[writer.inputs(loader)[0].node])
+    result = syntax.returns([writer.construct(loader, [samples])])
+    return syntax.method("data", (), [*body, writer.mark(result, loader)])
+
+
+def _configure(writer: Writer, model: str) -> ast.FunctionDef:
+    body: list[ast.stmt] = [syntax.assign([syntax.attribute("self", "model")], syntax.call(syntax.attribute(model)))]
+    for name in writer.having(Role.LOSS, Role.METRIC):
+        body.append(writer.mark(syntax.assign([syntax.attribute("self", name)], writer.construct(name)), name))
+    for name in writer.having(Role.OPTIMIZER):
+        made = writer.construct(name, [_parameters(writer, name)])
+        body.append(writer.mark(syntax.assign([syntax.attribute("self", name)], made), name))
+    return syntax.method("configure", (), body)
+
+
+def _parameters(writer: Writer, optimizer: str) -> ast.expr:
+    """All parameters for a single optimizer; beside others, those of the layers that its loss depends on."""
+    if len(writer.having(Role.OPTIMIZER)) == 1:
+        return syntax.call(syntax.attribute("self", "model", "parameters"))
+    layers = trained_layers(writer.flow, optimizer)
+    calls = [syntax.call(syntax.attribute("self", "model", layer, "parameters")) for layer in layers]
+    return ast.List([ast.Starred(call, ast.Load()) for call in calls], ast.Load())
+
+
+def _losses(writer: Writer) -> ast.FunctionDef:
+    scope = Locals()
+    losses = writer.having(Role.LOSS, Role.LOSS_SUM)
+    names = {end: scope.new(writer.local(end)) for end in [*_outputs(writer, losses), *writer.model_outputs()]}
+    read = writer.read_by(*MODEL_ROLES, Role.LOSS, Role.METRIC)
+    batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
+    names.update(batch)
+    body: list[ast.stmt] = [
+        writer.mark(
+            syntax.assign([syntax.name(name) for name in batch.values()], syntax.name("batch")), writer.loader()
+        )
+    ]
+    body += _model_call(writer, names)
+    for name in writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC):
+        body.append(writer.mark(_judgement(writer, name, names), name))
+    return syntax.method("losses", ["batch"], [*body, _result(writer, names)])
+
+
+def _model_call(writer: Writer, names: dict[End, str]) -> list[ast.stmt]:
+    outputs = writer.model_outputs()
+    targets: list[ast.expr] = [syntax.name(names[end]) for end in outputs]
+    arguments = [syntax.name(names[end]) for end in writer.model_inputs()]
+    return [syntax.assign(targets, syntax.call(syntax.attribute("self", "model"), arguments))] if outputs else []
+
+
+def _judgement(writer: Writer, name: str, names: dict[End, str]) -> ast.stmt:
+    """What a loss, a sum of losses or a metric does with a batch."""
+    given: list[ast.expr] = [syntax.name(names[end]) for end in writer.inputs(name)]
+    own = syntax.attribute("self", name)
+    role = writer.facts(name).type.role
+    if role is Role.METRIC:
+        return ast.Expr(syntax.call(syntax.attribute("self", "measure"), [own, *given]))
+    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else syntax.call(own, given)
+    [end] = _outputs(writer, [name])
+    return syntax.assign([syntax.name(names[end])], value)
+
+
+def _weighted_sum(writer: Writer, name: str, names: dict[End, str]) -> ast.expr:
+    """`a + 0.5 * b`."""
+    sources, values = writer.graph.sources(name), writer.facts(name).arguments.values
+    terms: list[ast.expr] = []
+    for port, parameter in WEIGHTS.items():
+        if port in sources:
+            loss, weight = syntax.name(names[sources[port]]), values[parameter]
+            terms.append(loss if weight == 1 else ast.BinOp(syntax.literal(weight), ast.Mult(), loss))
+    return reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), terms)
+
+
+def _result(writer: Writer, names: dict[End, str]) -> ast.stmt:
+    optimizers = writer.having(Role.OPTIMIZER)
+    keys: list[ast.expr | None] = [syntax.attribute("self", name) for name in optimizers]
+    values: list[ast.expr] = [syntax.name(names[writer.inputs(name)[0]]) for name in optimizers]
+    return writer.mark(ast.Return(ast.Dict(keys, values)), optimizers[0])
+
+
+def _outputs(writer: Writer, names: list[str]) -> list[End]:
+    return [End(name, port.name) for name in names for port in writer.facts(name).type.outputs]
