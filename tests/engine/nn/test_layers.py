@@ -1,0 +1,304 @@
+"""Every declared layer against PyTorch's of the same name: values, gradients, buffers, repr; and shapes on meta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import engine
+import numpy as np
+import pytest
+from engine import nn
+from engine.registry import LAYERS
+from engine.shape import Dim
+
+torch = pytest.importorskip("torch")
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    shape: tuple[int, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    below: int | None = None
+    """Inputs are whole numbers from 0 to below this."""
+    random: bool = False
+    """Draws numbers in training, so only evaluation is compared."""
+    other: dict[str, Any] = field(default_factory=dict)
+    """Arguments that PyTorch needs in addition."""
+
+    def __str__(self) -> str:
+        return f"{self.name}-{'x'.join(map(str, self.shape))}-{'-'.join(f'{k}={v}' for k, v in self.kwargs.items())}"
+
+
+def case(name: str, *shape: int, **kwargs: Any) -> Case:
+    return Case(name, shape, kwargs)
+
+
+IMAGE = (3, 4, 7, 6)
+CASES = [
+    case("Identity", 3, 4),
+    case("Linear", 5, 4, in_features=4, out_features=3),
+    case("Linear", 2, 5, 4, in_features=4, out_features=3, bias=False),
+    case("Linear", 4, in_features=4, out_features=3),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=6, kernel_size=3),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=6, kernel_size=(3, 2), stride=(2, 1), padding=(1, 0)),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=6, kernel_size=3, groups=2, dilation=2, padding=2, bias=False),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=(3, 5), padding="same"),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=(4, 2), padding="same", dilation=(1, 3)),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=3, padding="valid", stride=2),
+    case("Conv2d", 2, 3, 5, 5, in_channels=3, out_channels=3, kernel_size=1, groups=3),
+    case("MaxPool2d", *IMAGE, kernel_size=2),
+    case("MaxPool2d", *IMAGE, kernel_size=3, stride=1, padding=1),
+    case("MaxPool2d", *IMAGE, kernel_size=(2, 3), stride=(2, 1), ceil_mode=True),
+    case("MaxPool2d", *IMAGE, kernel_size=2, dilation=2),
+    case("AvgPool2d", *IMAGE, kernel_size=2),
+    case("AvgPool2d", *IMAGE, kernel_size=3, stride=2, padding=1),
+    case("AvgPool2d", *IMAGE, kernel_size=3, stride=2, padding=1, count_include_pad=False),
+    case("AvgPool2d", *IMAGE, kernel_size=(3, 2), stride=2, ceil_mode=True),
+    case("AvgPool2d", *IMAGE, kernel_size=2, divisor_override=3),
+    case("AdaptiveAvgPool2d", *IMAGE, output_size=1),
+    case("AdaptiveAvgPool2d", *IMAGE, output_size=(3, 4)),
+    case("BatchNorm1d", 5, 4, num_features=4),
+    case("BatchNorm1d", 5, 4, 3, num_features=4, eps=1e-3, momentum=0.3),
+    case("BatchNorm1d", 5, 4, num_features=4, affine=False),
+    case("BatchNorm1d", 5, 4, num_features=4, bias=False),
+    case("BatchNorm2d", *IMAGE, num_features=4),
+    case("BatchNorm2d", *IMAGE, num_features=4, momentum=None),
+    case("BatchNorm2d", *IMAGE, num_features=4, track_running_stats=False),
+    case("LayerNorm", 5, 4, normalized_shape=4),
+    case("LayerNorm", 2, 5, 4, normalized_shape=(5, 4), eps=1e-3),
+    case("LayerNorm", 5, 4, normalized_shape=4, bias=False),
+    case("LayerNorm", 5, 4, normalized_shape=4, elementwise_affine=False),
+    Case("Dropout", (5, 4), random=True),
+    Case("Dropout", (5, 4), {"p": 0.2, "inplace": True}, random=True),
+    case("Flatten", 2, 3, 4, 5),
+    case("Flatten", 2, 3, 4, 5, start_dim=0, end_dim=2),
+    case("Unflatten", 2, 12, dim=1, unflattened_size=(3, 4)),
+    case("Unflatten", 2, 12, 5, dim=-2, unflattened_size=(3, -1)),
+    Case("Embedding", (2, 5), {"num_embeddings": 7, "embedding_dim": 3}, below=7),
+    Case("Embedding", (6,), {"num_embeddings": 4, "embedding_dim": 3, "padding_idx": 1}, below=4),
+    Case("Embedding", (6,), {"num_embeddings": 4, "embedding_dim": 3, "padding_idx": -1}, below=4),
+    case("ReLU", 5, 4),
+    case("ReLU", 5, 4, inplace=True),
+    case("ReLU6", 5, 4),
+    case("ReLU6", 5, 4, inplace=True),
+    case("LeakyReLU", 5, 4),
+    case("LeakyReLU", 5, 4, negative_slope=0.2, inplace=True),
+    case("ELU", 5, 4),
+    case("ELU", 5, 4, alpha=0.5),
+    case("ELU", 5, 4, inplace=True),
+    case("GELU", 5, 4),
+    case("GELU", 5, 4, approximate="tanh"),
+    case("SiLU", 5, 4),
+    case("SiLU", 5, 4, inplace=True),
+    case("Sigmoid", 5, 4),
+    case("LogSigmoid", 5, 4),
+    case("Tanh", 5, 4),
+    case("Hardtanh", 5, 4),
+    case("Hardtanh", 5, 4, min_val=-0.5, max_val=2.0),
+    case("Hardtanh", 5, 4, inplace=True),
+    case("Softplus", 5, 4),
+    case("Softplus", 5, 4, beta=3.0, threshold=1.0),
+    Case("Softmax", (5, 4), other={"dim": -1}),
+    case("Softmax", 2, 5, 4, dim=1),
+    Case("LogSoftmax", (5, 4), other={"dim": -1}),
+    case("LogSoftmax", 2, 5, 4, dim=0),
+]
+DTYPES = ["float32", "float64"]
+
+
+def ours_and_theirs(case: Case, dtype: str) -> tuple[Any, Any]:
+    """Both layers, with our first weights in both."""
+    ours = getattr(nn, case.name)(**case.kwargs).to(getattr(engine, dtype))
+    theirs = getattr(torch.nn, case.name)(**case.kwargs, **case.other).to(getattr(torch, dtype))
+    theirs.load_state_dict({name: torch.tensor(tensor.numpy()) for name, tensor in ours.state_dict().items()})
+    return ours, theirs
+
+
+def drawn(case: Case, dtype: str, seed: int = 0) -> np.ndarray[Any, Any]:
+    random = np.random.default_rng(seed)
+    if case.below is not None:
+        return random.integers(0, case.below, case.shape)
+    return (random.standard_normal(case.shape) * 2).astype(dtype)
+
+
+def close(ours: Any, theirs: Any, dtype: str) -> None:
+    """Equal up to rounding: sums are only as exact as their largest terms."""
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        actual, expected = ours.detach().numpy(), theirs.detach().numpy()
+        rounding = 2e-6 if dtype == "float32" else 1e-13
+        size = max(1.0, float(np.abs(expected).max(initial=0)))
+        np.testing.assert_allclose(actual, expected, rtol=10 * rounding, atol=rounding * size)
+
+
+def compare_pass(case: Case, dtype: str, ours: Any, theirs: Any, seed: int) -> None:
+    """One forward and backward pass through both."""
+    values = drawn(case, dtype, seed)
+    x, y = engine.tensor(values), torch.tensor(values)
+    if case.below is None:
+        x.requires_grad_()
+        y.requires_grad_()
+    # A leaf may not be written in place, so both get a copy of it.
+    output, expected = ours(x.clone()), theirs(y.clone())
+    close(output, expected, dtype)
+    if output.requires_grad:
+        gradient = np.random.default_rng(seed + 1).standard_normal(output.shape).astype(dtype)
+        output.backward(engine.tensor(gradient))
+        expected.backward(torch.tensor(gradient))
+        close(x.grad, y.grad, dtype)
+    assert output.requires_grad == expected.requires_grad
+    their_parameters = dict(theirs.named_parameters())
+    for name, parameter in ours.named_parameters():
+        close(parameter.grad, their_parameters.pop(name).grad, dtype)
+    assert not their_parameters
+
+
+def test_every_layer_has_a_case() -> None:
+    assert {entry.target.__name__ for entry in LAYERS} == {case.name for case in CASES}
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_values_and_gradients(case: Case, dtype: str) -> None:
+    ours, theirs = ours_and_theirs(case, dtype)
+    if not case.random:
+        for seed in range(2):
+            compare_pass(case, dtype, ours, theirs, seed)
+            ours.zero_grad()
+            theirs.zero_grad()
+    their_buffers = dict(theirs.named_buffers())
+    for name, buffer in ours.named_buffers():
+        close(buffer, their_buffers.pop(name), dtype)
+    assert not their_buffers
+    ours.eval()
+    theirs.eval()
+    compare_pass(case, dtype, ours, theirs, 7)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_repr(case: Case) -> None:
+    ours, theirs = ours_and_theirs(case, "float32")
+    assert repr(ours) == repr(theirs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_state_dict_of_theirs_loads(case: Case) -> None:
+    ours = getattr(nn, case.name)(**case.kwargs)
+    theirs = getattr(torch.nn, case.name)(**case.kwargs, **case.other)
+    ours.load_state_dict({name: tensor.numpy() for name, tensor in theirs.state_dict().items()})
+    for name, tensor in theirs.state_dict().items():
+        np.testing.assert_array_equal(ours.state_dict()[name].numpy(), tensor.numpy())
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("case", [c for c in CASES if len(c.shape) > 1 and c.kwargs.get("start_dim") != 0], ids=str)
+def test_shapes_on_meta(case: Case, training: bool) -> None:
+    """A symbolic batch gives the shape that numbers give, and a layer built on meta holds no numbers."""
+    real = getattr(nn, case.name)(**case.kwargs).train(training)
+    with engine.device("meta"):
+        layer = getattr(nn, case.name)(**case.kwargs).train(training)
+    assert all(tensor.is_meta for tensor in layer.state_dict().values())
+    dtype = engine.float32 if case.below is None else engine.int64
+    expected = real(engine.tensor(drawn(case, "float32"), dtype=dtype))
+    N = Dim("N")
+    output = layer(engine.zeros(N, *case.shape[1:], dtype=dtype, device="meta"))
+    assert output.dtype is expected.dtype
+    assert output.shape == (N, *expected.shape[1:])
+
+
+@pytest.mark.parametrize("entry", LAYERS, ids=lambda entry: entry.key)
+def test_is_documented(entry: Any) -> None:
+    assert entry.summary.endswith((".", ":"))
+    assert all(parameter.help for parameter in entry.parameters)
+
+
+def test_inferred_arguments() -> None:
+    axes = {
+        entry.target.__name__: {p.name: p.from_input.axis for p in entry.parameters if p.from_input is not None}
+        for entry in LAYERS
+    }
+    assert axes["Linear"] == {"in_features": -1}
+    assert axes["Conv2d"] == {"in_channels": 1}
+    assert axes["BatchNorm1d"] == axes["BatchNorm2d"] == {"num_features": 1}
+    assert axes["LayerNorm"] == {"normalized_shape": -1}
+
+
+# -- what single layers do --------------------------------------------------------------------
+
+
+def test_dropout_keeps_the_mean_and_drops_its_share() -> None:
+    x = engine.ones(100_000, requires_grad=True)
+    y = nn.Dropout(0.2)(x)
+    y.sum().backward()
+    kept = y.detach().numpy() != 0
+    assert abs(kept.mean() - 0.8) < 0.01
+    np.testing.assert_allclose(y.detach().numpy()[kept], 1.25)
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), y.detach().numpy())
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_dropout_at_its_bounds(p: float) -> None:
+    np.testing.assert_array_equal(nn.Dropout(p)(engine.ones(4)).numpy(), 1 - p)
+
+
+def test_batch_norm_counts_batches_and_averages_them_without_momentum() -> None:
+    layer = nn.BatchNorm1d(1, momentum=None)
+    for value in (0.0, 4.0, 8.0):
+        layer(engine.tensor([[value - 1], [value + 1]]))
+    assert layer.num_batches_tracked.item() == 3
+    assert layer.running_mean.item() == pytest.approx(4)
+    assert layer.running_var.item() == pytest.approx(2)
+
+
+def test_batch_norm_of_one_value_per_channel_says_what_to_do() -> None:
+    with pytest.raises(engine.errors.ShapeError, match="drop_last=True"):
+        nn.BatchNorm1d(3)(engine.ones(1, 3))
+    assert nn.BatchNorm1d(3).eval()(engine.ones(1, 3)).shape == (1, 3)
+
+
+def test_embedding_from_pretrained() -> None:
+    table = engine.tensor([[1.0, 2.0], [3.0, 4.0]])
+    layer = nn.Embedding.from_pretrained(table)
+    assert not layer.weight.requires_grad
+    np.testing.assert_array_equal(layer(engine.tensor([1, 0])).numpy(), [[3, 4], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "message"),
+    [
+        (lambda: nn.Linear(128, 10), (5, 64), "128"),
+        (lambda: nn.Conv2d(3, 8, 3), (2, 1, 8, 8), "3 channels"),
+        (lambda: nn.Conv2d(3, 8, 3), (2, 3, 8), "needs an input of 4 dimensions"),
+        (lambda: nn.BatchNorm2d(3), (2, 4, 8, 8), "Set num_features to 4"),
+        (lambda: nn.BatchNorm2d(3), (2, 3), "4 dimensions"),
+        (lambda: nn.LayerNorm(3), (2, 4), "ends in 4"),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_wrong_shapes_name_the_layer_and_the_sizes(layer: Any, shape: Any, message: str, device: str) -> None:
+    with engine.device(device):
+        built = layer()
+        with pytest.raises(engine.errors.ShapeError, match=message) as caught:
+            nn.Sequential(built)(engine.ones(*shape))
+    assert caught.value.__notes__ == [f"in {built!r}"]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: nn.Dropout(1.5),
+        lambda: nn.Conv2d(3, 4, 1, groups=2),
+        lambda: nn.Hardtanh(1, -1),
+        lambda: nn.Embedding(3, 2, padding_idx=3),
+        lambda: nn.Conv2d(3, 4, 3, stride=2, padding="same")(engine.ones(1, 3, 8, 8)),
+        lambda: nn.Conv2d(3, 4, 3, padding="full")(engine.ones(1, 3, 8, 8)),
+    ],
+)
+def test_arguments_that_cannot_be(build: Any) -> None:
+    with pytest.raises(ValueError):
+        build()
