@@ -1,4 +1,4 @@
-"""Classic mistakes: graphs that would run, and train badly or not at all. Warnings, each with its evidence and a remedy."""
+"""Classic mistakes: graphs that would run, and train badly or not at all. Each with its evidence and a remedy."""
 
 from __future__ import annotations
 
@@ -98,11 +98,12 @@ def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:
     out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
     fix = None if out is None else fixes.assign(cause, out, classes)
     remedy = f"Set {out} of {cause} to {classes}." if out else f"Give it {classes}."
+    evidence = f"The data have {classes} classes, but {cause} gives scores for {found}"
     if found < classes:
-        message = f"The data have {classes} classes, but {cause} gives scores for {found}, so {loss} cannot look up the rest. {remedy}"
+        message = f"{evidence}, so {loss} cannot look up the rest. {remedy}"
         yield Problem("error", "too-few-classes", message, node=cause, fix=fix)
     else:
-        message = f"The data have {classes} classes, but {cause} gives scores for {found}: the others are never right. {remedy}"
+        message = f"{evidence}: the others are never right. {remedy}"
         yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
 
 
@@ -127,7 +128,7 @@ def _two_linear(graph: Graph, name: str) -> Iterator[Problem]:
     if end is None or graph.types[end.node].group not in LINEAR_GROUPS:
         return
     message = (
-        f"{end.node} and {name} have no activation between them, so together they can do no more than one linear layer. "
+        f"{end.node} and {name} have no activation between them, so together they do no more than one linear layer. "
         f"Insert ReLU before {name}."
     )
     direct = graph.feeding[name].get(port)
@@ -152,8 +153,8 @@ def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
     rate = facts.arguments.values.get("lr")
     if facts.type.group == ADAPTIVE and isinstance(rate, (int, float)) and rate > HIGHEST_ADAPTIVE_RATE:
         message = (
-            f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much in every step, "
-            "so training will not settle. Try 0.001."
+            f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much "
+            "in every step, so training will not settle. Try 0.001."
         )
         yield Problem("warning", "learning-rate-high", message, node=name, fix=fixes.assign(name, "lr", 0.001))
 
@@ -161,16 +162,12 @@ def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
 def _loader(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
     values = facts.arguments.values
     if values.get("shuffle") is False:
-        message = (
-            f"{name} gives the training samples in the same order each epoch, which slows learning. Turn shuffle on."
-        )
+        message = f"{name} gives the training samples in the same order each epoch, which slows learning. Shuffle them."
         yield Problem("warning", "not-shuffled", message, node=name, fix=fixes.assign(name, "shuffle", True))
     if values.get("batch_size") == 1:
         batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
         if batch_norm is not None:
-            message = (
-                f"{batch_norm} needs the spread of several samples, but {name} gives one a batch. Set batch_size to 32."
-            )
+            message = f"{batch_norm} needs the spread of several samples, but {name} gives one at a time. Set batch_size to 32."
             yield Problem("error", "batch-norm-single", message, node=name, fix=fixes.assign(name, "batch_size", 32))
 
 

@@ -71,8 +71,8 @@ def _unflattened_scores(flow: Flow, name: str, facts: Facts) -> Problem | None:
     if first is None:
         return None
     message = (
-        f"{name} expects one answer for each sample but gets {format_shape(spec.shape)}: {first} works on the last dimension "
-        f"of an unflattened input. Insert Flatten before {first}."
+        f"{name} expects one answer for each sample but gets {format_shape(spec.shape)}: {first} works on the last "
+        f"dimension of an unflattened input. Insert Flatten before {first}."
     )
     way_in = End(first, flow.facts[first].type.inputs[0].name)
     fix = fixes.insert(way_in, Node("nn.Flatten"), title=f"Insert Flatten before {first}")

@@ -54,9 +54,7 @@ def _unknown_types(graph: Graph) -> Iterator[Problem]:
             known = [known.key for known in graph.catalogue]
             near = difflib.get_close_matches(node_type.key, known, n=1)
             remedy = (
-                f"Did you mean {near[0]}?"
-                if near
-                else "Remove the node, or open the file with the version that made it."
+                f"Did you mean {near[0]}?" if near else "Remove it, or open the file with the version that made it."
             )
             message = f"{name} is a {node_type.key[:100]}, which this version of Gradwire does not know. {remedy}"
             fix = fixes.retype(name, near[0]) if near and near[0].lower() == node_type.key.lower() else None

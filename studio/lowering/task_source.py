@@ -38,11 +38,10 @@ def _data(writer: Writer) -> ast.FunctionDef:
 
 def _configure(writer: Writer, model: str) -> ast.FunctionDef:
     body: list[ast.stmt] = [syntax.assign([syntax.attribute("self", "model")], syntax.call(syntax.attribute(model)))]
-    for name in writer.having(Role.LOSS, Role.METRIC):
-        body.append(writer.mark(syntax.assign([syntax.attribute("self", name)], writer.construct(name)), name))
-    for name in writer.having(Role.OPTIMIZER):
-        made = writer.construct(name, [_parameters(writer, name)])
-        body.append(writer.mark(syntax.assign([syntax.attribute("self", name)], made), name))
+    for name in writer.having(Role.LOSS, Role.METRIC, Role.OPTIMIZER):
+        trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
+        made = syntax.assign([syntax.attribute("self", name)], writer.construct(name, trained))
+        body.append(writer.mark(made, name))
     return syntax.method("configure", (), body)
 
 
@@ -62,12 +61,8 @@ def _losses(writer: Writer) -> ast.FunctionDef:
     read = writer.read_by(*MODEL_ROLES, Role.LOSS, Role.METRIC)
     batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
     names.update(batch)
-    body: list[ast.stmt] = [
-        writer.mark(
-            syntax.assign([syntax.name(name) for name in batch.values()], syntax.name("batch")), writer.loader()
-        )
-    ]
-    body += _model_call(writer, names)
+    unpacked = syntax.assign([syntax.name(name) for name in batch.values()], syntax.name("batch"))
+    body: list[ast.stmt] = [writer.mark(unpacked, writer.loader()), *_model_call(writer, names)]
     for name in writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC):
         body.append(writer.mark(_judgement(writer, name, names), name))
     return syntax.method("losses", ["batch"], [*body, _result(writer, names)])
