@@ -40,9 +40,9 @@ def test_public_names_exist() -> None:
 
 
 def test_every_package_lists_its_public_names() -> None:
-    assert [
-        module.__name__ for module in modules() if hasattr(module, "__path__") and not hasattr(module, "__all__")
-    ] == []
+    """Folders further down only sort files; their names are public through the package above."""
+    packages = [module for module in modules() if hasattr(module, "__path__") and module.__name__.count(".") <= 1]
+    assert [package.__name__ for package in packages if not hasattr(package, "__all__")] == []
 
 
 if __name__ == "__main__":
