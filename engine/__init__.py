@@ -1,6 +1,6 @@
 """The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""
 
-from engine import dtypes, indexing, inspect, methods
+from engine import dtypes, errors, functions, indexing, inspect, methods
 from engine.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.backend import Device as device
 from engine.backend import cuda_available
@@ -28,6 +28,8 @@ from engine.creation import (
 )
 from engine.dispatch import move as _move
 from engine.dispatch import run_in_place as _run_in_place
+from engine.dtypes import DType as dtype
+from engine.dtypes import bool_ as bool
 from engine.dtypes import (
     float16,
     float32,
@@ -40,22 +42,71 @@ from engine.dtypes import (
     set_default_dtype,
     uint8,
 )
-from engine.dtypes import DType as dtype
-from engine.dtypes import bool_ as bool
+from engine.functions import *
 from engine.gradients import grad
-from engine.ops import COMPOSITES as _COMPOSITES
-from engine.ops import REGISTRY as _REGISTRY
 from engine.ops.elementwise import where
 from engine.ops.movement import stack
 from engine.random import Generator, initial_seed, manual_seed
 from engine.tensor import Size, Tensor
 
-methods.install(Tensor, _run_in_place)
-Tensor._move = _move
-Tensor._run_in_place = lambda self, op, *args: _run_in_place(op, self, args, {})
-Tensor.__getitem__ = indexing.getitem
-Tensor.__setitem__ = indexing.setitem
-globals().update({name: op.function for name, op in _REGISTRY.items() if not name.startswith("_") and name not in globals()})
-globals().update({name: function for name, function in _COMPOSITES.items() if name not in globals()})
+methods.install(
+    Tensor, _run_in_place, {"_move": _move, "__getitem__": indexing.getitem, "__setitem__": indexing.setitem}
+)
 
 double, half, long = float64, float16, int64
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "bool",
+    "cuda_available",
+    "device",
+    "double",
+    "dtype",
+    "dtypes",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "errors",
+    "eye",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "full",
+    "full_like",
+    "Generator",
+    "get_default_dtype",
+    "grad",
+    "half",
+    "initial_seed",
+    "inspect",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_grad_enabled",
+    "linspace",
+    "long",
+    "manual_seed",
+    "no_grad",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "Size",
+    "stack",
+    "Tensor",
+    "tensor",
+    "uint8",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+__all__ += functions.__all__

@@ -45,7 +45,19 @@ Edge: TypeAlias = "tuple[Node | Tensor, int] | None"
 class Node:
     """One op call in the autograd graph: what it needs to turn output gradients into input gradients."""
 
-    __slots__ = ("__weakref__", "edges", "hooks", "metas", "outputs", "plan", "released", "saved", "sequence", "statics", "where")
+    __slots__ = (
+        "__weakref__",
+        "edges",
+        "hooks",
+        "metas",
+        "outputs",
+        "plan",
+        "released",
+        "saved",
+        "sequence",
+        "statics",
+        "where",
+    )
 
     op: Op
 
@@ -241,7 +253,9 @@ def run_backward(
         if edge is not None:
             pending.add(edge, gradient)
     wanted = {(id(target), index): place for place, (target, index) in enumerate(inputs)} if inputs is not None else {}
-    useful = _leading_to([edge for edge, _ in roots if edge], {id(t) for t, _ in inputs}) if inputs is not None else None
+    useful = (
+        _leading_to([edge for edge, _ in roots if edge], {id(t) for t, _ in inputs}) if inputs is not None else None
+    )
     captured: list[Any] = [None] * len(wanted)
     with set_grad_enabled(create_graph):
         while (entry := pending.pop()) is not None:

@@ -123,7 +123,9 @@ def resolve(name: str | Device | None) -> Device:
     if device.type == "cuda":
         count = _cupy().cuda.runtime.getDeviceCount()
         if device.index is not None and device.index >= count:
-            raise DeviceError(f"there is no {device}: this machine has {count} CUDA device(s). Use 'cpu' or a lower index.")
+            raise DeviceError(
+                f"there is no {device}: this machine has {count} CUDA device(s). Use 'cpu' or a lower index."
+            )
     return device
 
 

@@ -152,9 +152,7 @@ def empty_like(x: Tensor, *, dtype: DType | None = None, device: Device | str | 
     return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def full_like(
-    x: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Device | str | None = None
-) -> Tensor:
+def full_like(x: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """One value in the shape, dtype and place of `x`."""
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
@@ -172,9 +170,7 @@ def linspace(
     return _placed(np.linspace(start, end, steps, dtype=(dtype or dtypes.get_default_dtype()).numpy), device)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: DType | None = None, device: Device | str | None = None
-) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """The n×m identity matrix."""
     return _placed(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).numpy), device)
 

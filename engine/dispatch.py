@@ -46,7 +46,9 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         else:
             arrays.append(value if value is None or type(value) in _NUMBERS else _number(op, value))
     if device is None:
-        raise TypeError(f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}")
+        raise TypeError(
+            f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}"
+        )
     promotes = op.promotes and (mixed or dtype.kind != "f")
     promoted = _promote(op, arrays) if promotes else None
     if device is META:
@@ -76,7 +78,9 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
             f"{op.name}_() on a leaf that requires gradients. Do it inside no_grad(), or use {op.name}() for a new tensor."
         )
     if tracked and target._base is not None and target._base.is_leaf and target._base._requires_grad:
-        raise AutogradError(f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first.")
+        raise AutogradError(
+            f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first."
+        )
     before = _before(target)
     inputs = [before if value is target else value for value in inputs]
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
@@ -85,7 +89,9 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
         device = _common_device(op, inputs)
     result = _promote(op, arrays) or target.dtype
     if result.kind > target.dtype.kind and op.result != "bool":
-        raise DTypeError(f"{op.name}_() cannot write its {result.name} result into a {target.dtype.name} tensor. Convert it first.")
+        raise DTypeError(
+            f"{op.name}_() cannot write its {result.name} result into a {target.dtype.name} tensor. Convert it first."
+        )
     if device is META:
         outcome = _infer(op, arrays, statics, result)
         _check_same_shape(op, target, outcome.shape)
@@ -131,7 +137,9 @@ def _number(op: Op, value: Any) -> Any:
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Dim):
         return 2  # only shapes are asked for: any number will do
-    raise TypeError(f"{op.name}() takes tensors and numbers, not {type(value).__name__}. Make a tensor of it with engine.as_tensor().")
+    raise TypeError(
+        f"{op.name}() takes tensors and numbers, not {type(value).__name__}. Make a tensor of it with engine.as_tensor()."
+    )
 
 
 # -- kernels ----------------------------------------------------------------------------------
@@ -163,7 +171,9 @@ def _infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType 
     if op.result == "bool":
         dtype = dtypes.bool_
     results = found if op.outputs > 1 else (found,)
-    metas = tuple(MetaArray(r.shape, r.dtype.numpy) if isinstance(r, Spec) else MetaArray(tuple(r), dtype.numpy) for r in results)
+    metas = tuple(
+        MetaArray(r.shape, r.dtype.numpy) if isinstance(r, Spec) else MetaArray(tuple(r), dtype.numpy) for r in results
+    )
     return metas if op.outputs > 1 else metas[0]
 
 
@@ -220,7 +230,9 @@ def _before(target: Tensor) -> Tensor:
 def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
     destination = target._array
     if not destination.flags.c_contiguous and 0 in destination.strides and destination.size > 1:
-        raise ShapeError(f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first.")
+        raise ShapeError(
+            f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first."
+        )
     same = arrays[0] is destination and op.takes_out and device is CPU and op.result != "bool"
     if same and all(_fits(array, destination) for array in arrays[1:]):
         with np.errstate(all="ignore"):
@@ -245,7 +257,9 @@ def _fits(array: Any, destination: Any) -> bool:
 
 def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
     if tuple(shape) != tuple(target._array.shape):
-        raise ShapeError(f"{op.name}_(): the result is {format_shape(shape)}, but the tensor is {format_shape(target.shape)}")
+        raise ShapeError(
+            f"{op.name}_(): the result is {format_shape(shape)}, but the tensor is {format_shape(target.shape)}"
+        )
 
 
 def _give_history(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: Place) -> None:
@@ -269,7 +283,7 @@ def _overwritten(xp: Any, base: Any, value: Any, chain: tuple[Any, ...]) -> Any:
     return copy
 
 
-def _kernel_overwrite(xp, base, value, chain: tuple[Any, ...]):  # pyright: ignore[reportMissingParameterType]  # noqa: ANN001, ANN202
+def _kernel_overwrite(xp, base, value, chain: tuple[Any, ...]):  # pyright: ignore[reportMissingParameterType]
     """What an in-place write through a view does to the tensor behind it."""
     return _overwritten(xp, base, value, chain)
 
@@ -300,7 +314,7 @@ def _zeros(like: Tensor, spec: Spec) -> Any:
 # -- between devices --------------------------------------------------------------------------
 
 
-def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMissingParameterType]  # noqa: ANN001, ANN202
+def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMissingParameterType]
     """x on another device."""
     raise AssertionError("run by move(), which knows both devices")
 

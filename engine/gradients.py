@@ -24,7 +24,13 @@ def grad(
     """
     outs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    seeds = (None,) * len(outs) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else grad_outputs
+    seeds = (
+        (None,) * len(outs)
+        if grad_outputs is None
+        else (grad_outputs,)
+        if isinstance(grad_outputs, Tensor)
+        else grad_outputs
+    )
     roots: list[tuple[Any, Any]] = []
     for out, seed in zip(outs, seeds, strict=True):
         if out.edge is None:
@@ -32,10 +38,14 @@ def grad(
         roots.append((out.edge, _seed(out, seed)))
     edges: list[Any] = [tensor.edge for tensor in ins]
     if None in edges:
-        raise AutogradError(f"grad(): input {edges.index(None)} does not require gradients. Call requires_grad_() on it first.")
+        raise AutogradError(
+            f"grad(): input {edges.index(None)} does not require gradients. Call requires_grad_() on it first."
+        )
     keep = create_graph if retain_graph is None else retain_graph
     found = autograd.run_backward(roots, retain_graph=keep, create_graph=create_graph, inputs=edges)
     for number, gradient in enumerate(found):
         if gradient is None and not allow_unused:
-            raise AutogradError(f"grad(): the outputs do not depend on input {number}. Pass allow_unused=True to get None for it.")
+            raise AutogradError(
+                f"grad(): the outputs do not depend on input {number}. Pass allow_unused=True to get None for it."
+            )
     return tuple(found)

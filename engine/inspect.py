@@ -49,7 +49,9 @@ def recording() -> Observer:
     return Observer(norms=True)
 
 
-def autograd_graph(tensor: Tensor, observer: Observer | None = None, names: Mapping[str, Tensor] | None = None) -> Graph:
+def autograd_graph(
+    tensor: Tensor, observer: Observer | None = None, names: Mapping[str, Tensor] | None = None
+) -> Graph:
     """The graph that `tensor.backward()` walks; take it before the pass frees it, or with retain_graph.
 
     Args:

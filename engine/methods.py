@@ -1,8 +1,8 @@
-"""Tensor methods that come from the op registry. `methods.pyi` is generated from it (scripts/stubs.py)."""
+"""Tensor methods and operators that come from the op registry. `methods.pyi` is generated from it (scripts/stubs.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import RegistryError
@@ -15,8 +15,8 @@ class TensorMethods:
     __slots__ = ()
 
 
-def install(cls: type, run_in_place: Callable[..., Any]) -> None:
-    """Adds to `cls` every op as a method, its in-place variant, and its operators."""
+def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Callable[..., Any]]) -> None:
+    """Gives `cls` every op as a method, its in-place variant and its operators; and `others`, which stand above tensors."""
     for op in operators():
         for name in op.operators:
             setattr(TensorMethods, name, _reflected(op) if name.startswith("__r") else op.function)
@@ -28,7 +28,7 @@ def install(cls: type, run_in_place: Callable[..., Any]) -> None:
             for name in op.operators:
                 if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
                     setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
-    for name, function in COMPOSITES.items():
+    for name, function in (COMPOSITES | dict(others)).items():
         _add(cls, name, function)
 
 

@@ -25,7 +25,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from engine.errors import RegistryError
 
@@ -107,9 +107,11 @@ class Parameter:
         if value is None:
             return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
         if self.kind == "choice":
-            return None if value in self.choices else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
+            return (
+                None if value in self.choices else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
+            )
         if self.kind in ("ints", "floats"):
-            items = value if isinstance(value, (list, tuple)) else (value,)
+            items: list[Any] = list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else [value]
             return next((problem for item in items if (problem := self._scalar_problem(item))), None)
         return self._scalar_problem(value)
 
@@ -194,7 +196,7 @@ class Registry:
                 if name in self._entries or name in self._old:
                     raise RegistryError(f"{name} is declared twice. Rename one of the two classes.")
             self._entries[key] = Entry(key, target, category, title or target.__name__, was, outputs, tags)
-            self._old.update({old: key for old in was})
+            self._old.update(dict.fromkeys(was, key))
             return target
 
         return declare
@@ -293,13 +295,16 @@ def _union(hint: Any) -> list[Any]:
 
 
 def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
-    literals = tuple(value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option))
+    literals = tuple(
+        value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option)
+    )
     if literals:
         return "choice", literals
     tuples = [option for option in options if typing.get_origin(option) is tuple]
     if tuples:
         element = _strip(typing.get_args(tuples[0])[0])[0]
         return ("ints" if element is int else "floats" if element is float else None), ()
-    simple: dict[Any, Kind] = {bool: "bool", int: "int", float: "float", str: "str"}
-    kinds = [simple[option] for option in options if option in simple]
-    return ("float" if "float" in kinds else kinds[0] if kinds else None), ()
+    simple: dict[Any, Kind] = {bool: "bool", float: "float", int: "int", str: "str"}
+    # A number that may be whole or not is a float; elsewhere the first of the types named counts.
+    kinds: list[Kind] = sorted((simple[option] for option in options if option in simple), key=lambda kind: kind != "float")
+    return next(iter(kinds), None), ()

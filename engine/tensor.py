@@ -14,7 +14,7 @@ from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_
 from engine.dtypes import DType
 from engine.errors import AutogradError, DeviceError, ShapeError
 from engine.methods import TensorMethods
-from engine.ops import elementwise, movement
+from engine.ops import movement
 from engine.shape import Spec, count, format_shape
 
 
@@ -151,7 +151,9 @@ class Tensor(TensorMethods):
         if requires_grad and not self.is_floating_point():
             raise AutogradError(f"only floating-point tensors can require gradients, not {self.dtype.name}")
         if not self.is_leaf and not requires_grad:
-            raise AutogradError("requires_grad can only be turned off on leaves. Use detach() for a tensor without history.")
+            raise AutogradError(
+                "requires_grad can only be turned off on leaves. Use detach() for a tensor without history."
+            )
         self._requires_grad = requires_grad
         return self
 
@@ -171,7 +173,9 @@ class Tensor(TensorMethods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and tuple(value.shape) != tuple(self.shape):
-            raise ShapeError(f"grad must have the tensor's shape {format_shape(self.shape)}, not {format_shape(value.shape)}")
+            raise ShapeError(
+                f"grad must have the tensor's shape {format_shape(self.shape)}, not {format_shape(value.shape)}"
+            )
         self._grad = value
 
     @property
@@ -192,7 +196,9 @@ class Tensor(TensorMethods):
         """Adds the gradient of this tensor with respect to every leaf to the leaf's `.grad`."""
         edge = self.edge
         if edge is None:
-            raise AutogradError("backward() on a tensor that does not require gradients: no leaf with requires_grad=True leads to it.")
+            raise AutogradError(
+                "backward() on a tensor that does not require gradients: no leaf with requires_grad=True leads to it."
+            )
         keep = create_graph if retain_graph is None else retain_graph
         root = [(edge, _seed(self, gradient))]
         observer = MODES.observer.gradient if MODES.observer is not None else None
@@ -200,7 +206,9 @@ class Tensor(TensorMethods):
             autograd.run_backward(root, retain_graph=keep, create_graph=create_graph, observer=observer)
             return
         edges = [cast("tuple[Any, int]", tensor.edge) for tensor in inputs]
-        grads = autograd.run_backward(root, retain_graph=keep, create_graph=create_graph, inputs=edges, observer=observer)
+        grads = autograd.run_backward(
+            root, retain_graph=keep, create_graph=create_graph, inputs=edges, observer=observer
+        )
         for tensor, grad in zip(inputs, grads, strict=True):
             if grad is not None:
                 tensor._accumulate(grad)
@@ -315,7 +323,8 @@ class Tensor(TensorMethods):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return id(self)
 
     def _numbers(self) -> Any:
         if self.is_meta:
@@ -323,11 +332,15 @@ class Tensor(TensorMethods):
         return self._array
 
     def _no_numbers(self) -> NoReturn:
-        raise DeviceError(f"this {format_shape(self.shape)} tensor is on the meta device: it has a shape but no numbers")
+        raise DeviceError(
+            f"this {format_shape(self.shape)} tensor is on the meta device: it has a shape but no numbers"
+        )
 
     # -- dtype and device
 
-    def to(self, *args: Any, dtype: DType | None = None, device: Device | str | None = None, copy: bool = False) -> Tensor:
+    def to(
+        self, *args: Any, dtype: DType | None = None, device: Device | str | None = None, copy: bool = False
+    ) -> Tensor:
         """This tensor with another dtype, on another device, or like another tensor. Itself if nothing changes."""
         for argument in args:
             if isinstance(argument, DType):
@@ -395,7 +408,7 @@ class Tensor(TensorMethods):
 
     def copy_(self, source: Tensor) -> Tensor:
         """Takes over the numbers of `source`, broadcast and converted."""
-        return self._run_in_place(elementwise.assign, source.to(dtype=self.dtype, device=self.device))
+        return self.assign_(source.to(dtype=self.dtype, device=self.device))
 
     def fill_(self, value: float | Tensor) -> Tensor:
         """Sets every element to `value`."""
@@ -426,7 +439,9 @@ def _seed(tensor: Tensor, gradient: Tensor | None) -> Tensor:
     """The gradient that a backward pass starts with."""
     if gradient is not None:
         if tuple(gradient.shape) != tuple(tensor.shape):
-            raise ShapeError(f"gradient is {format_shape(gradient.shape)}, but the tensor is {format_shape(tensor.shape)}")
+            raise ShapeError(
+                f"gradient is {format_shape(gradient.shape)}, but the tensor is {format_shape(tensor.shape)}"
+            )
         return gradient
     if tensor.numel() != 1:
         raise AutogradError(

@@ -67,8 +67,10 @@ def _columns(xp: Any, x: Any, windows: Windows, places: Any, groups: int) -> Any
     """groups × N × (C/groups · kernel) × places, in memory of its own."""
     view = windows.columns(xp, windows.padded(xp, x, places), places)
     batch = x.shape[0]
-    columns = view.reshape(batch, groups, -1, count(places)) if view.size else xp.zeros(
-        (batch, groups, x.shape[1] // groups * count(windows.kernel), count(places)), x.dtype
+    columns = (
+        view.reshape(batch, groups, -1, count(places))
+        if view.size
+        else xp.zeros((batch, groups, x.shape[1] // groups * count(windows.kernel), count(places)), x.dtype)
     )
     return columns.swapaxes(0, 1)
 
@@ -92,7 +94,7 @@ def _(x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, gro
         raise ShapeError(
             f"convolution: the weight takes {weight.shape[1] * groups} channels, but the input {format_shape(x.shape)} has {x.shape[1]}."
         )
-    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
     return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))
 
 
@@ -155,17 +157,23 @@ def _convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilatio
     return out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
 
 
-def conv1d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def conv1d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """Convolution of N×C×L with O×(C/groups)×K."""
     return _convolve(x, weight, bias, stride, padding, dilation, groups, 1)
 
 
-def conv2d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def conv2d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """Convolution of N×C×H×W with O×(C/groups)×KH×KW."""
     return _convolve(x, weight, bias, stride, padding, dilation, groups, 2)
 
 
-def conv3d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def conv3d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """Convolution of N×C×D×H×W with O×(C/groups)×KD×KH×KW."""
     return _convolve(x, weight, bias, stride, padding, dilation, groups, 3)
 
@@ -173,5 +181,3 @@ def conv3d(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any 
 def _options(ndim: int, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> dict[str, Any]:
     sizes = {"stride": stride, "padding": padding, "dilation": dilation}
     return {name: per_dim(value, ndim) for name, value in sizes.items()} | {"groups": groups}
-
-

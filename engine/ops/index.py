@@ -211,7 +211,9 @@ def gather_along(xp, x, index, dim: int):
     """x's elements at `index` along `dim`."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
-        raise ShapeError(f"gather: index {wrong} is outside dimension {dim} of size {x.shape[dim]}. Use 0 to {x.shape[dim] - 1}.")
+        raise ShapeError(
+            f"gather: index {wrong} is outside dimension {dim} of size {x.shape[dim]}. Use 0 to {x.shape[dim] - 1}."
+        )
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.take_along_axis(x[whole], index, axis=dim)
 
@@ -225,7 +227,9 @@ def _(x: Spec, index: Spec, dim: int):
         raise ShapeError(f"gather: the index has {index.ndim} dimensions, the tensor {x.ndim}; they must be equal")
     for i, (a, b) in enumerate(zip(index.shape, x.shape, strict=True)):
         if i != place and a > b:
-            raise ShapeError(f"gather: index {format_shape(index.shape)} is larger than {format_shape(x.shape)} in dimension {i}")
+            raise ShapeError(
+                f"gather: index {format_shape(index.shape)} is larger than {format_shape(x.shape)} in dimension {i}"
+            )
     return Spec(index.shape, x.dtype)
 
 
@@ -281,4 +285,6 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
 @composite
 def one_hot(x: Any, num_classes: int) -> Any:
     """Whole numbers as rows with a single 1 among `num_classes`."""
-    return cast(scatter_into(x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype)
+    return cast(
+        scatter_into(x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype
+    )

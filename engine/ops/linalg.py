@@ -114,7 +114,9 @@ def _of(array: Any) -> Spec:
 def mm(x: Any, y: Any) -> Any:
     """Product of two matrices."""
     if x.ndim != 2 or y.ndim != 2:
-        raise ShapeError(f"mm: two matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}. Use matmul().")
+        raise ShapeError(
+            f"mm: two matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}. Use matmul()."
+        )
     return x @ y
 
 
@@ -122,5 +124,7 @@ def mm(x: Any, y: Any) -> Any:
 def bmm(x: Any, y: Any) -> Any:
     """Products of two batches of matrices."""
     if x.ndim != 3 or y.ndim != 3:
-        raise ShapeError(f"bmm: two batches of matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}")
+        raise ShapeError(
+            f"bmm: two batches of matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}"
+        )
     return x @ y

@@ -107,7 +107,9 @@ def _(x: Spec, shape: Sizes):
         have = x.shape[i - extra] if i >= extra else 1
         keeps = isinstance(size, int) and size == -1
         if not keeps and have != 1 and have != size:
-            raise ShapeError(f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}")
+            raise ShapeError(
+                f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}"
+            )
         sizes.append(have if keeps else size)
     return tuple(sizes)
 

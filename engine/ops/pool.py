@@ -136,7 +136,14 @@ def max_pool(
 
 
 def avg_pool(
-    x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: int | None, ndim: int
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+    ndim: int,
 ) -> Any:
     windows = Windows.of(kernel_size, kernel_size if stride is None else stride, padding, 1, ndim, ceil_mode)
     total = sum_windows(x, windows=windows)
@@ -163,21 +170,38 @@ def _members(x: Any, windows: Windows, count_include_pad: bool) -> Any:
 
 
 def max_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """Maximum over windows of N×C×L."""
     return max_pool(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 1)
 
 
 def max_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
     """Maximum over windows of N×C×H×W."""
     return max_pool(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
 
 
 def avg_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Any:
     """Mean over windows of N×C×L."""
     return avg_pool(x, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)

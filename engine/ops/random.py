@@ -10,7 +10,12 @@ from engine.ops.record import op
 from engine.shape import Spec, count
 
 
-@op("other", method=False, random=True, sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)})])
+@op(
+    "other",
+    method=False,
+    random=True,
+    sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)})],
+)
 def keep_mask(xp, x, p: float, state: random.State):
     """1 / (1 − p) with probability 1 − p, else 0, in x's shape and dtype, from the counters at `state`."""
     keep = random.Generator(*state).uniform(x.shape, dtypes.float32) >= p

@@ -162,7 +162,9 @@ class Op:
         statics.update(zip(self.static_names, rest, strict=False))
         for name, value in kwargs.items():
             if name not in self._known_statics:
-                raise TypeError(f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}")
+                raise TypeError(
+                    f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}"
+                )
             statics[name] = value
         missing = [name for name in self.static_names if name not in statics]
         if missing:
@@ -211,7 +213,9 @@ class Op:
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
         self.signature = inspect.Signature(
-            [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)] if not self.variadic else None
+            [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)]
+            if not self.variadic
+            else None
         )
 
     def _keyword(self, name: str, kwargs: dict[str, Any]) -> Any:
@@ -232,7 +236,9 @@ class Op:
             elif argument.name in self._known_statics:
                 statics.append(argument.name)
             elif argument.name != "out":
-                raise RegistryError(f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have")
+                raise RegistryError(
+                    f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have"
+                )
         wants_out = "out" in inspect.signature(function).parameters
         self.rules.append(GradientRule(function, covers, tuple(inputs), tuple(specs), tuple(statics), wants_out))
         return function
@@ -283,4 +289,16 @@ def operators() -> Iterator[Op]:
     yield from REGISTRY.values()
 
 
-__all__ = ["COMPOSITES", "EXECUTOR", "REGISTRY", "GradientRule", "Kind", "Op", "Shape", "Spec", "composite", "op", "operators"]
+__all__ = [
+    "COMPOSITES",
+    "EXECUTOR",
+    "REGISTRY",
+    "GradientRule",
+    "Kind",
+    "Op",
+    "Shape",
+    "Spec",
+    "composite",
+    "op",
+    "operators",
+]

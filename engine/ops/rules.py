@@ -86,7 +86,9 @@ def _uneven(total: Any, known: Any) -> bool:
 def matmul_shape(name: str, x: Spec, y: Spec) -> Shape:
     """PyTorch's matmul: vectors, matrices, and batches of matrices that broadcast."""
     if x.ndim == 0 or y.ndim == 0:
-        raise ShapeError(f"{name}: both tensors need at least one dimension; got {format_shape(x.shape)} and {format_shape(y.shape)}")
+        raise ShapeError(
+            f"{name}: both tensors need at least one dimension; got {format_shape(x.shape)} and {format_shape(y.shape)}"
+        )
     inner_x = x.shape[-1]
     inner_y = y.shape[0] if y.ndim == 1 else y.shape[-2]
     if inner_x != inner_y:

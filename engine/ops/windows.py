@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import ShapeError
 from engine.ops.rules import window_size
-from engine.shape import Shape, format_shape
+from engine.shape import format_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,10 @@ class Windows:
 
     @classmethod
     def of(cls, kernel: Any, stride: Any, padding: Any, dilation: Any, ndim: int, ceil_mode: bool = False) -> Windows:
-        return cls(*(per_dim(value, ndim) for value in (kernel, stride, padding, dilation)), ceil_mode)
+        sizes = [per_dim(value, ndim) for value in (kernel, stride, padding, dilation)]
+        return cls(sizes[0], sizes[1], sizes[2], sizes[3], ceil_mode)
 
-    def places(self, name: str, sizes: Sequence[Any]) -> Shape:
+    def places(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
         """How many windows fit into `sizes`. Raises ShapeError when none does."""
         found = tuple(
             window_size(size, k, s, p, d, self.ceil_mode)
@@ -78,7 +79,9 @@ class Windows:
     def padded_sizes(self, sizes: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
         return tuple(
             max(size + 2 * p, (n - 1) * s + d * (k - 1) + 1)
-            for size, p, n, s, d, k in zip(sizes, self.padding, places, self.stride, self.dilation, self.kernel, strict=True)
+            for size, p, n, s, d, k in zip(
+                sizes, self.padding, places, self.stride, self.dilation, self.kernel, strict=True
+            )
         )
 
     def _inside(self, sizes: Sequence[int]) -> tuple[slice, ...]:

@@ -115,10 +115,27 @@ def test_shape_rule_foretells_shape_and_dtype(op: Op, dtype: Any) -> None:
 @pytest.mark.parametrize("op", [op for op in OPS if op.kind in ("elementwise", "reduce")], ids=lambda op: op.name)
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_])
 def test_whole_numbers_keep_to_the_shape_rule(op: Op, dtype: Any) -> None:
-    if dtype is np.bool_ and op.name in ("sub", "neg", "sign", "abs", "lerp", "floor", "ceil", "round", "floor_divide", "remainder", "pow", "relu", "softplus", "addcmul"):
+    if dtype is np.bool_ and op.name in (
+        "sub",
+        "neg",
+        "sign",
+        "abs",
+        "lerp",
+        "floor",
+        "ceil",
+        "round",
+        "floor_divide",
+        "remainder",
+        "pow",
+        "relu",
+        "softplus",
+        "addcmul",
+    ):
         return  # NumPy, like PyTorch, has no such arithmetic on booleans, or none worth having
     for args, kwargs in samples(op):
-        whole = [np.asarray(np.abs(a) + 1).astype(dtype) if isinstance(a, np.ndarray) else 2 if a == 2.0 else a for a in args]
+        whole = [
+            np.asarray(np.abs(a) + 1).astype(dtype) if isinstance(a, np.ndarray) else 2 if a == 2.0 else a for a in args
+        ]
         real = op.function(*_tensors(whole), **kwargs)
         meta = op.function(*_meta(_tensors(whole)), **kwargs)
         assert [out.spec for out in _outputs(meta)] == [out.spec for out in _outputs(real)], (args, kwargs)
@@ -130,7 +147,15 @@ def _meta(value: Any) -> Any:
     return [_meta(item) for item in value] if isinstance(value, list) else value
 
 
-ALIASES = {"at_least": "maximum", "at_most": "minimum", "div": "true_divide", "select": "where", "softplus": "nn.functional.softplus", "relu": "relu", "linear": "nn.functional.linear"}
+ALIASES = {
+    "at_least": "maximum",
+    "at_most": "minimum",
+    "div": "true_divide",
+    "select": "where",
+    "softplus": "nn.functional.softplus",
+    "relu": "relu",
+    "linear": "nn.functional.linear",
+}
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)

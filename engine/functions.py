@@ -1,0 +1,9 @@
+"""All public functions of the op registry, as `engine.exp`. `functions.pyi` is generated from it (scripts/stubs.py)."""
+
+from __future__ import annotations
+
+from engine.ops import COMPOSITES, REGISTRY
+
+_found = {name: op.function for name, op in REGISTRY.items()} | COMPOSITES
+globals().update(_found)
+__all__ = sorted(_found)  # noqa: PLE0605  (the registry is the list; the stub spells it out)
