@@ -15,7 +15,8 @@ from pathlib import Path
 def write(path: Path, data: bytes) -> os.stat_result:
     """Replace the content of `path`, or make it. Links are followed; permissions and owner are kept.
 
-    Returns what the file is like now. Raises OSError, with the old content in place and nothing left over, also for a file marked read-only.
+    Returns what the file is like now. Raises OSError, also for a file marked read-only, with the old content in
+    place and nothing left over.
     """
     target = Path(os.path.realpath(path))
     existing = _replaceable(target)

@@ -34,11 +34,11 @@ class Autosave:
         folder = folder or _default_folder()
         start = psutil.Process().create_time()
         self._file = folder / f"{os.getpid()}-{start:.2f}-{secrets.token_hex(4)}.json"
-        self._written: Document | None = None
+        self._written: tuple[Document, Path | None] | None = None
 
     def write(self, document: Document, path: Path | None) -> None:
         """Keep `document`, which is or will be the project at `path`. Raises FileError if that is impossible."""
-        if document is self._written:
+        if self._written is not None and document is self._written[0] and path == self._written[1]:
             return
         journal = {
             "path": None if path is None else os.path.abspath(path),
@@ -50,7 +50,7 @@ class Autosave:
             atomic.write(self._file, json.dumps(journal, indent=2).encode())
         except OSError as error:
             raise FileError.from_os_error(self._file, "unsaved work cannot be kept", error) from error
-        self._written = document
+        self._written = document, path
 
     def clear(self) -> None:
         """Forget the work: it is saved, or given up."""
@@ -65,7 +65,7 @@ class Autosave:
             os.rename(recovery.journal, self._file)
         except OSError:
             return False
-        self._written = recovery.document
+        self._written = recovery.document, recovery.path
         return True
 
 

@@ -13,8 +13,8 @@ from studio.document.errors import EditError
 from studio.document.format import layout, parse_object
 from studio.document.migrations import migrate
 from studio.document.model import Document, End, Wire
-from studio.document.reading import read_document, read_wire, shown
-from studio.document.values import JsonError
+from studio.document.reading import read_document, read_wire
+from studio.document.values import JsonError, shown
 
 
 def copy(document: Document, names: Iterable[str]) -> str:

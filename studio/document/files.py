@@ -57,6 +57,9 @@ def load_stamped(path: Path) -> tuple[Document, Stamp]:
 def save(document: Document, path: Path) -> Stamp:
     """Write a project file; what was there before stays if that fails. Raises FileError."""
     data = dumps(document).encode()
+    if len(data) > LARGEST:
+        problem = f"cannot be saved: the project has {len(data):,} bytes, more than the {LARGEST:,} that can be opened"
+        raise FileError(printable(path), "", problem, "Keep data in files of its own, not in parameters and notes.")
     try:
         return Stamp.of(atomic.write(path, data), data)
     except OSError as error:

@@ -15,9 +15,9 @@ from studio.document.errors import FileError
 from studio.document.jsontext import decode, parse
 from studio.document.migrations import VERSION, migrate
 from studio.document.model import Document, Node, Training, Wire
-from studio.document.reading import read_document, shown
+from studio.document.reading import read_document
 from studio.document.schema import schema
-from studio.document.values import JsonError
+from studio.document.values import JsonError, shown
 
 __all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
 
@@ -66,7 +66,7 @@ def _node(node: Node) -> str:
         params = {name: _json(node.params[name]) for name in sorted(node.params)}
         fields["params"] = _object(params, 3)
     if "at" in fields:
-        fields["at"] = _json([int(x) if x.is_integer() else x for x in node.at])
+        fields["at"] = _json([int(x) if float(x).is_integer() else x for x in node.at])
     return _object(fields, 2)
 
 

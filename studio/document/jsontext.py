@@ -13,8 +13,8 @@ from studio.document.values import DEEPEST, JsonError, text_problem
 LARGEST = 32 * 2**20
 """Bytes that a file may have; a project of 2,000 nodes has half a million."""
 
-_DEEPEST = DEEPEST + 4
-"""A parameter lies in nodes → node → params."""
+_DEEPEST = DEEPEST + 8
+"""Enough for a parameter, which lies in nodes → node → params; whose own bound then gives the better message."""
 
 
 def decode(data: bytes) -> str:

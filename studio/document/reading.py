@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Mapping
 from typing import Any, TypeVar, cast, get_args, get_type_hints
@@ -12,7 +11,7 @@ import msgspec
 from studio.document import names as naming
 from studio.document.jsontext import step
 from studio.document.model import Document, End, Node, Training, Wire
-from studio.document.values import JsonError, checked
+from studio.document.values import JsonError, checked, shown
 
 T = TypeVar("T")
 
@@ -68,12 +67,6 @@ def read_wire(text: object, place: str) -> Wire:
             return Wire(End(node, port), End(to, input))
         case _:
             raise JsonError(place, f'must be a wire such as "hidden.output -> relu.input", not {shown(text)}')
-
-
-def shown(value: object) -> str:
-    """A value as an error message shows it."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _node(name: str, raw: object) -> Node:

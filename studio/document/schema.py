@@ -19,7 +19,7 @@ def schema() -> dict[str, Any]:
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
     (node, training), parts = msgspec.json.schema_components((Node, Training), ref_template="#/$defs/{name}")
-    return {
+    content = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Gradwire project",
         "type": "object",
@@ -44,3 +44,4 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": parts,
     }
+    return msgspec.json.decode(msgspec.json.encode(content))  # defaults that are tuples become lists

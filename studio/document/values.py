@@ -45,6 +45,12 @@ def text_problem(text: str) -> str | None:
     return None
 
 
+def shown(value: object) -> str:
+    """A value as an error message shows it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
 class _Check:
     """One walk over a value, counting what it meets."""
 
@@ -52,8 +58,6 @@ class _Check:
         self.size = 0
 
     def value(self, value: object, place: str, depth: int) -> Json:
-        if depth > DEEPEST:
-            raise JsonError("", f"lists and objects are nested more than {DEEPEST} levels deep")
         self._count(1)
         if value is None or isinstance(value, bool):
             return value
@@ -67,6 +71,8 @@ class _Check:
             if not math.isfinite(value):
                 raise JsonError(place, f"{value} is not a finite number")
             return float(value)
+        if isinstance(value, (list, tuple, dict)) and depth >= DEEPEST:
+            raise JsonError("", f"lists and objects are nested more than {DEEPEST} levels deep")
         if isinstance(value, (list, tuple)):
             items = cast("list[object]", value)
             return [self.value(item, f"{place}[{index}]", depth + 1) for index, item in enumerate(items)]

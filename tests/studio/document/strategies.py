@@ -1,0 +1,147 @@
+"""Random documents and random sequences of edits, for every test that states a law about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from studio.document import clipboard, edits, names
+from studio.document.errors import EditError
+from studio.document.model import Document, End, Json, Node, Training, Wire
+
+TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
+PORTS = ("input", "target", "output", "loss", "größe")
+
+# Few short names, so that random edits meet nodes that exist.
+node_names = st.one_of(
+    st.sampled_from(["a", "b", "c", "linear", "linear_2", "größe", "層"]),
+    st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: names.problem(name) is None),
+)
+
+texts = st.text(max_size=30)
+integers = st.integers(-(2**63), 2**64 - 1)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+coordinates = st.one_of(st.integers(-500, 500).map(lambda n: 8.0 * n), st.floats(-1e7, 1e7))
+places = st.tuples(coordinates, coordinates)
+
+json_values: st.SearchStrategy[Json] = st.recursive(
+    st.one_of(st.none(), st.booleans(), integers, floats, texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=6,
+)
+param_names = st.one_of(st.sampled_from(["bias", "out_features", "lr"]), texts)
+
+nodes = st.builds(
+    Node,
+    type=st.sampled_from(TYPES),
+    params=st.dictionaries(param_names, json_values, max_size=3),
+    at=places,
+    muted=st.booleans(),
+    frozen=st.booleans(),
+    collapsed=st.booleans(),
+    note=st.one_of(st.just(""), texts),
+)
+trainings = st.builds(
+    Training,
+    epochs=st.integers(1, 2**63 - 1),
+    seed=st.integers(0, 2**63 - 1),
+    device=st.sampled_from(["auto", "cpu", "cuda"]),
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
+    """Any document that a file can hold: cycles, unknown types and unicode included."""
+    members = draw(st.dictionaries(node_names, nodes, max_size=max_nodes))
+    wires: dict[End, Wire] = {}
+    if members:
+        ends = st.builds(End, node=st.sampled_from(list(members)), port=st.sampled_from(PORTS))
+        for wire in draw(st.lists(st.builds(Wire, source=ends, target=ends), max_size=2 * max_nodes)):
+            wires[wire.target] = wire
+    training = draw(st.one_of(st.just(Training()), trainings))
+    return Document(members, tuple(sorted(wires.values())), training, draw(st.one_of(st.just(""), texts)))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A random edit. What it says can be wrong for the document it meets; then it changes nothing."""
+
+    title: str
+    function: Callable[[Document], Document]
+    merge_key: str | None = None
+
+    def __call__(self, document: Document) -> Document:
+        try:
+            return self.function(document)
+        except EditError:
+            return document
+
+    def __repr__(self) -> str:
+        return self.title
+
+
+@st.composite
+def edit(draw: st.DrawFn) -> Edit:
+    """One edit of any kind. Nodes are chosen by position where it matters, so that most edits do something."""
+    title = draw(st.sampled_from(list(_KINDS)))
+    function, arguments = _KINDS[title]
+    values = [draw(argument) for argument in arguments]
+    merge_key = draw(st.sampled_from([None, None, "drag"]))
+    return Edit(f"{title}{tuple(values)!r}", lambda document: function(document, *values), merge_key)
+
+
+edit_sequences = st.lists(edit(), max_size=25)
+
+
+def _at(document: Document, index: int) -> str:
+    """Some node; a name that is not there if there is none."""
+    return list(document.nodes)[index % len(document.nodes)] if document.nodes else "nobody"
+
+
+def _some(document: Document, indices: list[int]) -> list[str]:
+    return [_at(document, index) for index in indices]
+
+
+def _wire(document: Document, source: int, output: str, target: int, input: str) -> Wire:
+    return Wire(End(_at(document, source), output), End(_at(document, target), input))
+
+
+def _disconnect(document: Document, index: int) -> Document:
+    return edits.disconnect(document, [document.wires[index % len(document.wires)]] if document.wires else [])
+
+
+def _duplicate(document: Document, indices: list[int], place: tuple[float, float], with_inputs: bool) -> Document:
+    return clipboard.paste(document, clipboard.copy(document, _some(document, indices)), place, with_inputs)[0]
+
+
+_index = st.integers(0, 50)
+_indices = st.lists(_index, max_size=4)
+_port = st.sampled_from(PORTS)
+_flag = st.one_of(st.none(), st.booleans())
+
+_KINDS: dict[str, tuple[Callable[..., Document], tuple[st.SearchStrategy[object], ...]]] = {
+    "add": (edits.add, (node_names, nodes)),
+    "add fresh": (lambda d, base, node: edits.add(d, edits.fresh_name(d, base), node), (texts, nodes)),
+    "remove": (lambda d, indices: edits.remove(d, _some(d, indices)), (_indices,)),
+    "rename": (lambda d, index, new: edits.rename(d, _at(d, index), new), (_index, node_names)),
+    "move": (lambda d, indices, at: edits.move(d, dict.fromkeys(_some(d, indices), at)), (_indices, places)),
+    "connect": (lambda d, *wire: edits.connect(d, _wire(d, *wire)), (_index, _port, _index, _port)),
+    "disconnect": (_disconnect, (_index,)),
+    "set parameter": (
+        lambda d, index, param, value: edits.set_param(d, _at(d, index), param, value),
+        (_index, param_names, json_values),
+    ),
+    "clear parameter": (lambda d, index, param: edits.clear_param(d, _at(d, index), param), (_index, param_names)),
+    "set flags": (
+        lambda d, indices, muted, frozen, collapsed: edits.set_flag(
+            d, _some(d, indices), muted=muted, frozen=frozen, collapsed=collapsed
+        ),
+        (_indices, _flag, _flag, _flag),
+    ),
+    "set note": (lambda d, index, note: edits.set_note(d, _at(d, index), note), (_index, texts)),
+    "set training": (lambda d, epochs, seed: edits.set_training(d, epochs=epochs, seed=seed), (st.integers(0, 9),) * 2),
+    "set description": (edits.set_description, (texts,)),
+    "duplicate": (_duplicate, (_indices, places, st.booleans())),
+}

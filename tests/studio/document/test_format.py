@@ -1,0 +1,242 @@
+"""The text of a project file, and one message for each way in which it can be wrong."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from typing import Any
+
+import pytest
+
+from studio.document.errors import FileError
+from studio.document.format import dumps, loads
+from studio.document.jsontext import LARGEST
+from studio.document.model import Document, End, Node, Training, Wire
+
+EXAMPLE = Document(
+    nodes={
+        "digits": Node("data.Digits"),
+        "hidden": Node("nn.Linear", {"out_features": 128, "bias": False}, at=(240, 8.5)),
+        "größe": Node("gone.Unknown", {"odd": [1.0, {"é": None}]}, at=(480, 0), muted=True, note='two\nlines "quoted"'),
+    },
+    wires=(
+        Wire(End("digits", "output"), End("hidden", "input")),
+        Wire(End("hidden", "output"), End("größe", "anything")),
+    ),
+    training=Training(epochs=3),
+    description="A first network",
+)
+
+EXAMPLE_TEXT = """\
+{
+  "gradwire": 2,
+  "description": "A first network",
+  "training": {
+    "epochs": 3
+  },
+  "nodes": {
+    "digits": {
+      "type": "data.Digits"
+    },
+    "hidden": {
+      "type": "nn.Linear",
+      "params": {
+        "bias": false,
+        "out_features": 128
+      },
+      "at": [240, 8.5]
+    },
+    "größe": {
+      "type": "gone.Unknown",
+      "params": {
+        "odd": [1.0, {"é": null}]
+      },
+      "at": [480, 0],
+      "muted": true,
+      "note": "two\\nlines \\"quoted\\""
+    }
+  },
+  "wires": [
+    "digits.output -> hidden.input",
+    "hidden.output -> größe.anything"
+  ]
+}
+"""
+
+
+def test_the_layout() -> None:
+    assert dumps(EXAMPLE) == EXAMPLE_TEXT
+    assert loads(EXAMPLE_TEXT) == EXAMPLE
+
+
+def test_an_empty_project() -> None:
+    assert dumps(Document()) == '{\n  "gradwire": 2,\n  "nodes": {},\n  "wires": []\n}\n'
+    assert loads(dumps(Document())) == Document()
+
+
+def test_wires_are_sorted_whatever_the_order_in_the_file() -> None:
+    content = json.loads(EXAMPLE_TEXT)
+    content["wires"].reverse()
+    assert loads(json.dumps(content)) == EXAMPLE
+
+
+def test_cycles_are_loaded() -> None:
+    node = {"type": "nn.ReLU"}
+    document = loads(file(nodes={"a": node, "b": node}, wires=["a.output -> b.input", "b.output -> a.input"]))
+    assert len(document.wires) == 2
+
+
+@pytest.mark.parametrize("value", [1.0, 1e300, 5e-324, -0.0, 2**63, -(2**63), "\u2028", "\x00", [], {}, [[]], None])
+def test_odd_values_survive(value: Any) -> None:
+    document = Document({"a": Node("x", {"p": value})})
+    back = loads(dumps(document)).nodes["a"].params["p"]
+    assert repr(back) == repr(value)
+
+
+def test_errors_travel_between_processes() -> None:
+    error = FileError("a.gradwire", "nodes", "is wrong", "Correct it.")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error) == "a.gradwire, nodes: is wrong. Correct it."
+
+
+def file(**content: Any) -> str:
+    return json.dumps({"gradwire": 2, "nodes": {}, "wires": [], **content})
+
+
+def with_node(**fields: Any) -> str:
+    return file(nodes={"a": {"type": "nn.ReLU", **fields}})
+
+
+def with_param(text: str) -> str:
+    return with_node(params={"p": "HERE"}).replace('"HERE"', text)
+
+
+TWO = {"a": {"type": "nn.ReLU"}, "b": {"type": "nn.ReLU"}}
+
+BAD: dict[str, tuple[str | bytes, str, str]] = {
+    # what it is: (text, place, problem)
+    "empty": ("", "", "is empty"),
+    "blank": (" \n ", "", "is empty"),
+    "not JSON": ("import torch\n", "line 1, column 1", "is not JSON (expecting value)"),
+    "a comma too many": ('{"gradwire": 2,\n}', "line 2, column 1", "is not JSON (expecting property name"),
+    "two values": (file() + "{}", f"line 1, column {len(file()) + 1}", "is not JSON (extra data)"),
+    "truncated": (EXAMPLE_TEXT[:100], "line 7, column 3", "the text ends in the middle"),
+    "truncated in a text": ('{"gradwire": 2, "descr', "line 1, column 17", "the text ends in the middle"),
+    "a merge conflict": (
+        EXAMPLE_TEXT.replace('      "at"', '<<<<<<< HEAD\n      "at"'),
+        "line 17",
+        "holds the marks of a merge conflict",
+    ),
+    "a list": ("[1, 2]", "", "is not a Gradwire project: it holds [1, 2], not an object"),
+    "foreign": ('{"name": "package", "version": "1.0"}', "", "is not a Gradwire project"),
+    "newer": (file(gradwire=3), "", "was written by a newer Gradwire (format 3; this one reads up to 2)"),
+    "version 0": (file(gradwire=0), "gradwire", "must be a format version from 1 to 2, not 0"),
+    "version true": (file(gradwire=True), "gradwire", "must be a format version from 1 to 2, not true"),
+    "version as text": (file(gradwire="2"), "gradwire", 'must be a format version from 1 to 2, not "2"'),
+    "no nodes": ('{"gradwire": 2, "wires": []}', "", 'the field "nodes" is missing'),
+    "no wires": ('{"gradwire": 2, "nodes": {}}', "", 'the field "wires" is missing'),
+    "an unknown field": (file(colour="red"), "colour", "is not a known field"),
+    "an unknown field of a node": (with_node(colour="red"), "nodes.a.colour", "is not a known field"),
+    "an unknown field of training": (file(training={"batch": 1}), "training.batch", "is not a known field"),
+    "a field twice": ('{"gradwire": 2, "gradwire": 2}', "gradwire", "is there twice"),
+    "a node twice": (
+        '{"gradwire": 2, "nodes": {"a": {"type": "x"}, "b": {"type": "x"}, "a": {"type": "y"}}, "wires": []}',
+        "nodes.a",
+        "is there twice",
+    ),
+    "a parameter twice": (with_param('1, "p": 2'), "nodes.a.params.p", "is there twice"),
+    "a key of an unknown field twice": (file(x=0).replace("0", '{"y": 0, "y": 0}'), "x.y", "is there twice"),
+    "nodes as a list": (file(nodes=[]), "nodes", "must be an object of nodes by name, not []"),
+    "a node as a number": (file(nodes={"a": 3}), "nodes.a", "expected an object, got a whole number"),
+    "a node without type": (file(nodes={"a": {}}), "nodes.a", 'the field "type" is missing'),
+    "an empty type": (with_node(type=""), "nodes.a.type", "expected a text of length >= 1"),
+    "a keyword as a name": (file(nodes={"class": {}}), "nodes.class", 'the name "class" is a Python keyword'),
+    "a name with a space": (file(nodes={"a b": {}}), 'nodes["a b"]', 'the name "a b" is not a Python identifier'),
+    "an empty name": (file(nodes={"": {}}), 'nodes[""]', 'the name "" is empty'),
+    "a place of three": (with_node(at=[1, 2, 3]), "nodes.a.at", "expected a list of length 2, got 3"),
+    "a place of text": (with_node(at=[1, "2"]), "nodes.a.at[1]", "expected a number, got a text"),
+    "a far place": (with_node(at=[1, 1e8]), "nodes.a.at[1]", "expected a number <= 10000000.0"),
+    "a flag as a number": (with_node(muted=1), "nodes.a.muted", "expected true or false, got a whole number"),
+    "parameters as a list": (with_node(params=[]), "nodes.a.params", "expected an object, got a list"),
+    "NaN": (with_param("NaN"), "nodes.a.params.p", "NaN is not a number that can be stored"),
+    "Infinity": (with_param("[0, -Infinity]"), "nodes.a.params.p[1]", "-Infinity is not a number that can be stored"),
+    "1e999": (with_param('{"x y": 1e999}'), 'nodes.a.params.p["x y"]', "1e999 is not a number that can be stored"),
+    "a long number": (with_param("9" * 10_000), "nodes.a.params.p", f"{'9' * 30}… is not a number that can be stored"),
+    "65 bits": (with_param(str(2**64)), "nodes.a.params.p", "18446744073709551616 is not a number"),
+    "NaN as a place": ('{"gradwire": 2, "nodes": {"a": {"at": [NaN, 0]}}}', "nodes.a.at[0]", "NaN is not a number"),
+    "NaN as the version": ('{"gradwire": NaN}', "gradwire", "NaN is not a number that can be stored"),
+    "deep nesting": ("[" * 10_000 + "]" * 10_000, "", "nested more than 40 levels deep"),
+    "deep objects": ('{"a":' * 10_000 + "1" + "}" * 10_000, "", "nested more than 40 levels deep"),
+    "deep parameters": (with_param("[" * 50 + "]" * 50), "", "nested more than 40 levels deep"),
+    "a parameter too deep": (with_param("[" * 33 + "]" * 33), "nodes.a.params.p", "nested more than 32 levels deep"),
+    "a parameter too large": (with_param(f'"{"x" * 100_000}"'), "nodes.a.params.p", "holds more than 100,000 values"),
+    "half a surrogate pair": (
+        with_node(note="\ud800"),
+        "nodes.a.note",
+        "half a surrogate pair (U+D800) at character 1",
+    ),
+    "half a pair in a key": (file(**{"\ud800": 1}), "", "half a surrogate pair"),
+    "epochs of zero": (file(training={"epochs": 0}), "training.epochs", "expected a whole number >= 1"),
+    "half an epoch": (file(training={"epochs": 0.5}), "training.epochs", "expected a whole number, got a number"),
+    "an unknown device": (
+        file(training={"device": "tpu"}),
+        "training.device",
+        "must be one of auto, cpu, cuda, not 'tpu'",
+    ),
+    "a description as a list": (file(description=[]), "description", "expected a text, got a list"),
+    "wires as an object": (file(wires={}), "wires", "must be a list of wires, not {}"),
+    "a wire as a list": (file(wires=[["a", "b"]]), "wires[0]", 'must be a wire such as "hidden.output -> relu.input"'),
+    "a wire without a port": (file(nodes=TWO, wires=["a -> b.input"]), "wires[0]", 'not "a -> b.input"'),
+    "a wire with a port too many": (file(nodes=TWO, wires=["a.b.c -> b.input"]), "wires[0]", "must be a wire"),
+    "a wire with an odd port": (file(nodes=TWO, wires=["a.out put -> b.input"]), "wires[0]", "must be a wire"),
+    "a wire to nowhere": (
+        file(nodes=TWO, wires=["a.output -> b.input", "b.output -> ghost.input"]),
+        "wires[1]",
+        'the wire "b.output -> ghost.input" leads to a node "ghost" that is not in the file',
+    ),
+    "a wire from nowhere": (file(nodes=TWO, wires=["ghost.output -> a.input"]), "wires[0]", 'a node "ghost"'),
+    "a wire twice": (
+        file(nodes=TWO, wires=["a.output -> b.input"] * 2),
+        "wires[1]",
+        'the wire "a.output -> b.input" is there twice',
+    ),
+    "two wires into one input": (
+        file(nodes=TWO, wires=["a.output -> b.input", "b.output -> b.input"]),
+        "wires[1]",
+        'the input "b.input" has two wires, from "a.output" and from "b.output"',
+    ),
+    "Latin-1": ('{\n  "größe": 1}'.encode("latin-1"), "line 2, column 6", "byte 0xF6 is not UTF-8"),
+    "UTF-16": ("{}".encode("utf-16"), "", "is UTF-16, not UTF-8"),
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "line 1, column 1", "byte 0x89 is not UTF-8"),
+    "huge bytes": (b" " * (LARGEST + 1), "", "has more than 33,554,432 bytes"),
+    "huge text": (" " * (LARGEST + 1), "", "has more than 33,554,432 characters"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files(name: str) -> None:
+    text, place, problem = BAD[name]
+    with pytest.raises(FileError) as caught:
+        loads(text, "net.gradwire")
+    error = caught.value
+    assert (error.path, error.place) == ("net.gradwire", place)
+    assert problem in error.problem
+    assert error.remedy.endswith(".")
+    assert len(str(error)) < 500
+    assert "`" not in str(error)
+    assert "\n" not in str(error)
+
+
+def test_deep_nesting_is_refused_whatever_the_recursion_limit() -> None:
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(20_000)
+        with pytest.raises(FileError, match="nested more than 40 levels deep"):
+            loads("[" * 10_000 + "]" * 10_000)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_a_description_may_hold_anything() -> None:
+    document = Document(description="NaN <<<<<<< \\ud800 \u2028 {[\n")
+    assert loads(dumps(document)) == document

@@ -1,0 +1,64 @@
+"""Files of earlier formats, and that every version has a step and an example."""
+
+from __future__ import annotations
+
+import pytest
+
+from studio.document.errors import FileError
+from studio.document.format import loads
+from studio.document.migrations import MIGRATIONS, VERSION, migrate
+from studio.document.model import Document, End, Node, Training, Wire
+
+VERSION_1 = """
+{
+  "gradwire": 1,
+  "training": {"epochs": 5},
+  "nodes": {
+    "a": {"type": "nn.Linear", "params": {"out_features": 3}, "position": [8, 16]},
+    "b": {"type": "nn.ReLU"}
+  },
+  "wires": [["a", "output", "b", "input"]]
+}
+"""
+
+
+def test_there_is_a_step_from_every_earlier_version() -> None:
+    assert list(MIGRATIONS) == list(range(1, VERSION))
+
+
+def test_version_1() -> None:
+    assert loads(VERSION_1) == Document(
+        nodes={"a": Node("nn.Linear", {"out_features": 3}, at=(8, 16)), "b": Node("nn.ReLU")},
+        wires=(Wire(End("a", "output"), End("b", "input")),),
+        training=Training(epochs=5),
+    )
+
+
+def test_migrating_leaves_the_input_alone() -> None:
+    file = {"gradwire": 1, "nodes": {"a": {"position": [0, 0]}}, "wires": [["a", "b", "c", "d"]]}
+    assert migrate(file)["gradwire"] == VERSION
+    assert file == {"gradwire": 1, "nodes": {"a": {"position": [0, 0]}}, "wires": [["a", "b", "c", "d"]]}
+
+
+def test_the_present_version_is_passed_on() -> None:
+    assert migrate({"gradwire": VERSION, "x": 1}) == {"gradwire": VERSION, "x": 1}
+
+
+@pytest.mark.parametrize(
+    ("damage", "place", "problem"),
+    [
+        (('["a", "output", "b", "input"]', '["a", "output", "b"]'), "wires[0]", "must be a wire such as"),
+        (('["a", "output", "b", "input"]', '["a", "output", 3, "input"]'), "wires[0]", "must be a wire such as"),
+        (('[["a", "output", "b", "input"]]', "3"), "wires", "must be a list of wires, not 3"),
+        (('"b": {"type": "nn.ReLU"}', '"b": 3'), "nodes.b", "expected an object, got a whole number"),
+        (('"position": [8, 16]', '"position": [8, 16], "at": [0, 0]'), "nodes.a.position", "is not a known field"),
+        (('"position": [8, 16]', '"position": "left"'), "nodes.a.at", "expected a list, got a text"),
+        (('"b", "input"', '"ghost", "input"'), "wires[0]", 'leads to a node "ghost" that is not in the file'),
+        (('"nodes"', '"knots"'), "nodes", "must be an object of nodes by name, not null"),
+    ],
+)
+def test_damaged_files_of_version_1(damage: tuple[str, str], place: str, problem: str) -> None:
+    with pytest.raises(FileError) as caught:
+        loads(VERSION_1.replace(*damage))
+    assert caught.value.place == place or "knots" in caught.value.place
+    assert problem in caught.value.problem or "knots" in caught.value.place

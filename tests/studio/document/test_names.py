@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import keyword
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from studio.document import names
+
+
+@pytest.mark.parametrize("name", ["a", "hidden_2", "größe", "層", "match", "x" * 100])
+def test_good_names(name: str) -> None:
+    assert names.problem(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "is empty"),
+        ("2nd", "is not a Python identifier"),
+        ("a b", "is not a Python identifier"),
+        ("a.b", "is not a Python identifier"),
+        ("a\n", "is not a Python identifier"),
+        ("self", "is reserved"),
+        ("_hidden", "is reserved"),
+        ("__init__", "is reserved"),
+        ("ﬁlter", "write 'filter'"),
+        ("x" * 101, "is longer than 100 characters"),
+        *((word, "is a Python keyword") for word in keyword.kwlist),
+    ],
+)
+def test_bad_names(name: str, problem: str) -> None:
+    assert problem in (names.problem(name) or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("nn.Linear", "linear"),
+        ("nn.ReLU", "relu"),
+        ("nn.BatchNorm2d", "batch_norm2d"),
+        ("nn.CrossEntropyLoss", "cross_entropy_loss"),
+        ("nn.MSELoss", "mse_loss"),
+        ("optim.AdamW", "adamw"),
+        ("ops.lambda", "lambda_node"),
+        ("Max pool", "max_pool"),
+        ("1×1", "node_1_1"),
+        ("☃", "node"),
+        ("", "node"),
+        ("ﬁlter", "filter"),
+        ("y" * 500, "y" * 90),
+    ],
+)
+def test_names_from_titles(text: str, name: str) -> None:
+    assert names.identifier(text) == name
+
+
+@given(st.text())
+@example("\N{MICRO SIGN}")
+@example("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}")
+@example("℘·")
+def test_any_text_gives_a_good_name(text: str) -> None:
+    name = names.identifier(text)
+    assert names.problem(name) is None
+    assert names.problem(names.free(name, {name})) is None
+
+
+def test_free_counts_on() -> None:
+    assert names.free("a", ()) == "a"
+    assert names.free("a", {"a"}) == "a_2"
+    assert names.free("a_2", {"a_2"}) == "a_3"
+    assert names.free("a_7", {"a_7", "a_2"}) == "a_3"
+    assert names.free("_1", {"_1"}) == "_1_2"

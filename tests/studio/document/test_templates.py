@@ -1,0 +1,43 @@
+"""What is shipped can be opened and is written as it would be saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.resources import asset
+from studio.document.errors import FileError
+from studio.document.format import SUFFIX, dumps, loads
+from studio.document.model import Document, Node
+from studio.document.templates import Template, template, templates
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+SHIPPED = sorted([*asset("templates").glob(f"*{SUFFIX}"), *EXAMPLES.glob(f"*{SUFFIX}")])
+
+
+def test_there_are_templates_with_titles_the_simplest_first() -> None:
+    found = templates()
+    assert found
+    assert all(each.title and each.summary for each in found)
+    sizes = [len(each.document.nodes) for each in found]
+    assert sizes == sorted(sizes)
+
+
+def test_one_by_its_key() -> None:
+    first = templates()[0]
+    assert template(first.key) == first
+    with pytest.raises(FileError, match=f"there is no template of this name. Known templates: .*{first.key}"):
+        template("ghost")
+
+
+def test_title_and_summary_come_from_the_description() -> None:
+    document = Document({"a": Node("nn.ReLU")}, description="A title\n\nWhat it is.\nAnd more.\n")
+    assert (Template("key", document).title, Template("key", document).summary) == ("A title", "What it is.\nAnd more.")
+    assert Template("first_network", Document()).title == "First network"
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_shipped_projects_are_canonical(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert dumps(loads(text, path.name)) == text
