@@ -1,0 +1,100 @@
+"""Tensors by name in safetensors files. Nothing in such a file is ever executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from engine.backend import Device
+from engine.creation import from_numpy
+from engine.dtypes import BY_NAME
+from engine.errors import WeightsError
+from engine.io import atomic
+from engine.tensor import Tensor
+
+_NAMES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
+}
+"""Dtypes by the name that they have in the format."""
+
+
+def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors, for instance ``module.state_dict()``, as safetensors.
+
+    Args:
+        tensors: by name, from any device; a tensor under two names is written twice
+        path: the file; replaced as a whole or, on any error, left as it was
+        metadata: texts to keep with them
+
+    Raises:
+        WeightsError: something is no tensor.
+        OSError: the file cannot be written.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor) or tensor.is_meta:
+            found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
+            raise WeightsError(f"{path}: {name!r} {found}, so it cannot be saved.")
+        arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
+    atomic.write(Path(path), save(arrays, dict(metadata) if metadata is not None else None))
+
+
+def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file, by name.
+
+    Raises:
+        WeightsError: the file is missing, damaged, of another format, or holds a dtype that the engine does not have.
+    """
+    with _opened(Path(path)) as file:
+        names = list(file.keys())
+        for name in names:
+            dtype = file.get_slice(name).get_dtype()
+            if dtype not in _NAMES:
+                raise WeightsError(
+                    f"{path}: tensor {name!r} holds {dtype} numbers. Convert it to one of: {', '.join(BY_NAME)}."
+                )
+        return {name: from_numpy(file.get_tensor(name)).to(device) for name in names}
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """The texts in a safetensors file. Raises WeightsError as `load_file` does."""
+    with _opened(Path(path)) as file:
+        return dict(file.metadata() or {})
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    if not path.is_file():
+        what = "it is a folder" if path.is_dir() else "there is no such file"
+        raise WeightsError(f"{path}: {what}. Choose a .safetensors file.")
+    try:
+        start = _first_bytes(path)
+        if start.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
+            raise WeightsError(f"{path}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
+        with safe_open(path, framework="numpy") as file:
+            yield file
+    except SafetensorError as error:
+        raise WeightsError(
+            f"{path}: is damaged, incomplete, or no safetensors file ({error}). Copy or save it again."
+        ) from None
+    except OSError as error:
+        raise WeightsError(f"{path}: cannot be read: {error.strerror or error}.") from None
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from engine import nn
+from engine.errors import WeightsError
+from engine.io import atomic, load_file, read_metadata, save_file
+
+
+def safetensors(header: Any, data: bytes = b"") -> bytes:
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def test_a_module_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    save_file(model.state_dict(), path, {"epoch": "3"})
+    loaded = load_file(path)
+    assert list(loaded) == sorted(model.state_dict())
+    for name, tensor in model.state_dict().items():
+        assert loaded[name].dtype is tensor.dtype
+        np.testing.assert_array_equal(loaded[name].numpy(), tensor.numpy())
+    assert read_metadata(path) == {"epoch": "3"}
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+def test_every_dtype(tmp_path: Path, dtype: str) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    save_file({"view": engine.from_numpy(array).T, "scalar": engine.from_numpy(array[0, 1])}, tmp_path / "a")
+    loaded = load_file(tmp_path / "a")
+    assert loaded["view"].tolist() == array.T.tolist()
+    assert loaded["scalar"].shape == ()
+    assert read_metadata(tmp_path / "a") == {}
+
+
+def test_pytorch_reads_and_writes_the_same_files(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = pytest.importorskip("safetensors.torch")
+    save_file({"a": engine.arange(6.0).reshape(2, 3)}, tmp_path / "ours")
+    assert theirs.load_file(tmp_path / "ours")["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    theirs.save_file({"a": torch.arange(3)}, tmp_path / "theirs")
+    assert load_file(tmp_path / "theirs")["a"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "damaged, incomplete, or no safetensors"),
+        (b"PK\x03\x04 and so on", "PyTorch checkpoint, not safetensors. Save it again"),
+        (b"\x80\x02}q\x00.", "PyTorch checkpoint"),
+        (struct.pack("<Q", 2**60) + b"{}", "header too large"),
+        (safetensors({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}), "not fully covered"),
+        (safetensors({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, bytes(7)), "not fully covered"),
+        (safetensors({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, bytes(8)), "damaged"),
+        (
+            safetensors({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, bytes(4)),
+            "'a' holds BF16 numbers",
+        ),
+        (safetensors({"a": {"dtype": "U32", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "'a' holds U32 numbers"),
+        (safetensors({"a": 3}), "invalid JSON"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(WeightsError, match=message) as caught:
+        load_file(path)
+    assert str(caught.value).startswith(str(path))
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_do_more_than_raise(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    for start in (b"", struct.pack("<Q", len(content))):
+        path.write_bytes(start + content)
+        try:
+            load_file(path)
+        except WeightsError:
+            pass
+
+
+def test_bad_paths_and_values(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="no such file"):
+        load_file(tmp_path / "missing")
+    with pytest.raises(WeightsError, match="it is a folder"):
+        load_file(tmp_path)
+    with pytest.raises(WeightsError, match="'b' is a int, not a tensor"):
+        save_file({"a": engine.ones(1), "b": 3}, tmp_path / "x")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(WeightsError, match="'a' has no numbers"):
+        save_file({"a": engine.ones(1, device="meta")}, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_leaves_the_old_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "weights.safetensors"
+    save_file({"a": engine.ones(1)}, path)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_file({"a": engine.zeros(1)}, path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert load_file(path)["a"].tolist() == [1]
