@@ -1,0 +1,79 @@
+"""Settings of the numeric libraries that must stand before NumPy is imported. Imports nothing but the standard library.
+
+- OpenBLAS 0.3.31 does not know AMD's CPUs since Zen 5 (family 26) and gives them kernels for AVX2. Its AVX-512 kernels
+  run there at twice the speed (1024³ float32 product: 245 → 430–490 GFLOP/s).
+- OpenMP threads that spin while they wait take the cores from OpenBLAS (one step: 24 ms → 0.4 ms when passive).
+
+What the user has set in the environment stays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+_ZEN5 = 26
+_AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+_WINDOWS_AVX512F = 41  # PF_AVX512F_INSTRUCTIONS_AVAILABLE
+
+
+class Cpu(NamedTuple):
+    """What the choice depends on."""
+
+    vendor: str = ""
+    family: int = 0
+    avx512: bool = False
+
+
+def configure() -> None:
+    """Set the environment for libraries that are loaded later. Without effect if NumPy is there already."""
+    if "numpy" not in sys.modules:
+        for name, value in settings(this_cpu()).items():
+            os.environ.setdefault(name, value)
+
+
+def settings(cpu: Cpu) -> Mapping[str, str]:
+    """Environment variables by name."""
+    chosen = {"OMP_WAIT_POLICY": "passive"}
+    if cpu.vendor == "AuthenticAMD" and cpu.family >= _ZEN5 and cpu.avx512:
+        chosen["OPENBLAS_CORETYPE"] = "SKYLAKEX"
+    return chosen
+
+
+def this_cpu() -> Cpu:
+    """The CPU of this machine; an empty one where it cannot be known or does not matter, as on ARM."""
+    if sys.platform == "win32":
+        return _windows_cpu(os.environ.get("PROCESSOR_IDENTIFIER", ""), _windows_has_avx512())
+    try:
+        return _linux_cpu(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+    except OSError:
+        return Cpu()
+
+
+def _linux_cpu(cpuinfo: str) -> Cpu:
+    """From the first processor in /proc/cpuinfo."""
+    lines = (line.partition(":") for line in cpuinfo.partition("\n\n")[0].splitlines())
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    family = fields.get("cpu family", "")
+    return Cpu(
+        fields.get("vendor_id", ""),
+        int(family) if family.isdecimal() else 0,
+        frozenset(fields.get("flags", "").split()) >= _AVX512,
+    )
+
+
+def _windows_cpu(identifier: str, avx512: bool) -> Cpu:
+    """From text such as "AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD"."""
+    family = re.search(r"Family (\d+)", identifier)
+    return Cpu(identifier.rpartition(", ")[2], int(family[1]) if family else 0, avx512)
+
+
+def _windows_has_avx512() -> bool:
+    if sys.platform != "win32":
+        return False
+    return bool(ctypes.windll.kernel32.IsProcessorFeaturePresent(_WINDOWS_AVX512F))

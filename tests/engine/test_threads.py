@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import threads
+from engine.threads import Cpu
+
+FLAGS = "fpu avx512f avx512dq avx512cd avx512bw avx512vl"
+CPUINFO = "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: {}\n\nprocessor\t: 1\nvendor_id\t: Other\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cpu", "core"),
+    [
+        (CPUINFO.format("AuthenticAMD", 26, FLAGS), Cpu("AuthenticAMD", 26, True), "SKYLAKEX"),
+        (CPUINFO.format("AuthenticAMD", 26, "fpu avx2 avx512f"), Cpu("AuthenticAMD", 26, False), None),
+        (CPUINFO.format("AuthenticAMD", 25, FLAGS), Cpu("AuthenticAMD", 25, True), None),
+        (CPUINFO.format("GenuineIntel", 26, FLAGS), Cpu("GenuineIntel", 26, True), None),
+        ("processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\n", Cpu(), None),
+        ("", Cpu(), None),
+    ],
+)
+def test_the_choice_on_linux(text: str, cpu: Cpu, core: str | None) -> None:
+    assert threads._linux_cpu(text) == cpu
+    assert threads.settings(cpu).get("OPENBLAS_CORETYPE") == core
+    assert threads.settings(cpu)["OMP_WAIT_POLICY"] == "passive"
+
+
+def test_the_choice_on_windows() -> None:
+    found = threads._windows_cpu("AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD", True)
+    assert found == Cpu("AuthenticAMD", 26, True)
+    assert threads._windows_cpu("", False) == Cpu()
+
+
+def _run(code: str, **environment: str) -> dict[str, str]:
+    file = Path(threads.__file__)
+    start = (
+        "import importlib.util, json, os, sys\n"
+        f"spec = importlib.util.spec_from_file_location('threads', {str(file)!r})\n"
+        "threads = importlib.util.module_from_spec(spec); spec.loader.exec_module(threads)\n"
+        "assert 'numpy' not in sys.modules\n"
+        "threads.this_cpu = lambda: threads.Cpu('AuthenticAMD', 26, True)\n"
+    )
+    end = "\nprint(json.dumps({k: os.environ.get(k) for k in ('OPENBLAS_CORETYPE', 'OMP_WAIT_POLICY')}))"
+    result = subprocess.run(
+        [sys.executable, "-c", start + code + end], env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(result.stdout)
+
+
+def test_what_is_set_when() -> None:
+    assert _run("threads.configure()") == {"OPENBLAS_CORETYPE": "SKYLAKEX", "OMP_WAIT_POLICY": "passive"}
+    assert _run("threads.configure()", OPENBLAS_CORETYPE="Zen")["OPENBLAS_CORETYPE"] == "Zen"
+    assert _run("import numpy; threads.configure()")["OPENBLAS_CORETYPE"] is None
