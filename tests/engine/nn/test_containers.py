@@ -1,0 +1,105 @@
+"""Sequential, ModuleList, ModuleDict and ParameterList behave, and print, as PyTorch's."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import engine
+import pytest
+from engine import nn
+
+
+def builders(library: Any, ones: Any) -> dict[str, Any]:
+    """The same containers made of either library's modules."""
+    n = library.nn
+    return {
+        "empty": n.Sequential(),
+        "sequential": n.Sequential(n.Linear(2, 3), n.ReLU(), n.Sequential(n.Linear(3, 1), n.Sigmoid())),
+        "named": n.Sequential(OrderedDict([("hidden", n.Linear(2, 3)), ("out", n.Linear(3, 1))])),
+        "list": n.ModuleList(
+            [n.Linear(2, 2), n.Linear(2, 2), n.ReLU(), n.Sequential(n.Tanh()), n.Sequential(n.Tanh())]
+        ),
+        "empty list": n.ModuleList(),
+        "dict": n.ModuleDict({"a": n.Linear(1, 1), "b": n.ModuleList([n.Tanh()])}),
+        "parameters": n.ParameterList([ones(2, 3), ones(4)]),
+        "one parameter": n.ParameterList([ones(2, 3)]),
+        "nothing": n.Sequential(OrderedDict([("gone", n.Linear(1, 1))])),
+    }
+
+
+def test_reprs_are_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = builders(engine, engine.ones), builders(torch, torch.ones)
+    ours["nothing"].gone = theirs["nothing"].gone = None
+    for name in ours:
+        assert repr(ours[name]).replace("engine.", "torch.") == repr(theirs[name]), name
+
+
+def test_sequential_runs_in_order() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(6, 2), nn.Softmax(1))
+    assert model(engine.ones(5, 2, 3)).shape == (5, 2)
+
+
+def test_sequential_is_a_list() -> None:
+    a, b, c, d = (nn.Linear(1, 1) for _ in range(4))
+    model = nn.Sequential(a, b, c)
+    assert len(model) == 3
+    assert list(model) == [a, b, c]
+    assert model[-1] is c
+    assert isinstance(model[1:], nn.Sequential)
+    assert list(model[1:]) == [b, c]
+    model[0] = d
+    assert model[0] is d
+    del model[1]
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert list(model.insert(1, b)) == [d, b, c]
+    assert model.pop() is c
+    assert list(model.append(a).extend([c])) == [d, b, a, c]
+    with pytest.raises(IndexError, match="no module 4 among 4"):
+        model[4]
+
+
+def test_sequential_by_name() -> None:
+    model = nn.Sequential({"hidden": nn.Linear(1, 2), "out": nn.Linear(2, 1)})
+    assert model.hidden is model[0]
+    assert list(model[:1].state_dict()) == ["hidden.weight", "hidden.bias"]
+
+
+def test_module_list() -> None:
+    a, b, c = (nn.Linear(1, 1) for _ in range(3))
+    modules = nn.ModuleList([a])
+    modules += [b]
+    modules.insert(0, c)
+    assert list(modules) == [c, a, b]
+    assert list(modules[:2]) == [c, a]
+    assert list(modules + [a]) == [c, a, b, a]
+    modules[-1] = c
+    assert modules.pop(0) is c
+    del modules[0]
+    assert list(modules.state_dict()) == ["0.weight", "0.bias"]
+    with pytest.raises(IndexError):
+        modules[3] = a
+
+
+def test_module_dict() -> None:
+    modules = nn.ModuleDict([("a", nn.Linear(1, 1))])
+    modules["b"] = nn.Tanh()
+    modules.update({"c": nn.ReLU()})
+    assert list(modules) == list(modules.keys()) == ["a", "b", "c"]
+    assert "b" in modules
+    assert len(list(modules.items())) == len(list(modules.values())) == len(modules) == 3
+    del modules["b"]
+    assert isinstance(modules.pop("c"), nn.ReLU)
+    modules.clear()
+    assert not len(modules)
+
+
+def test_parameter_list() -> None:
+    parameters = nn.ParameterList([engine.ones(1), nn.Parameter(engine.ones(2))])
+    parameters.append(engine.ones(3))
+    parameters[0] = engine.zeros(1)
+    assert all(isinstance(p, nn.Parameter) for p in parameters)
+    assert list(parameters.state_dict()) == ["0", "1", "2"]
+    assert [len(p) for p in parameters[1:]] == [2, 3]
+    assert parameters[0].tolist() == [0]
