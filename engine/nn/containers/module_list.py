@@ -28,8 +28,8 @@ class ModuleList(Module):
     def __getitem__(self, index: slice) -> Self: ...
 
     def __getitem__(self, index: int | slice) -> Any:
-        found = list(self)[index]
-        return type(self)(found) if isinstance(index, slice) else found
+        modules = list(self)
+        return type(self)(modules[index]) if isinstance(index, slice) else modules[index]
 
     def __setitem__(self, index: int, module: Module) -> None:
         self.register_module(str(range(len(self))[index]), module)

@@ -30,8 +30,8 @@ class ParameterList(Module):
     def __getitem__(self, index: slice) -> Self: ...
 
     def __getitem__(self, index: int | slice) -> Any:
-        found = list(self)[index]
-        return type(self)(found) if isinstance(index, slice) else found
+        values = list(self)
+        return type(self)(values[index]) if isinstance(index, slice) else values[index]
 
     def __setitem__(self, index: int, value: Tensor) -> None:
         self.register_parameter(str(range(len(self))[index]), _parameter(value))

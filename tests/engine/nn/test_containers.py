@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-import engine
 import pytest
+
+import engine
 from engine import nn
 
 
@@ -73,7 +74,7 @@ def test_module_list() -> None:
     modules.insert(0, c)
     assert list(modules) == [c, a, b]
     assert list(modules[:2]) == [c, a]
-    assert list(modules + [a]) == [c, a, b, a]
+    assert list(modules + nn.ModuleList([a])) == [c, a, b, a]
     modules[-1] = c
     assert modules.pop(0) is c
     del modules[0]

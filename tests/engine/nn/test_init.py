@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 from engine import nn
 from engine.errors import ShapeError
 from engine.nn import init

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 from engine import nn
 from engine.registry import LAYERS
 from engine.shape import Dim

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 from engine import nn
 from engine.errors import DTypeError, ShapeError
 from engine.nn import functional as F

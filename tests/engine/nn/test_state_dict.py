@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 from engine import nn
 from engine.errors import WeightsError
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 from engine import nn, optim
 from engine.errors import WeightsError
 from engine.registry import OPTIMIZERS

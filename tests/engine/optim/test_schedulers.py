@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import engine
 import pytest
+
+import engine
 from engine import nn, optim
 from engine.optim import lr_scheduler
 from engine.registry import SCHEDULERS
