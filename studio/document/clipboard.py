@@ -43,12 +43,15 @@ def paste(
     piece, incoming = _read(text)
     left = min(node.at[0] for node in piece.nodes.values())
     top = min(node.at[1] for node in piece.nodes.values())
-    renamed: dict[str, str] = {}
-    for name, node in piece.nodes.items():
-        new = naming.free(name, document.nodes)
-        renamed[name] = new
-        place = (node.at[0] - left + at[0], node.at[1] - top + at[1])
-        document = edits.add(document, new, replace(node, at=place))
+    namer = naming.Namer(document.nodes)
+    renamed = {name: namer.free(name) for name in piece.nodes}
+    document = edits.add_all(
+        document,
+        {
+            renamed[name]: replace(node, at=(node.at[0] - left + at[0], node.at[1] - top + at[1]))
+            for name, node in piece.nodes.items()
+        },
+    )
     wires = [Wire(_moved(wire.source, renamed), _moved(wire.target, renamed)) for wire in piece.wires]
     if with_inputs:
         wires += [

@@ -23,8 +23,14 @@ from studio.document.values import JsonError, checked, same
 
 def add(document: Document, name: str, node: Node) -> Document:
     """With one more node, last in order."""
-    _check_new_name(document, name)
-    return replace(document, nodes={**document.nodes, name: _checked_node(name, node)})
+    return add_all(document, {name: node})
+
+
+def add_all(document: Document, nodes: Mapping[str, Node]) -> Document:
+    """With more nodes, last in order."""
+    for name in nodes:
+        _check_new_name(document, name)
+    return _with_nodes(document, {name: _checked_node(name, node) for name, node in nodes.items()})
 
 
 def remove(document: Document, names: Iterable[str]) -> Document:

@@ -87,5 +87,8 @@ def _lines(opening: str, items: Iterable[str], closing: str, depth: int) -> str:
     return f"{opening}{indent}  {inner}{indent}{closing}" if inner else f"{opening}{closing}"
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
+
+
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return _ENCODER.encode(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Iterable
 
 LONGEST = 100
 
@@ -47,12 +47,27 @@ def identifier(text: str) -> str:
     return name if problem(name) is None else "node"
 
 
-def free(name: str, taken: Container[str]) -> str:
+def free(name: str, taken: Iterable[str]) -> str:
     """`name` itself if it is not taken, else the first free of name_2, name_3, …"""
-    if name not in taken:
-        return name
-    stem = _NUMBER.sub("", name) or name
-    number = 2
-    while f"{stem}_{number}" in taken:
-        number += 1
-    return f"{stem}_{number}"
+    return Namer(taken).free(name)
+
+
+class Namer:
+    """Finds free names for many nodes in linear time, none of them twice."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def free(self, name: str) -> str:
+        """`name` itself if it is not taken, else the first free of name_2, name_3, …; taken from now on."""
+        stem = _NUMBER.sub("", name) or name
+        number = self._next.get(stem, 2)
+        found = name
+        while found in self._taken:
+            found = f"{stem}_{number}"
+            number += 1
+        if found != name:
+            self._next[stem] = number
+        self._taken.add(found)
+        return found

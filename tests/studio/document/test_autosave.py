@@ -27,8 +27,7 @@ CHILD = """
     import sys
     from pathlib import Path
     from studio.document.autosave import Autosave
-    from studio.document.format import dumps
-from studio.document.model import Document, Node
+    from studio.document.model import Document, Node
 
     autosave = Autosave(Path(sys.argv[1]))
     autosave.write(Document({"work": Node("nn.ReLU")}), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -133,3 +133,10 @@ def test_pasting_adds_copies_and_leaves_the_rest(
     for old, copied in zip((name for name in source.nodes if name in chosen), names, strict=True):
         assert edits.move(source, {old: new.nodes[copied].at}).nodes[old] == new.nodes[copied]
     assert loads(dumps(new)) == new
+
+
+def test_thousands_of_nodes_do_not_take_quadratic_time() -> None:
+    document = Document({"node": Node("nn.ReLU"), **{f"node_{index}": Node("nn.ReLU") for index in range(2, 5001)}})
+    new, names = clipboard.paste(document, clipboard.copy(document, document.nodes), (0, 0))
+    assert names[0] == "node_5001"
+    assert len(new.nodes) == 10_000

@@ -71,4 +71,25 @@ def test_free_counts_on() -> None:
     assert names.free("a", {"a"}) == "a_2"
     assert names.free("a_2", {"a_2"}) == "a_3"
     assert names.free("a_7", {"a_7", "a_2"}) == "a_3"
+    assert names.free("a_9", ()) == "a_9"
     assert names.free("_1", {"_1"}) == "_1_2"
+
+
+def test_many_free_names() -> None:
+    namer = names.Namer(["a", "a_3"])
+    assert [namer.free(name) for name in ("a", "a", "a_3", "b", "b", "a_9", "a_9")] == [
+        "a_2",
+        "a_4",
+        "a_5",
+        "b",
+        "b_2",
+        "a_9",
+        "a_6",
+    ]
+
+
+@given(st.lists(st.sampled_from(["a", "a_2", "a_3", "a_2_2", "b", "_1", "_1_2"]), max_size=12))
+def test_no_name_is_given_twice(wanted: list[str]) -> None:
+    namer = names.Namer(["a_2"])
+    given_names = [namer.free(name) for name in wanted]
+    assert len({*given_names, "a_2"}) == len(wanted) + 1

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.resources import asset
 from studio.document.errors import FileError
 from studio.document.format import SUFFIX, dumps, loads
 from studio.document.model import Document, Node
 from studio.document.templates import Template, template, templates
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-SHIPPED = sorted([*asset("templates").glob(f"*{SUFFIX}"), *EXAMPLES.glob(f"*{SUFFIX}")])
+ROOT = Path(__file__).parents[3]
+SHIPPED = sorted([*ROOT.glob(f"assets/templates/*{SUFFIX}"), *ROOT.glob(f"examples/*{SUFFIX}")])
 
 
 def test_there_are_templates_with_titles_the_simplest_first() -> None:
