@@ -70,7 +70,8 @@ EXECUTOR.run = run
 
 def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """`op(target, …)` written into `target`'s memory: bumps its version and gives it, and its base, new history."""
-    inputs, statics = op.bind((target, *args), kwargs)
+    args = (target, *args)
+    inputs, statics = op.bind((args,) if op.variadic else args, kwargs)
     target._refresh()
     tracked = MODES.grad and any(isinstance(value, Tensor) and value.requires_grad for value in inputs)
     if tracked and target.is_leaf and target._requires_grad:

@@ -40,7 +40,7 @@ from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
-__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit"]
+__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit", "untouched"]
 
 T = TypeVar("T")
 
@@ -86,6 +86,10 @@ class Task(ABC):
         """Let a metric take in a batch, without a place in the autograd graph."""
         metric.update(input.detach(), target)
 
+    def to_device(self, batch: Any) -> Any:
+        """A batch, whatever its structure, with its tensors on the task's device."""
+        return _moved(batch, self.device)
+
     @property
     def modules(self) -> dict[str, Module]:
         return self._attributes(Module)
@@ -127,6 +131,33 @@ def fit(task: Task, *, epochs: int | None = None, steps: int | None = None, star
     if min(epochs or 0, steps or 0, start) < 0:
         raise ValueError(f"epochs, steps and start must not be negative, but are {epochs}, {steps} and {start}.")
     return _Run(task, epochs, steps, start).events()
+
+
+@contextmanager
+def untouched(task: Task) -> Iterator[None]:
+    """Losses may be computed and differentiated inside, for a look at them: the training goes on as if nothing was.
+
+    Gradients, buffers such as running means, metrics and the default random stream are put back at the end. The tensors
+    in `.grad` are None inside at first.
+    """
+    state = random.get_state()
+    metrics = [(metric, dict(vars(metric))) for metric in task.metrics.values()]
+    modules = task.modules.values()
+    gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
+    buffers = [(buffer, buffer.detach().clone()) for module in modules for buffer in module.buffers()]
+    for parameter, _ in gradients:
+        parameter.grad = None
+    try:
+        yield
+    finally:
+        random.set_state(state)
+        for metric, values in metrics:
+            vars(metric).update(values)
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+        with no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
 
 
 class _Run:
@@ -197,7 +228,7 @@ class _Run:
         for module in self.task.modules.values():
             module.train()
         self._reset_metrics()
-        timed = _Timed(loader, self.task.device)
+        timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
             losses = self.task.losses(batch)
             _improve(losses)
@@ -225,7 +256,7 @@ class _Run:
 
     def _validate(self, loader: DataLoader, mean: _Mean) -> Iterator[Event]:
         self._reset_metrics()
-        timed = _Timed(loader, self.task.device)
+        timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
             with _modes_kept(self.task), no_grad():
@@ -270,14 +301,14 @@ class _Mean:
 class _Timed:
     """Batches on their device, and the time from asking for one until `stop`."""
 
-    def __init__(self, loader: DataLoader, device: Device) -> None:
+    def __init__(self, loader: DataLoader, task: Task) -> None:
         self._loader = loader
-        self._device = device
+        self._task = task
 
     def __iter__(self) -> Iterator[Any]:
         self._began = time.perf_counter()
         for batch in self._loader:
-            yield _moved(batch, self._device)
+            yield self._task.to_device(batch)
             self._began = time.perf_counter()
 
     def stop(self) -> float:

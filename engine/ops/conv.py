@@ -6,6 +6,7 @@ is the gradient of the others and derivatives of any order exist.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
@@ -28,10 +29,13 @@ def convolution(xp, x, weight, stride: Sizes, padding: Sizes, dilation: Sizes, g
     """Cross-correlation of N×C×… with O×(C/groups)×kernel…."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     places = windows.places("convolution", x.shape[2:])
-    columns = _columns(xp, x, windows, places, groups)
-    kernels = weight.reshape(groups, 1, weight.shape[0] // groups, -1)
-    out = xp.matmul(kernels, columns)  # groups × N × O/groups × places
-    return out.swapaxes(0, 1).reshape(x.shape[0], weight.shape[0], *places)
+    padded = windows.padded(xp, x, places)
+    kernels = weight.reshape(groups, weight.shape[0] // groups, -1)
+    out = xp.empty((x.shape[0], groups, kernels.shape[1], count(places)), x.dtype)
+    for some, columns in _columns(xp, padded, windows, places, groups):
+        product = xp.matmul(kernels, columns).reshape(groups, kernels.shape[1], -1, count(places))
+        out[some] = product.transpose(2, 0, 1, 3)
+    return out.reshape(x.shape[0], weight.shape[0], *places)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -41,13 +45,15 @@ def convolution(xp, x, weight, stride: Sizes, padding: Sizes, dilation: Sizes, g
 def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
-    places = g.shape[2:]
-    kernels = weight.reshape(groups, 1, weight.shape[0] // groups, -1)
-    columns = xp.matmul(kernels.swapaxes(2, 3), _grouped(g, groups))
-    columns = columns.swapaxes(0, 1).reshape(g.shape[0], groups * weight.shape[1], *windows.kernel, *places)
-    out = xp.zeros((g.shape[0], groups * weight.shape[1], *windows.padded_sizes(sizes, places)), g.dtype)
-    for at, seen in windows.offsets(places):
-        out[seen] += columns[(slice(None), slice(None), *at)]
+    batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
+    kernels = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
+    out = xp.zeros((batch, groups * inner, *windows.padded_sizes(sizes, places)), g.dtype)
+    for some in _chunks(batch, groups * kernels.shape[1] * count(places) * g.dtype.itemsize):
+        columns = xp.matmul(kernels, _grouped(g[some], groups))
+        columns = columns.reshape(groups, inner, *windows.kernel, -1, *places)
+        target = out[some].reshape(-1, groups, inner, *out.shape[2:])
+        for at, seen in windows.offsets(places):
+            target[(slice(None), *seen)] += xp.moveaxis(columns[(slice(None), slice(None), *at)], 2, 0)
     return windows.unpadded(out, sizes)
 
 
@@ -58,25 +64,40 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
 def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
     windows = Windows(kernel, stride, padding, dilation)
-    columns = _columns(xp, x, windows, g.shape[2:], groups)
-    out = xp.matmul(_grouped(g, groups), columns.swapaxes(2, 3)).sum(axis=1)
+    places = g.shape[2:]
+    padded = windows.padded(xp, x, places)
+    out = xp.zeros((groups, g.shape[1] // groups, x.shape[1] // groups * count(kernel)), g.dtype)
+    for some, columns in _columns(xp, padded, windows, places, groups):
+        out += xp.matmul(_grouped(g[some], groups), columns.swapaxes(1, 2))
     return out.reshape(g.shape[1], x.shape[1] // groups, *kernel)
 
 
-def _columns(xp: Any, x: Any, windows: Windows, places: Any, groups: int) -> Any:
-    """groups × N × (C/groups · kernel) × places, in memory of its own."""
-    view = windows.columns(xp, windows.padded(xp, x, places), places)
-    batch = x.shape[0]
-    columns = (
-        view.reshape(batch, groups, -1, count(places))
-        if view.size
-        else xp.zeros((batch, groups, x.shape[1] // groups * count(windows.kernel), count(places)), x.dtype)
-    )
-    return columns.swapaxes(0, 1)
+# Unfolded windows are made for as many samples at a time as stay in the cache beside the product's other operands.
+_CHUNK_BYTES = 1 << 21
+
+
+def _chunks(batch: int, bytes_per_sample: int) -> Iterator[slice]:
+    step = max(1, _CHUNK_BYTES // max(1, bytes_per_sample))
+    return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
+
+
+def _columns(xp: Any, padded: Any, windows: Windows, places: Any, groups: int) -> Iterator[tuple[slice, Any]]:
+    """For some samples after others, their windows as groups × (C/groups · kernel) × (samples · places)."""
+    batch, inner = padded.shape[0], padded.shape[1] // groups
+    size = groups * inner * count(windows.kernel) * count(places)
+    for some in _chunks(batch, size * padded.dtype.itemsize):
+        samples = padded[some]
+        seen_by = samples.reshape(-1, groups, inner, *padded.shape[2:])
+        columns = xp.empty((groups, inner, *windows.kernel, samples.shape[0], *places), padded.dtype)
+        for at, seen in windows.offsets(places):
+            columns[(slice(None), slice(None), *at)] = xp.moveaxis(seen_by[(slice(None), *seen)], 0, 2)
+        yield some, columns.reshape(groups, inner * count(windows.kernel), -1)
 
 
 def _grouped(g: Any, groups: int) -> Any:
-    return g.reshape(g.shape[0], groups, g.shape[1] // groups, -1).swapaxes(0, 1)
+    """N×O×places as groups × O/groups × (N · places)."""
+    split = g.reshape(g.shape[0], groups, g.shape[1] // groups, -1)
+    return split.transpose(1, 2, 0, 3).reshape(groups, g.shape[1] // groups, -1)
 
 
 # -- rules ------------------------------------------------------------------------------------

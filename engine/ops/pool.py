@@ -19,29 +19,93 @@ from engine.shape import Spec, count, format_shape
     ((s.distinct(1, 2, 7),), {"windows": Windows.of(2, 2, 0, 1, 1, True)}),
 ])  # fmt: skip
 def max_windows(xp, x, windows: Windows):
-    """The maximum in each window and where it is: a flat index into the spatial dimensions, the first of equals."""
+    """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
     places = windows.places("max_pool", x.shape[2:])
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     padded = windows.padded(xp, x, places, lowest)
-    best, where = None, None
-    for number, (_, seen) in enumerate(windows.offsets(places)):
+    best = number = None
+    for k, (_, seen) in enumerate(windows.offsets(places)):
         candidate = padded[seen]
-        if best is None or where is None:
-            best, where = candidate.copy(), xp.zeros(candidate.shape, np.int32)
+        if best is None or number is None:
+            best, number = candidate.copy(), xp.zeros(candidate.shape, _counter(windows))
             continue
-        better = (candidate > best) | xp.isnan(candidate) if x.dtype.kind == "f" else candidate > best
-        xp.copyto(best, candidate, where=better)
-        xp.copyto(where, number, where=better)
-    return best, _flat_index(xp, where, windows, x.shape[2:], places)
+        xp.copyto(number, k, where=candidate > best)
+        xp.maximum(best, candidate, out=best)  # keeps NaN, wherever it is
+    return best, number
 
 
-def _flat_index(xp: Any, number: Any, windows: Windows, sizes: Any, places: Any) -> Any:
-    """From "which place of the kernel" to "which element of the input"."""
+@max_windows.shape
+def _(x: Spec, windows: Windows):
+    _check("max_pool", x, windows)
+    shape = (*x.shape[:2], *windows.places("max_pool", x.shape[2:]))
+    return Spec(shape, x.dtype), Spec(shape, dtypes.from_numpy(_counter(windows)))
+
+
+@max_windows.gradient
+def _(g, out, x: Spec, windows):
+    return spread_picked(g[0], out[1], sizes=x.shape[2:], windows=windows)
+
+
+def _counter(windows: Windows) -> np.dtype[Any]:
+    """The smallest type that counts the places of a kernel."""
+    return np.dtype(np.uint8 if count(windows.kernel) < 256 else np.int32)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
+    """Each number added to the one element of its window that `number` names: the transpose of `pick`."""
+    places = g.shape[2:]
+    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
+    for k, (_, seen) in enumerate(windows.offsets(places)):
+        out[seen] += g * (number == k)
+    return windows.unpadded(out, sizes)
+
+
+@spread_picked.shape
+def _(g: Spec, number: Spec, sizes: tuple[int, ...], windows: Windows):
+    return Spec((*g.shape[:2], *sizes), g.dtype)
+
+
+@spread_picked.gradient("g")
+def _(upper, number, windows):
+    return pick(upper, number, windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def pick(xp, x, number, windows: Windows):
+    """From each window the element that `number` names."""
+    places = number.shape[2:]
+    padded = windows.padded(xp, x, places)
+    out = xp.zeros(number.shape, x.dtype)
+    for k, (_, seen) in enumerate(windows.offsets(places)):
+        xp.copyto(out, padded[seen], where=number == k)
+    return out
+
+
+@pick.shape
+def _(x: Spec, number: Spec, windows: Windows):
+    return Spec(number.shape, x.dtype)
+
+
+@pick.gradient("x")
+def _(g, x: Spec, number, windows):
+    return spread_picked(g, number, sizes=x.shape[2:], windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def flat_index(xp, number, sizes: tuple[int, ...], windows: Windows):
+    """From "which place of the kernel" to "which element of the flattened spatial dimensions"."""
+    places = number.shape[2:]
     index = xp.zeros(number.shape, np.int64)
-    rest = number
+    rest = number.astype(np.int64)
     for axis in range(len(sizes) - 1, -1, -1):
-        inside = rest % windows.kernel[axis]
-        rest = rest // windows.kernel[axis]
+        rest, inside = xp.divmod(rest, windows.kernel[axis])
         shape = [1] * number.ndim
         shape[2 + axis] = places[axis]
         start = xp.arange(places[axis]).reshape(shape) * windows.stride[axis] - windows.padding[axis]
@@ -49,20 +113,9 @@ def _flat_index(xp: Any, number: Any, windows: Windows, sizes: Any, places: Any)
     return index
 
 
-@max_windows.shape
-def _(x: Spec, windows: Windows):
-    _check("max_pool", x, windows)
-    shape = (*x.shape[:2], *windows.places("max_pool", x.shape[2:]))
-    return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
-
-
-@max_windows.gradient
-def _(g, out, x: Spec, windows):
-    sizes = x.shape[2:]
-    flat = (*x.shape[:2], -1)
-    apart = all(s >= d * (k - 1) + 1 for s, k, d in zip(windows.stride, windows.kernel, windows.dilation, strict=True))
-    spread = g[0].reshape(flat).scatter_into(out[1].reshape(flat), (*x.shape[:2], count(sizes)), 2, apart)
-    return spread.reshape(x.shape)
+@flat_index.shape
+def _(number: Spec, sizes: tuple[int, ...], windows: Windows):
+    return Spec(number.shape, dtypes.int64)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -131,8 +184,8 @@ def max_pool(
     x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool, ndim: int
 ) -> Any:
     windows = Windows.of(kernel_size, kernel_size if stride is None else stride, padding, dilation, ndim, ceil_mode)
-    values, indices = max_windows(x, windows=windows)
-    return (values, indices) if return_indices else values
+    values, number = max_windows(x, windows=windows)
+    return (values, flat_index(number, sizes=tuple(x.shape[2:]), windows=windows)) if return_indices else values
 
 
 def avg_pool(

@@ -59,14 +59,6 @@ class Windows:
     def unpadded(self, x: Any, sizes: Sequence[int]) -> Any:
         return x[(..., *self._inside(sizes))]
 
-    def columns(self, xp: Any, x: Any, places: Sequence[int]) -> Any:
-        """A view of padded `x` as N × C × kernel… × places…."""
-        steps = x.strides[2:]
-        inner = tuple(step * d for step, d in zip(steps, self.dilation, strict=True))
-        outer = tuple(step * s for step, s in zip(steps, self.stride, strict=True))
-        shape = (*x.shape[:2], *self.kernel, *places)
-        return xp.lib.stride_tricks.as_strided(x, shape, (*x.strides[:2], *inner, *outer))
-
     def offsets(self, places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """For each position in the kernel, the slice of the padded input that it sees."""
         for at in itertools.product(*map(range, self.kernel)):
