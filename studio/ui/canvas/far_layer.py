@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
+from studio.document.model import Wire
 from studio.nodes.types import PortType
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.surface import Surface
@@ -20,7 +21,7 @@ _Z = -1.0
 class FarLayer(QGraphicsRectItem):
     """Visible only while the zoom shows nodes as patches of colour."""
 
-    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[object, WireItem]) -> None:
+    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)

@@ -102,6 +102,7 @@ def paint_node(painter: QPainter, node: Sketch, look: Look, style: Style, zoom: 
         _paint_outline(painter, node, look, style, zoom)
     painter.setOpacity(0.3 if look.faded else 1.0)
     _paint_badges(painter, node.face, node.layout.width, style, zoom)
+    painter.setOpacity(1.0)
 
 
 def _paint_body(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> None:

@@ -104,6 +104,7 @@ class WireItem(QGraphicsRectItem):
         if self.error:
             width = wire_paint.label_box(self.curve, self.label, pixels).width if pixels else 0.0
             wire_paint.paint_mark(painter, self.curve, style, zoom, beside=width / 2 + 10 if pixels else 0.0)
+        painter.setOpacity(1.0)
 
     def _label_pixels(self) -> int:
         zoom = self._surface.zoom

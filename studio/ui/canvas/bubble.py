@@ -1,0 +1,40 @@
+"""A few words beside the pointer, for instance why a wire does not fit."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtWidgets import QLabel, QWidget
+
+_WIDEST, _GAP, _STAYS = 320, 16, 4000
+
+
+class Bubble(QLabel):
+    """Looks like a tooltip, but is not taken away by the drag that it comments on."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Widget)
+        self.setObjectName("bubble")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setWordWrap(True)
+        self.setMargin(8)
+        self._timer = QTimer(self, singleShot=True, interval=_STAYS)
+        self._timer.timeout.connect(self.hide)
+        self.hide()
+
+    def say(self, text: str, at: QPoint) -> None:
+        """Show `text` beside a place in the parent; an empty one takes the bubble away."""
+        self.setText(text)
+        if not text:
+            self.hide()
+            return
+        parent = self.parentWidget()
+        assert parent is not None
+        width = min(self.fontMetrics().horizontalAdvance(text) + 24, _WIDEST)
+        self.resize(width, self.heightForWidth(width))
+        x = min(at.x() + _GAP, parent.width() - self.width() - 8)
+        y = at.y() + _GAP if at.y() + _GAP + self.height() < parent.height() else at.y() - _GAP - self.height()
+        self.move(max(x, 8), max(y, 8))
+        self.show()
+        self.raise_()
+        self._timer.start()

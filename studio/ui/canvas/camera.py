@@ -1,0 +1,139 @@
+"""Where a view looks: panning, zooming at a point, fitting, with the movement in between."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QObject, QPointF, QRectF, QVariantAnimation, Signal
+from PySide6.QtGui import QTransform
+from PySide6.QtWidgets import QGraphicsView
+
+from studio.document.model import FARTHEST
+from studio.ui import motion
+
+SMALLEST, LARGEST = 0.05, 4.0
+_FIT_MARGIN = 56.0
+_STEP = 1.2
+"""Zoom of one notch of a wheel, or of one key press."""
+
+
+class Camera(QObject):
+    """Moves a view that has no scroll bars over a canvas that has no ends."""
+
+    changed = Signal()
+
+    def __init__(self, view: QGraphicsView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._scale = 1.0
+        self._center = QPointF(0, 0)
+        self._goal: tuple[float, QPointF] | None = None
+        self._from = (1.0, QPointF(0, 0))
+        self._anchor: tuple[QPointF, QPointF] | None = None
+        self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
+        self._animation.setEasingCurve(motion.EASING)
+        self._animation.valueChanged.connect(self._advance)
+        view.setSceneRect(QRectF(-FARTHEST, -FARTHEST, 2 * FARTHEST, 2 * FARTHEST).adjusted(-1e5, -1e5, 1e5, 1e5))
+
+    @property
+    def scale(self) -> float:
+        return self._scale
+
+    @property
+    def visible(self) -> QRectF:
+        """The part of the canvas that can be seen."""
+        size = self._view.viewport().size()
+        return QRectF(self.to_scene(QPointF(0, 0)), self.to_scene(QPointF(size.width(), size.height())))
+
+    def to_scene(self, at: QPointF) -> QPointF:
+        """The place on the canvas at a point of the viewport."""
+        horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
+        return QPointF((at.x() + horizontal) / self._scale, (at.y() + vertical) / self._scale)
+
+    def to_view(self, at: QPointF) -> QPointF:
+        """The point of the viewport where a place on the canvas is."""
+        horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
+        return QPointF(at.x() * self._scale - horizontal, at.y() * self._scale - vertical)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the canvas by pixels of the screen."""
+        self._animation.stop()
+        horizontal, vertical = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
+        horizontal.setValue(horizontal.value() - round(dx))
+        vertical.setValue(vertical.value() - round(dy))
+        self.changed.emit()
+
+    def zoom_by(self, notches: float, at: QPointF, *, animated: bool = True) -> None:
+        """Zoom so that what lies under `at`, a point of the viewport, stays there."""
+        running = self._anchor is not None and self._animation.state() == QVariantAnimation.State.Running
+        start = self._goal[0] if running and self._goal else self._scale
+        self.zoom_to(start * math.pow(_STEP, notches), at, animated=animated)
+
+    def zoom_to(self, scale: float, at: QPointF | None = None, *, animated: bool = True) -> None:
+        at = at if at is not None else QPointF(self._view.viewport().rect().center())
+        self._begin(min(max(scale, SMALLEST), LARGEST), None, (at, self.to_scene(at)), animated)
+
+    def fit(self, rect: QRectF, *, largest: float = 1.0, animated: bool = True) -> None:
+        """Show all of `rect`, at 100% or smaller."""
+        size = self._view.viewport().size()
+        room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
+        scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
+        self._begin(min(max(scale, SMALLEST), LARGEST), rect.center(), None, animated)
+
+    def center_on(self, point: QPointF, *, animated: bool = True) -> None:
+        self._begin(self._scale, point, None, animated)
+
+    def reveal(self, rect: QRectF) -> None:
+        """Move just enough for `rect` to be seen; not at all if it is."""
+        visible = self.visible
+        inner = visible.adjusted(24 / self._scale, 24 / self._scale, -24 / self._scale, -24 / self._scale)
+        dx = max(rect.right() - inner.right(), 0) + min(rect.left() - inner.left(), 0)
+        dy = max(rect.bottom() - inner.bottom(), 0) + min(rect.top() - inner.top(), 0)
+        if dx or dy:
+            self.center_on(visible.center() + QPointF(dx, dy))
+
+    def finish(self) -> None:
+        """Be where the movement under way leads."""
+        if self._animation.state() == QVariantAnimation.State.Running:
+            self._animation.setCurrentTime(self._animation.duration())
+
+    def _begin(
+        self, scale: float, center: QPointF | None, anchor: tuple[QPointF, QPointF] | None, animated: bool
+    ) -> None:
+        self._animation.stop()
+        self._from = (self._scale, self.visible.center())
+        self._goal = (scale, center if center is not None else QPointF())
+        self._anchor = anchor
+        duration = motion.duration(120) if animated and self._view.isVisible() else 0
+        if duration:
+            self._animation.setDuration(duration)
+            self._animation.start()
+        else:
+            self._advance(1.0)
+
+    def _advance(self, t: float) -> None:
+        if self._goal is None:
+            return
+        scale = self._from[0] * math.pow(self._goal[0] / self._from[0], t)
+        if self._anchor is not None:
+            self._look(scale, *self._anchor)
+            return
+        # The centre moves so that the goal stays still on the screen while the scale changes.
+        old, new = self._from[1], self._goal[1]
+        share = t if math.isclose(self._goal[0], self._from[0]) else _share(self._from[0], self._goal[0], scale)
+        center = old + (new - old) * share
+        self._look(scale, QPointF(self._view.viewport().rect().center()), center)
+
+    def _look(self, scale: float, at: QPointF, point: QPointF) -> None:
+        """Show `point` of the canvas at `at` of the viewport."""
+        if scale != self._scale:
+            self._scale = scale
+            self._view.setTransform(QTransform.fromScale(scale, scale))
+        self._view.horizontalScrollBar().setValue(round(point.x() * scale - at.x()))
+        self._view.verticalScrollBar().setValue(round(point.y() * scale - at.y()))
+        self.changed.emit()
+
+
+def _share(start: float, goal: float, now: float) -> float:
+    """How far the centre has come when the scale is `now`."""
+    return (1 / start - 1 / now) / (1 / start - 1 / goal)

@@ -1,0 +1,51 @@
+"""A press on a wire: a click selects it, a drag takes it off the port at its nearer end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLineF, QPointF, Qt
+
+from studio.document.model import Wire
+from studio.ui.canvas.context import Context, Pointer
+from studio.ui.canvas.gestures.draw_wire import DrawWire
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.wiring import Wiring
+
+
+class PickWire(Gesture):
+    pans_at_edges = True
+
+    def __init__(self, context: Context, start: Pointer, wire: Wire) -> None:
+        super().__init__(context, start)
+        self._wire = wire
+        self._drawing: DrawWire | None = None
+
+    def move(self, pointer: Pointer) -> None:
+        if self._drawing is None and self.is_drag(pointer):
+            self._drawing = self._lift()
+        if self._drawing is not None:
+            self._drawing.move(pointer)
+
+    def release(self, pointer: Pointer) -> None:
+        if self._drawing is not None:
+            self._drawing.release(pointer)
+            return
+        scene = self.context.scene
+        chosen = set(scene.selected_wires)
+        adds = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
+        if not adds:
+            self.context.store.select(())
+        scene.select_wires(chosen ^ {self._wire} if adds else {self._wire})
+
+    def cancel(self) -> None:
+        if self._drawing is not None:
+            self._drawing.cancel()
+
+    def _lift(self) -> DrawWire:
+        curve = self.context.scene.wires[self._wire].curve
+        to_start = QLineF(self.start.scene, QPointF(*curve.start)).length()
+        to_end = QLineF(self.start.scene, QPointF(*curve.end)).length()
+        store = self.context.store
+        fixed, side = (self._wire.target, "input") if to_start < to_end else (self._wire.source, "output")
+        return DrawWire(
+            self.context, self.start, Wiring(store.document, store.catalogue, fixed, side, lifted=self._wire)
+        )

@@ -1,0 +1,39 @@
+"""The canvas behind the graph: dots on the grid that fade with the zoom."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from studio.ui.canvas.geometry import GRID
+from studio.ui.canvas.surface import Surface
+
+_CLOSEST = 14.0
+"""Pixels of the screen between dots below which every second row is left out."""
+
+
+def paint_ground(painter: QPainter, rect: QRectF, surface: Surface) -> None:
+    painter.fillRect(rect, surface.style.ground)
+    scale = surface.zoom.scale
+    pitch = float(GRID)
+    while pitch * scale < _CLOSEST:
+        pitch *= 2
+    # Between two pitches the rows that will go fade out; those that stay keep their strength.
+    share = min((pitch * scale - _CLOSEST) / _CLOSEST, 1.0)
+    _dots(painter, rect, pitch * 2, surface, 1.0)
+    if share > 0.05:
+        _dots(painter, rect, pitch, surface, share)
+
+
+def _dots(painter: QPainter, rect: QRectF, pitch: float, surface: Surface, strength: float) -> None:
+    color = QColor(surface.style.grid)
+    color.setAlphaF(strength)
+    pen = QPen(color, 1.5 if surface.zoom.scale < 2 else 2.0)
+    pen.setCosmetic(True)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)
+    right, bottom = math.ceil(rect.right() / pitch), math.ceil(rect.bottom() / pitch)
+    painter.setPen(pen)
+    painter.drawPoints([QPointF(x * pitch, y * pitch) for x in range(left, right + 1) for y in range(top, bottom + 1)])

@@ -1,0 +1,48 @@
+"""What an empty canvas says."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.picture import Picture
+
+_GAP = 16
+
+
+class EmptyHint(QObject):
+    """Words in the middle of the view that presses go through, and a button below them that takes them."""
+
+    template_requested = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.words = QWidget(parent)
+        self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self.words)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(Picture("layer", "border-strong", 40), 0, Qt.AlignmentFlag.AlignHCenter)
+        for text in (
+            label("Nothing here yet", "heading"),
+            label("Press Tab or double-click to add the first node,", "dim"),
+            label("or drag one here from the palette on the left.", "dim"),
+        ):
+            column.addWidget(text, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.button = buttons.push(
+            "Start from a template", self.template_requested.emit, icon="template", parent=parent
+        )
+
+    def show_hint(self, visible: bool) -> None:
+        self.words.setVisible(visible)
+        self.button.setVisible(visible)
+
+    def place(self, room: QRect) -> None:
+        """In the middle of `room`."""
+        words, button = self.words.sizeHint(), self.button.sizeHint()
+        top = room.center().y() - (words.height() + _GAP + button.height()) // 2
+        self.words.setGeometry(room.center().x() - words.width() // 2, top, words.width(), words.height())
+        left = room.center().x() - button.width() // 2
+        self.button.setGeometry(left, top + words.height() + _GAP, button.width(), button.height())

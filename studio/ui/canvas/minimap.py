@@ -1,0 +1,101 @@
+"""The whole graph in a corner, and what of it can be seen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.scene import CanvasScene
+
+SIZE = QSize(184, 120)
+_PAD = 10.0
+
+
+class Minimap(QWidget):
+    """A press or drag looks there. The nodes are painted once per change, the frame on every movement."""
+
+    def __init__(self, scene: CanvasScene, camera: Camera, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._scene = scene
+        self._camera = camera
+        self._picture: QPixmap | None = None
+        self._whole = Box(0, 0, 1, 1)
+        self.setFixedSize(SIZE)
+        self.setAccessibleName("Minimap")
+        self.setToolTip("Minimap: press or drag to look there")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        camera.changed.connect(self.update)
+
+    @property
+    def whole(self) -> Box:
+        """The bounds of all nodes."""
+        return self._whole
+
+    def refresh(self) -> None:
+        """Paint the nodes anew."""
+        self._picture = None
+        self._whole = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._look(event.position(), animated=True)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._look(event.position(), animated=False)
+
+    def changeEvent(self, event: QEvent) -> None:
+        self._picture = None
+        super().changeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
+            self._picture = self._drawn()
+        style = self._scene.surface.style
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawPixmap(0, 0, self._picture)
+        visible = self._camera.visible
+        frame = QRectF(self._to_map(visible.topLeft()), self._to_map(visible.bottomRight()))
+        frame = frame.intersected(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        painter.setPen(style.band_line)
+        painter.setBrush(style.band_fill)
+        painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
+
+    def _drawn(self) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        style = self._scene.surface.style
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(style.pill_line)
+        painter.setBrush(style.pill)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.setPen(style.no_pen)
+        for node in self._scene.nodes.values():
+            box = node.box
+            rect = QRectF(self._to_map(QPointF(box.left, box.top)), self._to_map(QPointF(box.right, box.bottom)))
+            painter.setBrush(style.error if node.face.error else style.category_brush[node.face.category])
+            painter.drawRect(rect.adjusted(0, 0, max(1.5 - rect.width(), 0), max(1.5 - rect.height(), 0)))
+        painter.end()
+        return picture
+
+    def _look(self, place: QPointF, *, animated: bool) -> None:
+        scale, offset = self._mapping()
+        self._camera.center_on((place - offset) / scale, animated=animated)
+
+    def _to_map(self, point: QPointF) -> QPointF:
+        scale, offset = self._mapping()
+        return point * scale + offset
+
+    def _mapping(self) -> tuple[float, QPointF]:
+        """Scale and offset that put the whole graph into the middle."""
+        whole = self._whole
+        room = (self.width() - 2 * _PAD, self.height() - 2 * _PAD)
+        scale = min(room[0] / max(whole.width, 1), room[1] / max(whole.height, 1), 0.2)
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        return scale, middle - QPointF(*whole.center) * scale

@@ -1,0 +1,94 @@
+"""Renaming a node in place. What cannot be a name is said while it is typed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+
+from studio.document import edits, names
+from studio.ui.store import Store
+
+
+class RenameEditor(QLineEdit):
+    """Lies over the header of a node. Enter takes the name, Escape leaves it, and so does going elsewhere."""
+
+    closed = Signal()
+
+    def __init__(self, store: Store, name: str, parent: QWidget) -> None:
+        super().__init__(name, parent)
+        self._store = store
+        self._name = name
+        self._done = False
+        self.setAccessibleName(f"New name of {name}")
+        self.reason = QLabel(parent)
+        self.reason.setObjectName("rename-reason")
+        self.reason.setProperty("role", "error")
+        self.reason.setWordWrap(True)
+        self.reason.setAutoFillBackground(True)
+        self.reason.setMargin(6)
+        self.reason.hide()
+        self.textChanged.connect(self._judge)
+        self.returnPressed.connect(self._take)
+        store.document_changed.connect(self._document_changed)
+        self.installEventFilter(self)
+
+    def open_at(self, rect: QRect) -> None:
+        self.setGeometry(rect)
+        self.reason.setFixedWidth(max(rect.width(), 240))
+        self.show()
+        self.raise_()
+        self.selectAll()
+        self.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def problem(self, text: str) -> str | None:
+        """Why the node cannot be called so."""
+        if text == self._name:
+            return None
+        if (problem := names.problem(text)) is not None:
+            return f"The name {problem}."
+        return f"There is already a node {text}." if text in self._store.document.nodes else None
+
+    def close_editor(self) -> None:
+        if self._done:
+            return
+        self._done = True
+        self._store.document_changed.disconnect(self._document_changed)
+        self.hide()
+        self.reason.hide()
+        self.closed.emit()
+        self.reason.deleteLater()
+        self.deleteLater()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusOut:
+            self.close_editor()
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self.close_editor()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _judge(self, text: str) -> None:
+        problem = self.problem(text)
+        self.setProperty("invalid", "true" if problem else "false")
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.reason.setVisible(problem is not None)
+        if problem is not None:
+            self.reason.setText(problem)
+            self.reason.setFixedHeight(self.reason.heightForWidth(self.reason.width()))
+            self.reason.move(self.x(), self.geometry().bottom() + 4)
+            self.reason.raise_()
+
+    def _take(self) -> None:
+        new, old = self.text(), self._name
+        if self.problem(new) is not None:
+            return
+        self.close_editor()
+        if new != old:
+            self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new))
+
+    def _document_changed(self) -> None:
+        """An undo from elsewhere may have taken the node away."""
+        if self._name not in self._store.document.nodes:
+            self.close_editor()

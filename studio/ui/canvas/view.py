@@ -1,0 +1,465 @@
+"""The canvas widget: turns Qt's events into gestures, and keeps what lies on top of the graph in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QCursor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QFocusEvent,
+    QHelpEvent,
+    QInputDevice,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QResizeEvent,
+    QShowEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
+
+from studio.nodes.types import NodeType
+from studio.ui.canvas.actions import Actions
+from studio.ui.canvas.bubble import Bubble
+from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.context import Context, Pointer
+from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.edge_pan import EdgePan
+from studio.ui.canvas.geometry import HEADER
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.gestures.press import pressed
+from studio.ui.canvas.ground import paint_ground
+from studio.ui.canvas.hint import EmptyHint
+from studio.ui.canvas.hit import NOTHING, Hit
+from studio.ui.canvas.menus import context_menu
+from studio.ui.canvas.minimap import Minimap
+from studio.ui.canvas.rename import RenameEditor
+from studio.ui.canvas.scene import CanvasScene
+from studio.ui.canvas.tidy import Tidy
+from studio.ui.canvas.tips import described, tip
+from studio.ui.canvas.wiring import Wiring, ports_of
+from studio.ui.palette.search import SearchPalette
+from studio.ui.palette.tree import MIME
+from studio.ui.store import Store
+from studio.ui.theme import Theme, ThemeManager
+
+_NOTCH = 120.0
+"""What a notch of a usual mouse wheel counts."""
+
+_GRIP = QPointF(24.0, HEADER / 2)
+"""Where a node that is dropped hangs at the pointer."""
+
+
+class CanvasView(QGraphicsView):
+    """One document as a graph. `canvas_commands` makes the commands and keys for it."""
+
+    zoom_changed = Signal(float)
+    """The new scale; 1.0 is 100%."""
+    template_requested = Signal()
+    """The button of the empty canvas was pressed."""
+
+    def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.store = store
+        self.canvas = CanvasScene(store, themes.theme, self)
+        self.setScene(self.canvas)
+        self._set_up_widget()
+        self.camera = Camera(self)
+        self.tidy = Tidy(store, self.canvas, self)
+        self.context = Context(
+            store, self.canvas, self.camera, self, self._say, self._open_search_for, self._open_context_menu
+        )
+        self.do = Actions(self.context, self.tidy)
+        """What commands do here."""
+        self.find_action: Callable[[str], QAction | None] = lambda _: None
+        """Where context menus get their commands from; set by whoever made them."""
+        self.search = SearchPalette(store.catalogue, themes, self)
+        self.minimap = Minimap(self.canvas, self.camera, self)
+        self.hint = EmptyHint(self)
+        self.bubble = Bubble(self)
+        self.editor: RenameEditor | None = None
+        self._wants_minimap = True
+        self._gesture: Gesture | None = None
+        self._edge_pan = EdgePan(lambda: QRectF(self.viewport().rect()), self._pan_at_edge, self)
+        self._space: bool | None = None
+        """None while Space is up, True once it has been used to pan."""
+        self._place = QPointF()
+        self._adds_to: Wiring | None = None
+        self._shown = False
+        self._connect(themes)
+        self._take_document()
+
+    def _set_up_widget(self) -> None:
+        self.setAccessibleName("Canvas")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setAcceptDrops(True)
+
+    def _connect(self, themes: ThemeManager) -> None:
+        self.camera.changed.connect(self._take_zoom)
+        self.search.chosen.connect(self._add_chosen)
+        self.search.closed.connect(self._take_focus_back)
+        self.hint.template_requested.connect(self.template_requested)
+        self.tidy.finished.connect(self.minimap.refresh)
+        self.store.document_changed.connect(self._take_document)
+        self.store.report_changed.connect(self.minimap.refresh)
+        self.store.selection_changed.connect(self._describe)
+        themes.changed.connect(self._take_theme)
+
+    # -- for the window
+
+    def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
+        """Figures of the training that runs by node, and how far along it is; empty when it is over."""
+        self.canvas.set_live(values, progress)
+
+    def reveal(self, name: str) -> None:
+        """Select a node and bring it into view."""
+        self.store.select([name])
+        for box in self.canvas.boxes([name]).values():
+            self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
+
+    def add_at_center(self, kind: NodeType) -> None:
+        """Add a node in the middle of the view, or behind the selected node where it fits."""
+        if self._add_behind_selected(kind) is None:
+            self.do.add(kind, self.camera.visible.center() - _GRIP)
+
+    def open_search(self) -> None:
+        """Open the search palette at the pointer, or in the middle if it is elsewhere."""
+        place = self.viewport().mapFromGlobal(QCursor.pos())
+        if not self.viewport().rect().contains(place):
+            place = self.viewport().rect().center()
+        self._open_search_for(self.camera.to_scene(QPointF(place)), None)
+
+    def paste(self, *, with_inputs: bool = False) -> None:
+        """Paste at the pointer, or in the middle if it is elsewhere."""
+        place = self.viewport().mapFromGlobal(QCursor.pos())
+        inside = self.viewport().rect().contains(place)
+        self.do.paste(self.camera.to_scene(QPointF(place)) if inside else None, with_inputs=with_inputs)
+
+    def rename(self) -> None:
+        """Rename the selected node in place."""
+        if len(self.store.selection) == 1:
+            self._open_editor(next(iter(self.store.selection)))
+
+    def toggle_minimap(self) -> None:
+        self._wants_minimap = not self._wants_minimap
+        self._place_minimap()
+
+    @property
+    def gesture(self) -> Gesture | None:
+        """What the pointer is doing."""
+        return self._gesture
+
+    def cancel(self) -> None:
+        """Escape: leave what is under way, else the selection."""
+        if self._gesture is not None:
+            self._end_gesture().cancel()
+        elif self.tidy.is_busy:
+            self.tidy.cancel()
+        else:
+            self.canvas.select_wires(())
+            self.store.select(())
+
+    def close_view(self) -> None:
+        """End the threads. The view must not be used afterwards."""
+        self.tidy.close()
+
+    # -- the pointer
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self.camera.finish()
+        self._say("")
+        QToolTip.hideText()
+        if self._gesture is not None:
+            self.cancel()
+            return
+        if self._space is not None:
+            self._space = True
+        self._gesture = pressed(self.context, self._pointer(event), event.button(), space=self._space is not None)
+        if self._gesture is not None and self._gesture.cursor is not None:
+            self.viewport().setCursor(self._gesture.cursor)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        pointer = self._pointer(event)
+        if self._gesture is None:
+            self._hover(pointer)
+            return
+        self._gesture.move(pointer)
+        if self._gesture is not None and self._gesture.pans_at_edges and self._gesture.is_drag(pointer):
+            self._edge_pan.follow(pointer.view)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._gesture is None:
+            return
+        pointer = self._pointer(event)
+        self._end_gesture().release(pointer)
+        self._hover(pointer)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            self.mousePressEvent(event)
+            return
+        pointer = self._pointer(event)
+        hit = self.canvas.hit(pointer.scene)
+        if hit == NOTHING:
+            self._open_search_for(pointer.scene, None)
+        elif hit.node is not None and hit.port is None:
+            self._open_editor(hit.node)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        angle, modifiers = event.angleDelta(), event.modifiers()
+        zooms = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        if _is_touchpad(event) and not zooms:
+            way = event.pixelDelta() if not event.pixelDelta().isNull() else angle / 2
+            self.camera.pan(way.x(), way.y())
+        elif modifiers & Qt.KeyboardModifier.ShiftModifier and not zooms:
+            self.camera.pan(angle.y() or angle.x(), 0)
+        else:
+            self.camera.zoom_by(angle.y() / _NOTCH, event.position(), animated=not _is_touchpad(event))
+        event.accept()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            hit = self.canvas.hit(self.camera.to_scene(QPointF(event.pos())))
+            QToolTip.showText(event.globalPos(), tip(self.store, self.canvas, hit), self)
+            return True
+        if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+            self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
+            return True
+        if event.type() == QEvent.Type.Leave and self._gesture is None:
+            self.canvas.set_hovered(NOTHING)
+        return super().viewportEvent(event)
+
+    def _hover(self, pointer: Pointer) -> None:
+        hit = self.canvas.hit(pointer.scene)
+        self.canvas.set_hovered(hit)
+        shape = Qt.CursorShape.ArrowCursor
+        if self._space is not None:
+            shape = Qt.CursorShape.OpenHandCursor
+        elif hit.port is not None:
+            shape = Qt.CursorShape.CrossCursor
+        elif hit.wire is not None:
+            shape = Qt.CursorShape.PointingHandCursor
+        self.viewport().setCursor(shape)
+
+    def _pointer(self, event: QMouseEvent) -> Pointer:
+        return Pointer(event.position(), self.camera.to_scene(event.position()), event.modifiers())
+
+    def _end_gesture(self) -> Gesture:
+        """The gesture, which is over. It is let go first, since what it edits would cancel it."""
+        gesture, self._gesture = self._gesture, None
+        assert gesture is not None
+        self._edge_pan.stop()
+        self.viewport().unsetCursor()
+        return gesture
+
+    def _pan_at_edge(self, dx: float, dy: float) -> None:
+        self.camera.pan(dx, dy)
+        if self._gesture is not None:
+            place = QPointF(self.viewport().mapFromGlobal(QCursor.pos()))
+            self._gesture.move(Pointer(place, self.camera.to_scene(place)))
+
+    # -- the keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key == Qt.Key.Key_Space:
+            if not event.isAutoRepeat() and self._space is None:
+                self._space = False
+                self.viewport().setCursor(Qt.CursorShape.OpenHandCursor)
+        elif key == Qt.Key.Key_Escape:
+            self.cancel()
+        elif key == Qt.Key.Key_Menu or (
+            key == Qt.Key.Key_F10 and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        ):
+            self._open_menu_of_selection()
+        else:
+            event.ignore()
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        if event.key() != Qt.Key.Key_Space or event.isAutoRepeat() or self._space is None:
+            event.ignore()
+            return
+        used, self._space = self._space, None
+        self.viewport().unsetCursor()
+        if not used:
+            self.open_search()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._space = None
+        super().focusOutEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Tab opens the search palette here, and arrow keys go from node to node."""
+        return False
+
+    # -- dropping from the palette
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasFormat(MIME):
+            event.acceptProposedAction()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        kind = self._dragged(event)
+        hit = self.canvas.hit(self.camera.to_scene(event.position()))
+        self.canvas.set_hovered(
+            Hit(wire=hit.wire) if kind and hit.wire and self.do.fits_into(kind, hit.wire) else NOTHING
+        )
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.canvas.set_hovered(NOTHING)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        kind = self._dragged(event)
+        if kind is None:
+            return
+        at = self.camera.to_scene(event.position())
+        hit = self.canvas.hit(at)
+        self.canvas.set_hovered(NOTHING)
+        if hit.wire is None or self.do.add_into(kind, hit.wire, at - _GRIP) is None:
+            self.do.add(kind, at - _GRIP)
+        event.acceptProposedAction()
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _dragged(self, event: QDropEvent) -> NodeType | None:
+        return self.store.catalogue.get(bytes(event.mimeData().data(MIME).data()).decode(errors="replace"))
+
+    # -- what lies on top
+
+    def _open_search_for(self, at: QPointF, wiring: Wiring | None) -> None:
+        """Open the search palette for a place, for what fits `wiring` if there is one."""
+        self._place, self._adds_to = at, wiring
+        types, hint = None, "Search nodes"
+        if wiring is not None:
+            types = self.store.catalogue.fitting(wiring.kind, wiring.wanted)
+            hint = f"What {'takes' if wiring.wanted == 'input' else 'gives'} {wiring.fixed}"
+        self.search.open_at(self.camera.to_view(at).toPoint() + self.viewport().pos(), types, hint=hint)
+
+    def _add_chosen(self, kind: NodeType) -> None:
+        wiring, self._adds_to = self._adds_to, None
+        if wiring is not None:
+            port = next((p for p in ports_of(kind, wiring.wanted) if p.type is wiring.kind), None)
+            back = QPointF(0, HEADER * 1.5) if port is None or wiring.wanted == "input" else QPointF(120, HEADER * 1.5)
+            self.do.add(kind, self._place - back, wiring)
+        elif self._add_behind_selected(kind) is None:
+            self.do.add(kind, self._place - _GRIP)
+
+    def _add_behind_selected(self, kind: NodeType) -> str | None:
+        if len(self.store.selection) != 1:
+            return None
+        name = self.do.add_behind(kind, next(iter(self.store.selection)))
+        if name is not None:
+            for box in self.canvas.boxes([name]).values():
+                self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
+        return name
+
+    def _open_editor(self, name: str) -> None:
+        if self.editor is not None:
+            self.editor.close_editor()
+        node = self.canvas.nodes[name]
+        self.camera.reveal(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
+        self.camera.finish()
+        top_left = self.camera.to_view(QPointF(*node.at)).toPoint()
+        width = max(round(node.layout.width * self.camera.scale), 160)
+        self.editor = RenameEditor(self.store, name, self)
+        self.editor.closed.connect(self._forget_editor)
+        self.editor.open_at(QRect(top_left, top_left + QPoint(width, 28)))
+
+    def _forget_editor(self) -> None:
+        self.editor = None
+        self._take_focus_back()
+
+    def _open_context_menu(self, hit: Hit, place: QPoint) -> None:
+        menu = context_menu(hit, len(self.store.selection), self.find_action, self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if not menu.isEmpty():
+            menu.popup(place)
+
+    def _open_menu_of_selection(self) -> None:
+        """The menu of the selected nodes for the keyboard, at the first of them."""
+        boxes = self.canvas.boxes(self.store.selection)
+        name, box = next(iter(boxes.items()), (None, None))
+        at = self.camera.to_view(QPointF(box.left, box.bottom)).toPoint() if box else self.viewport().rect().center()
+        self._open_context_menu(Hit(node=name) if name else NOTHING, self.viewport().mapToGlobal(at))
+
+    def _take_focus_back(self) -> None:
+        if self.isVisible() and not self.search.isVisible():
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _say(self, text: str) -> None:
+        self.bubble.say(text, self.mapFromGlobal(QCursor.pos()))
+
+    def _place_minimap(self) -> None:
+        """In the lower right corner, while some of the graph is out of sight."""
+        whole, visible = self.minimap.whole, self.camera.visible
+        hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
+        self.minimap.setVisible(self._wants_minimap and bool(self.canvas.nodes) and hidden)
+        self.minimap.move(self.width() - self.minimap.width() - 12, self.height() - self.minimap.height() - 12)
+
+    # -- what others say
+
+    def _take_document(self) -> None:
+        if self._gesture is not None:
+            self._end_gesture().cancel()
+        self.minimap.refresh()
+        self._place_minimap()
+        self.hint.show_hint(not self.canvas.nodes)
+        self._describe()
+
+    def _take_zoom(self) -> None:
+        zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
+        if zoom != self.canvas.surface.zoom:
+            self.canvas.set_zoom(zoom)
+            self.zoom_changed.emit(zoom.scale)
+        self._place_minimap()
+
+    def _take_theme(self, theme: Theme) -> None:
+        self.canvas.set_theme(theme)
+        self.minimap.refresh()
+        self.viewport().update()
+
+    def _describe(self) -> None:
+        """For screen readers: what is selected."""
+        self.setAccessibleDescription(described(self.store, self.canvas))
+
+    # -- painting and size
+
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        paint_ground(painter, QRectF(rect), self.canvas.surface)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.hint.place(self.viewport().rect())
+        self._place_minimap()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._shown:
+            self._shown = True
+            self.do.fit(self.canvas.nodes, animated=False)
+            self._take_zoom()
+
+
+def _is_touchpad(event: QWheelEvent) -> bool:
+    """Two fingers pan; a wheel, which reports no phases, zooms."""
+    device = event.device()
+    return (
+        device is not None and device.type() == QInputDevice.DeviceType.TouchPad
+    ) or event.phase() != Qt.ScrollPhase.NoScrollPhase

@@ -1,0 +1,127 @@
+"""The palette in the left dock: all node types, to be dragged onto the canvas."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStackedLayout, QTreeView, QVBoxLayout, QWidget
+
+from studio.nodes.types import NodeType
+from studio.ui.palette.groups import by_rank, in_order
+from studio.ui.palette.row import RowDelegate
+from studio.ui.palette.tree import TypeTree
+from studio.ui.store import Store
+from studio.ui.theme import ThemeManager
+from studio.ui.widgets.empty import EmptyState
+
+
+class PalettePanel(QWidget):
+    """A search field above a tree. Enter and double-click ask for a node in the middle of the canvas."""
+
+    requested = Signal(object)
+    """The NodeType to add."""
+
+    def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._closed: set[str] = set()
+        self.setAccessibleName("Palette")
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Search nodes")
+        self.field.setAccessibleName("Search nodes")
+        self.field.setClearButtonEnabled(True)
+        self.field.textChanged.connect(self._search)
+        self.field.installEventFilter(self)
+        self.model = TypeTree(self)
+        self.tree = _tree(self.model, RowDelegate(themes, wide=False, parent=self))
+        self.tree.doubleClicked.connect(self._request)
+        self.tree.clicked.connect(self._toggle)
+        self.tree.collapsed.connect(self._remember_closed)
+        self.tree.expanded.connect(self._remember_open)
+        self.tree.installEventFilter(self)
+        self.empty = EmptyState("search", "Nothing found", "Try another word: titles, tags and keys are searched.")
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self.tree)
+        self._stack.addWidget(self.empty)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 0)
+        column.setSpacing(8)
+        column.addWidget(self.field)
+        column.addLayout(self._stack, 1)
+        themes.changed.connect(self._repaint)
+        self._search("")
+
+    def focus_search(self) -> None:
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                return self._enter()
+            if watched is self.field and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+                self.tree.setFocus(Qt.FocusReason.OtherFocusReason)
+                return True
+            if watched is self.field and event.key() == Qt.Key.Key_Escape and self.field.text():
+                self.field.clear()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _search(self, text: str) -> None:
+        catalogue = self._store.catalogue
+        self.model.show(by_rank(catalogue.search(text)) if text.strip() else in_order(catalogue))
+        for row in range(self.model.rowCount()):
+            index = self.model.index(row, 0)
+            group = self.model.group(index)
+            # What was closed stays closed, but never hides what is searched for.
+            self.tree.setExpanded(index, bool(text.strip()) or group is None or group.category not in self._closed)
+        leaves = self.model.leaves()
+        if leaves and text.strip():
+            self.tree.setCurrentIndex(leaves[0])
+        self._stack.setCurrentWidget(self.tree if leaves else self.empty)
+        self.empty.set_text(f"Nothing found for “{text.strip()}”", "Titles, tags and keys are searched.")
+
+    def _enter(self) -> bool:
+        return self._request(self.tree.currentIndex())
+
+    def _request(self, index: QModelIndex) -> bool:
+        kind: NodeType | None = self.model.kind(index)
+        if kind is not None:
+            self.requested.emit(kind)
+        elif self.model.group(index) is not None:
+            self.tree.setExpanded(index, not self.tree.isExpanded(index))
+        return kind is not None
+
+    def _toggle(self, index: QModelIndex) -> None:
+        """A click anywhere on a heading opens or closes it; the arrow itself does so without us."""
+        pointer = self.tree.viewport().mapFromGlobal(self.cursor().pos())
+        if self.model.group(index) is not None and pointer.x() >= self.tree.indentation():
+            self.tree.setExpanded(index, not self.tree.isExpanded(index))
+
+    def _remember_closed(self, index: QModelIndex) -> None:
+        if (group := self.model.group(index)) is not None and not self.field.text().strip():
+            self._closed.add(group.category)
+
+    def _remember_open(self, index: QModelIndex) -> None:
+        if (group := self.model.group(index)) is not None:
+            self._closed.discard(group.category)
+
+    def _repaint(self) -> None:
+        self.tree.viewport().update()
+
+
+def _tree(model: TypeTree, delegate: RowDelegate) -> QTreeView:
+    tree = QTreeView()
+    tree.setModel(model)
+    tree.setItemDelegate(delegate)
+    tree.setHeaderHidden(True)
+    tree.setIndentation(14)
+    tree.setExpandsOnDoubleClick(False)
+    tree.setMouseTracking(True)
+    tree.setDragEnabled(True)
+    tree.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+    tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    tree.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    tree.setAccessibleName("Node types")
+    return tree
