@@ -1,0 +1,25 @@
+"""From a document to what it means: checks, shapes, figures, and the Python program that trains."""
+
+from studio.lowering.check import check as check
+from studio.lowering.connect import refusal as refusal
+from studio.lowering.graph import node_type as node_type
+from studio.lowering.program import LoweringError as LoweringError
+from studio.lowering.program import Program as Program
+from studio.lowering.program import lower as lower
+from studio.lowering.report import Fix as Fix
+from studio.lowering.report import NodeInfo as NodeInfo
+from studio.lowering.report import Problem as Problem
+from studio.lowering.report import Report as Report
+
+__all__ = [
+    "Fix",
+    "LoweringError",
+    "NodeInfo",
+    "Problem",
+    "Program",
+    "Report",
+    "check",
+    "lower",
+    "node_type",
+    "refusal",
+]

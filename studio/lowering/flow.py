@@ -94,7 +94,7 @@ def _find(
         outputs={port: value for port, value in outputs.items() if isinstance(value, Spec)},
         parameters=outcome.parameters,
         macs=outcome.macs,
-        summary=summary(node_type, arguments, outcome.outputs),
+        summary=summary(node_type, arguments, inputs, outcome.outputs),
     )
     labels = {port: str(value) for port, value in outputs.items()}
     return Facts(node, node_type, arguments, inputs, outcome, outputs, info, labels)

@@ -167,7 +167,7 @@ def _loader(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
     if values.get("batch_size") == 1:
         batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
         if batch_norm is not None:
-            message = f"{batch_norm} needs the spread of several samples, but {name} gives one at a time. Set batch_size to 32."
+            message = f"{batch_norm} needs the spread of several samples, but {name} gives one. Set batch_size to 32."
             yield Problem("error", "batch-norm-single", message, node=name, fix=fixes.assign(name, "batch_size", 32))
 
 

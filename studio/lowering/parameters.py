@@ -21,8 +21,10 @@ def parameter_problems(flow: Flow) -> Iterator[Problem]:
 
 
 def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
+    parameter = facts.type.param(complaint.param)
     if complaint.code == "missing-parameter":
-        remedy = f"Set it in the inspector, or with --set {name}.{complaint.param}=VALUE."
+        value = "PATH" if parameter is not None and parameter.kind == "path" else "VALUE"
+        remedy = f"Set it in the inspector, or with --set {name}.{complaint.param}={value}."
         return Problem("error", complaint.code, f"{name} {complaint.message} {remedy}", node=name)
     if complaint.code == "unknown-parameter":
         known = [parameter.name for parameter in facts.type.params]
@@ -30,7 +32,6 @@ def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
         meant = f" Did you mean {near[0]}?" if near else ""
         fix = fixes.clear(name, complaint.param, "Remove it")
         return Problem("error", complaint.code, f"{name} {complaint.message}{meant}", node=name, fix=fix)
-    parameter = facts.type.param(complaint.param)
     resettable = parameter is not None and (not parameter.required or parameter.from_input is not None)
     fix = fixes.clear(name, complaint.param, f"Reset {complaint.param}") if resettable else None
     return Problem("error", complaint.code, f"{name}: {complaint.message}", node=name, fix=fix)

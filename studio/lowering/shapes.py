@@ -183,7 +183,7 @@ def _first_conflict(facts: Facts, a: Spec, b: Spec) -> int | None:
     joined = facts.arguments.values.get("dim") if facts.type.key == "ops.cat" else None
     for axis in range(-1, -min(a.ndim, b.ndim) - 1, -1):
         left, right = a.shape[axis], b.shape[axis]
-        spread = facts.type.key not in ("ops.cat", "ops.stack") and 1 in (left, right)
+        spread = facts.type.key != "ops.cat" and 1 in (left, right)
         if left != right and not spread and joined not in (axis, a.ndim + axis):
             return axis
     return None

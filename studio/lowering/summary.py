@@ -16,19 +16,21 @@ SIZES = {"kernel_size", "output_size"}
 QUIET = {"bias", "inplace", "device", "dtype"}
 """Parameters that never appear."""
 
-SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "momentum", "folder", "path"}
+SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "folder", "path"}
 """Parameters that appear even at their defaults, unless the default says that they do not matter."""
 
-QUIET_WHEN = {"stride": (None, 1), "momentum": (0, 0.0), "alpha": (1, 1.0), "dim": (None,)}
+QUIET_WHEN = {"stride": (None, 1), "alpha": (1, 1.0), "dim": (None,)}
 """Values that say nothing, by parameter."""
 
 WAYS_OUT = {"out_features": "in_features", "out_channels": "in_channels", "embedding_dim": "num_embeddings"}
 """Parameters that belong together as "in → out"."""
 
 
-def summary(node_type: NodeType, arguments: Arguments, outputs: Mapping[str, Value]) -> str:
+def summary(
+    node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value], outputs: Mapping[str, Value]
+) -> str:
     """One line, or nothing where the title says it all."""
-    parts = [*_way(arguments), *_shapes(node_type, arguments, outputs), *_settings(node_type, arguments)]
+    parts = [*_way(arguments), *_shapes(node_type, inputs, outputs), *_settings(node_type, arguments)]
     return " · ".join(parts)
 
 
@@ -37,13 +39,13 @@ def _way(arguments: Arguments) -> list[str]:
     return [f"{values.get(into, '?')} → {values[out]}" for out, into in WAYS_OUT.items() if out in values]
 
 
-def _shapes(node_type: NodeType, arguments: Arguments, outputs: Mapping[str, Value]) -> list[str]:
-    value = next(iter(outputs.values()), None)
-    if isinstance(value, SampleSpec) and node_type.role is Role.SOURCE:
-        classes = [f"{value.classes} classes"] if value.classes is not None else []
-        return [format_shape(value.input.shape), *classes]
-    if isinstance(value, Spec) and node_type.group == "Shape":
-        return [format_shape(value.shape)]
+def _shapes(node_type: NodeType, inputs: Mapping[str, Value], outputs: Mapping[str, Value]) -> list[str]:
+    before, after = (next(iter(values.values()), None) for values in (inputs, outputs))
+    if isinstance(after, SampleSpec) and node_type.role is Role.SOURCE:
+        classes = [f"{after.classes} classes"] if after.classes is not None else []
+        return [format_shape(after.input.shape), *classes]
+    if isinstance(before, Spec) and isinstance(after, Spec) and node_type.group == "Shape" and before != after:
+        return [f"{format_shape(before.shape[1:])} → {format_shape(after.shape[1:])}"]
     return []
 
 

@@ -62,10 +62,10 @@ def _losses(writer: Writer) -> ast.FunctionDef:
     batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
     names.update(batch)
     unpacked = syntax.assign([syntax.name(name) for name in batch.values()], syntax.name("batch"))
-    body: list[ast.stmt] = [writer.mark(unpacked, writer.loader()), *_model_call(writer, names)]
-    for name in writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC):
-        body.append(writer.mark(_judgement(writer, name, names), name))
-    return syntax.method("losses", ["batch"], [*body, _result(writer, names)])
+    judging = writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
+    judgements = [writer.mark(_judgement(writer, name, names), name) for name in judging]
+    first = writer.mark(unpacked, writer.loader())
+    return syntax.method("losses", ["batch"], [first, *_model_call(writer, names), *judgements, _result(writer, names)])
 
 
 def _model_call(writer: Writer, names: dict[End, str]) -> list[ast.stmt]:

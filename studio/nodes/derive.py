@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine.registry import DATASETS, LAYERS, LOSSES, METRICS, OPTIMIZERS, TRANSFORMS, Entry, argument_help
@@ -35,9 +35,9 @@ SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
 
 
 def derived_types() -> list[NodeType]:
-    """A node type for everything that the engine declares, in order of declaration."""
-    families: tuple[tuple[Any, Callable[[Entry], NodeType]], ...] = (
-        (DATASETS, _data),
+    """A node type for everything that the engine declares, from data to optimizer; sources before loaders."""
+    families: tuple[tuple[Iterable[Entry], Callable[[Entry], NodeType]], ...] = (
+        (sorted(DATASETS, key=_takes_samples), _data),
         (TRANSFORMS, _transform),
         (LAYERS, _layer),
         (LOSSES, _loss),
@@ -68,9 +68,12 @@ def tensor_ports(method: Callable[..., Any]) -> tuple[Port, ...]:
     )
 
 
+def _takes_samples(entry: Entry) -> bool:
+    return "splits" in inspect.signature(entry.target).parameters
+
+
 def _data(entry: Entry) -> NodeType:
-    takes_samples = "splits" in inspect.signature(entry.target).parameters
-    if not takes_samples:
+    if not _takes_samples(entry):
         return _node(entry, "data", Role.SOURCE, (), (SAMPLES,))
     batches = (
         Port("input", PortType.TENSOR, "a batch of what the network sees"),

@@ -18,7 +18,6 @@ TITLES = {
     "minimum": "Minimum",
     "matmul": "Matrix product",
     "cat": "Concatenate",
-    "stack": "Stack",
 }
 """The ops that take several branches, with their names on the canvas."""
 
