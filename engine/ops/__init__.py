@@ -1,6 +1,6 @@
 """The ops, one record each, by kind. Importing this package declares them all."""
 
-from engine.ops import conv, elementwise, index, linalg, movement, pool, random, reduce, softmax
+from engine.ops import conv, elementwise, index, linalg, movement, normalization, pool, random, reduce, softmax
 from engine.ops.record import COMPOSITES, REGISTRY, Op, composite, op, operators
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "index",
     "linalg",
     "movement",
+    "normalization",
     "op",
     "operators",
     "pool",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.autograd import no_grad
 from engine.backend import META
 from engine.errors import ShapeError
+from engine.functions import standardize
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 
@@ -46,14 +47,12 @@ def batch_norm(
             f"but the input is {format_shape(input.shape)}. Use a larger batch, or drop_last=True in the data loader, "
             "or call eval()."
         )
-    mean = input.mean(dims, keepdim=True)
-    centered = input - mean
-    variance = (centered * centered).mean(dims, keepdim=True)
+    scaled, mean, variance = standardize(input, dims, eps)
     if running_mean is not None and running_var is not None and input.device is not META:
         with no_grad():
-            running_mean.lerp_(mean.reshape(-1), momentum)
+            running_mean.lerp_(mean.detach().reshape(-1), momentum)
             running_var.lerp_(variance.reshape(-1) * (size / (size - 1)), momentum)
-    return _scaled(centered, variance, weight, bias, shape, eps)
+    return _affine(scaled, weight, bias, shape)
 
 
 def layer_norm(
@@ -74,13 +73,9 @@ def layer_norm(
             f"which ends in {format_shape(input.shape[-len(own) :])}."
         )
     dims = tuple(range(-len(own), 0))
-    centered = input - input.mean(dims, keepdim=True)
-    return _scaled(centered, (centered * centered).mean(dims, keepdim=True), weight, bias, own, eps)
+    return _affine(standardize(input, dims, eps)[0], weight, bias, own)
 
 
-def _scaled(
-    centered: Tensor, variance: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float
-) -> Tensor:
-    scaled = centered * (variance + eps).rsqrt()
-    scaled = scaled if weight is None else scaled * weight.reshape(shape)
-    return scaled if bias is None else scaled + bias.reshape(shape)
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]) -> Tensor:
+    x = x if weight is None else x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)

@@ -196,7 +196,7 @@ def test_values_and_gradients_equal_pytorch(op: Op, dtype: Any) -> None:
 
 
 NOT_IN_PYTORCH = {"assign", "extreme", "convolution", "convolution_input", "convolution_weight", "max_windows", "sum_windows",
-                  "spread_windows", "spread_picked", "pick", "flat_index", "keep_mask"}  # fmt: skip
+                  "standardize", "spread_windows", "spread_picked", "pick", "flat_index", "keep_mask"}  # fmt: skip
 
 
 def _to_torch(torch: Any, value: Any) -> Any:
