@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
@@ -106,7 +106,9 @@ class Task(ABC):
         return {name: value for name, value in vars(self).items() if isinstance(value, kind)}
 
 
-def fit(task: Task, *, epochs: int | None = None, steps: int | None = None, start: int = 0) -> Iterator[Event]:
+def fit(
+    task: Task, *, epochs: int | None = None, steps: int | None = None, start: int = 0
+) -> Generator[Event, None, None]:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
     Epoch ``e`` takes its samples in an order, and its random numbers from a stream, that follow from the task's seed
@@ -171,7 +173,7 @@ class _Run:
         self.step = 0
         self.seconds = 0.0
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event, None, None]:
         batches = self.task.setup()
         count = _count_batches(batches.train)
         self.step = self.epoch * count

@@ -232,3 +232,27 @@ def test_the_pieces_of_a_task_are_found_by_name() -> None:
     assert list(task.optimizers) == ["adam"]
     assert list(task.modules) == ["model", "criterion"]
     assert task.setup() is task.batches
+
+
+def test_a_look_changes_nothing() -> None:
+    class WithBuffers(Clouds):
+        def configure(self) -> None:
+            super().configure()
+            self.model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 3))
+            self.adam = optim.Adam(self.model.parameters(), lr=0.05)
+
+    def losses(look: bool) -> list[float]:
+        task, found = WithBuffers(seed=2), []
+        for event in fit.fit(task, epochs=2):
+            if isinstance(event, fit.Step):
+                found += [event.loss, event.metrics["accuracy"]]
+                if look:
+                    grads = [parameter.grad for parameter in task.model.parameters()]
+                    with fit.untouched(task):
+                        assert all(parameter.grad is None for parameter in task.model.parameters())
+                        for loss in task.losses(next(iter(task.setup().train))).values():
+                            loss.backward()
+                    assert all(p.grad is grad for p, grad in zip(task.model.parameters(), grads, strict=True))
+        return [*found, *(buffer.sum().item() for buffer in task.model.buffers())]
+
+    assert losses(look=True) == losses(look=False)

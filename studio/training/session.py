@@ -1,0 +1,315 @@
+"""One run of a project, in a thread of its own. The window and the command line both watch it the same way."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from engine import cuda_available, fit
+from engine.errors import DataError, DeviceError, EngineError
+from studio.document.errors import FileError
+from studio.document.model import Document
+from studio.lowering.program import LoweringError, Program, lower
+from studio.nodes.catalogue import Catalogue
+from studio.training.autograd import look
+from studio.training.events import Failed, Looked, SessionEvent, State, StateChanged, Warned
+from studio.training.mailbox import Mailbox
+from studio.training.records import Record, fresh_folder
+from studio.training.surroundings import fingerprints, machine, versions
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run goes, with everything decided."""
+
+    epochs: int | None
+    steps: int | None
+    device: str
+    seed: int
+
+
+class Session:
+    """Trains a document once.
+
+    The states go from "idle" over "running" and "paused" to "done", "stopped" or "failed"; each change is an event.
+
+    Args:
+        document: what to train
+        catalogue: the node types it is made of
+        base: the folder of the project file, where relative paths begin
+        out: the folder to write, made if it is not there; nothing is written if neither this nor `runs` is given
+        runs: the folder of the project's runs, in which one is made for this run
+        name: the project's name, after which the generated classes are named
+        epochs: instead of the document's; without end if only `steps` is given
+        steps: batches after which to end
+        device: instead of the document's
+        seed: instead of the document's
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        catalogue: Catalogue,
+        *,
+        base: Path | None = None,
+        out: Path | None = None,
+        runs: Path | None = None,
+        name: str | None = None,
+        epochs: int | None = None,
+        steps: int | None = None,
+        device: Device | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.document = document
+        self.folder = out
+        """Where the run is written; known once it runs."""
+        self.program: Program | None = None
+        self._catalogue = catalogue
+        self._base = base
+        self._runs = runs
+        self._name = name
+        training = document.training
+        self.settings = Settings(
+            epochs=training.epochs if epochs is None and steps is None else epochs,
+            steps=steps,
+            device=resolved(device or training.device),
+            seed=training.seed if seed is None else seed,
+        )
+        self._events: Mailbox[SessionEvent] = Mailbox(
+            is_frequent=lambda event: isinstance(event, fit.Step),
+            is_momentary=lambda event: isinstance(event, fit.ValidationStep),
+        )
+        self._state: State = "idle"
+        self._wanted: Literal["run", "step", "pause", "stop"] = "run"
+        self._look_wanted = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._task: fit.Task | None = None
+        self._record: Record | None = None
+        self._reached = (0, 0, 0.0)
+
+    # -- for whoever watches
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def is_over(self) -> bool:
+        return self._state in ("done", "stopped", "failed")
+
+    def events(self, timeout: float = 0.0) -> list[SessionEvent]:
+        """What happened since the last call, oldest first; waits up to `timeout` seconds for the first event.
+
+        Of many batches between two calls not every one is told; all other events are.
+        """
+        return self._events.take(timeout)
+
+    def start(self) -> None:
+        """Begin, or go on after a pause."""
+        self._want("run")
+
+    resume = start
+
+    def pause(self) -> None:
+        """Halt after the batch under way."""
+        self._want("pause")
+
+    def step(self) -> None:
+        """Train one batch, then halt. Begins the run if need be."""
+        self._want("step")
+
+    def stop(self) -> None:
+        """End after the batch under way; the weights so far are kept."""
+        if self._state != "idle":
+            self._want("stop")
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the run is over. False if that takes longer than `timeout` seconds."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+            return not self._thread.is_alive()
+        return True
+
+    def look(self) -> None:
+        """Ask for the autograd graph of one step; a Looked event brings it. Also before a run, and after it."""
+        with self._changed:
+            self._look_wanted = True
+            if self._thread is not None and not self.is_over:
+                self._changed.notify_all()
+                return
+        threading.Thread(target=self._look_alone, name="gradwire-look", daemon=True).start()
+
+    def _want(self, wanted: Literal["run", "step", "pause", "stop"]) -> None:
+        with self._changed:
+            if self.is_over:
+                return
+            self._wanted = wanted
+            if self._thread is None and wanted in ("run", "step"):
+                self._enter("running")
+                self._thread = threading.Thread(target=self._run, name="gradwire-training", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    # -- in the training thread
+
+    def _run(self) -> None:
+        ended: State = "failed"
+        message: str | None = None
+        try:
+            task = self._prepare()
+            ended = "stopped" if self._train(task) else "done"
+        except Exception as error:  # noqa: BLE001 - whatever ends a run is shown at its node
+            failed = self._failure(error)
+            message = failed.message
+            self._events.put(failed)
+        self._finish(ended, message)
+        with self._changed:
+            look_wanted = self._look_wanted
+            self._enter(ended)
+        if look_wanted:
+            self._look_if_wanted()
+
+    def _prepare(self) -> fit.Task:
+        """The task with its data read and its model made, and the run's folder begun."""
+        program = self._lowered()
+        task = program.build(device=self.settings.device, seed=self.settings.seed)
+        if self.folder is None and self._runs is not None:
+            self.folder = fresh_folder(self._runs)
+        if self.folder is not None:
+            asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
+            self._record = Record(self.folder, self.document, asked)
+        batches = task.setup()
+        self._task = task
+        if self._record is not None:
+            files = fingerprints(batches.splits.files)
+            self._record.describe(versions=versions(), machine=machine(), data=files)
+        return task
+
+    def _lowered(self) -> Program:
+        if self.program is None:
+            self.program = lower(self.document, self._catalogue, base=self._base, name=self._name)
+        return self.program
+
+    def _train(self, task: fit.Task) -> bool:
+        """Whether somebody stopped it."""
+        events = fit.fit(task, epochs=self.settings.epochs, steps=self.settings.steps)
+        try:
+            for event in events:
+                self._tell(event)
+                self._look_if_wanted()
+                if not isinstance(event, fit.Done) and self._halts(after=event):
+                    epochs, steps, seconds = self._reached
+                    self._tell(fit.Done(epochs, steps, seconds, "stopped"))
+                    return True
+        finally:
+            events.close()
+        return False
+
+    def _tell(self, event: fit.Event) -> None:
+        epochs, _, seconds = self._reached
+        match event:
+            case fit.Step():
+                self._reached = (epochs, event.step, seconds + event.seconds)
+            case fit.Epoch():
+                self._reached = (event.epoch, event.step, seconds)
+            case _:
+                pass
+        self._events.put(event)
+        if self._record is not None and not isinstance(event, fit.ValidationStep):
+            try:
+                self._record.take(event, self._weights)
+            except FileError as error:
+                self._lose_record(error)
+
+    def _halts(self, *, after: fit.Event) -> bool:
+        """Waits while paused. Whether the run is to stop."""
+        with self._changed:
+            if self._wanted == "step" and isinstance(after, fit.Step):
+                self._wanted = "pause"
+            while self._wanted == "pause":
+                if self._state != "paused":
+                    self._enter("paused")
+                self._changed.wait()
+                if self._look_wanted:
+                    self._changed.release()
+                    try:
+                        self._look_if_wanted()
+                    finally:
+                        self._changed.acquire()
+            if self._wanted == "stop":
+                return True
+            if self._state != "running":
+                self._enter("running")
+            return False
+
+    def _finish(self, ended: State, message: str | None) -> None:
+        if self._record is None:
+            return
+        try:
+            self._record.finish(ended, self._weights(), message)
+        except FileError as error:
+            self._events.put(Warned(str(error)))
+
+    def _lose_record(self, error: FileError) -> None:
+        """Train on without a record; the weights are tried again at the end."""
+        self._events.put(Warned(f"{error} Training goes on, but its figures are no longer written."))
+        assert self._record is not None
+        self._record.mute()
+
+    def _weights(self) -> dict[str, Any]:
+        return {} if self._task is None else self._task.model.state_dict()
+
+    def _look_if_wanted(self) -> None:
+        if self._look_wanted and self._task is not None and self.program is not None:
+            self._look_wanted = False
+            try:
+                self._events.put(Looked(look(self._task, self.program)))
+            except Exception as error:  # noqa: BLE001 - a look must not end the run; the step itself would
+                self._events.put(Warned(f"The autograd graph could not be made: {error}"))
+
+    def _look_alone(self) -> None:
+        """A look while no run is under way."""
+        try:
+            if self._task is None:
+                settings = self.settings
+                task = self._lowered().build(device=settings.device, seed=settings.seed)
+                task.setup()
+                self._task = task
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            self._events.put(self._failure(error))
+            return
+        self._look_if_wanted()
+
+    def _failure(self, error: Exception) -> Failed:
+        node = None if self.program is None else self.program.node_of(error)
+        if isinstance(error, LoweringError):
+            node = error.problems[0].node
+        detail = "".join(traceback.format_exception(error))
+        return Failed(
+            _message(error), node, detail, isinstance(error, (LoweringError, DataError, FileError, DeviceError))
+        )
+
+    def _enter(self, state: State) -> None:
+        self._state = state
+        self._events.put(StateChanged(state))
+
+
+def resolved(device: Device) -> str:
+    """The device that a choice stands for."""
+    return ("cuda" if cuda_available() else "cpu") if device == "auto" else device
+
+
+def _message(error: Exception) -> str:
+    match error:
+        case EngineError() | LoweringError() | FileError():
+            return str(error)
+        case MemoryError():
+            return "There is not enough memory. Make the batches or the layers smaller, or close other programs."
+        case _:
+            return f"{type(error).__name__}: {error}"

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import fit
+from engine.data import Digits
+from engine.io import atomic, load_file, read_metadata
+from studio.document.errors import FileError
+from studio.document.files import load
+from studio.training import Failed, Session, Warned, records
+from studio.training.lines import line
+from studio.training.records import Record, fresh_folder
+
+
+def finished(run: Session) -> list[Any]:
+    run.start()
+    assert run.join(60)
+    return run.events()
+
+
+def test_what_a_run_leaves_behind(session, digits, tmp_path: Path) -> None:
+    run = session(out=tmp_path / "a" / "b", seed=5)
+    events = finished(run)
+    folder = tmp_path / "a" / "b"
+    assert run.folder == folder
+    names = {"graph.gradwire", "run.json", "metrics.jsonl", "weights.safetensors", "best.safetensors"}
+    assert {path.name for path in folder.iterdir()} == names
+    assert load(folder / "graph.gradwire") == digits()
+    about = json.loads((folder / "run.json").read_text())
+    assert about["state"] == "done"
+    assert about["settings"] == {"epochs": 2, "steps": None, "device": "cpu", "seed": 5}
+    assert about["last"]["epoch"] == 2
+    assert about["best"]["val_loss"] <= about["last"]["val_loss"]
+    assert {"python", "numpy"} <= set(about["versions"])
+    first = Digits().files[0]
+    assert about["data"][0]["sha256"] == hashlib.sha256(first.read_bytes()).hexdigest()
+    lines = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert lines == [line(event) for event in events if isinstance(event, fit.Event) and line(event)]
+    weights = load_file(folder / "weights.safetensors")
+    assert set(weights) == {"hidden.weight", "hidden.bias", "logits.weight", "logits.bias"}
+    assert read_metadata(folder / "weights.safetensors")["epoch"] == "2"
+
+
+def test_the_best_weights_are_those_of_the_best_epoch(session, digits, tmp_path: Path) -> None:
+    run = session(digits(epochs=8, adam={"lr": 0.3}), out=tmp_path)
+    events = finished(run)
+    best = min((event.val_loss, event.epoch) for event in events if isinstance(event, fit.Epoch))[1]
+    assert read_metadata(tmp_path / "best.safetensors")["epoch"] == str(best)
+    again = session(digits(epochs=best, adam={"lr": 0.3}), out=tmp_path / "again")
+    finished(again)
+    ours, theirs = (load_file(path) for path in (tmp_path / "best.safetensors", tmp_path / "again/weights.safetensors"))
+    assert all(np.array_equal(ours[name].numpy(), theirs[name].numpy()) for name in ours)
+
+
+def test_each_run_gets_a_folder_of_its_own(session, tmp_path: Path) -> None:
+    runs = tmp_path / "digits.runs"
+    for _ in range(2):
+        run = session(runs=runs, steps=1)
+        finished(run)
+        assert run.folder is not None
+        assert run.folder.parent == runs
+    assert len(list(runs.iterdir())) == 2
+
+
+def test_a_stopped_run_keeps_its_weights(session, digits, tmp_path: Path) -> None:
+    run = session(digits(epochs=1000), out=tmp_path)
+    run.start()
+    while not any(isinstance(event, fit.Step) for event in run.events(1)):
+        pass
+    run.stop()
+    assert run.join(10)
+    assert json.loads((tmp_path / "run.json").read_text())["state"] == "stopped"
+    assert load_file(tmp_path / "weights.safetensors")
+
+
+def test_a_failed_run_says_why(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(fit, "_improve", broken)
+    finished(session(out=tmp_path))
+    about = json.loads((tmp_path / "run.json").read_text())
+    assert (about["state"], about["message"]) == ("failed", "RuntimeError: boom")
+
+
+@pytest.mark.parametrize("case", ["file", "below a file", "other run"])
+def test_a_folder_that_cannot_be_used_stops_the_run_at_once(session, tmp_path: Path, case: str) -> None:
+    (tmp_path / "file").write_text("here before")
+    out = {"file": tmp_path / "file", "below a file": tmp_path / "file" / "x", "other run": tmp_path / "run"}[case]
+    if case == "other run":
+        out.mkdir()
+        (out / "run.json").write_text("{}")
+    events = finished(session(out=out))
+    failed = next(event for event in events if isinstance(event, Failed))
+    assert failed.by_input
+    assert str(out) in failed.message
+    assert not any(isinstance(event, fit.Started) for event in events)
+    assert (tmp_path / "file").read_text() == "here before"
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_without_permission(session, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    failed = next(event for event in finished(session(out=tmp_path / "x")) if isinstance(event, Failed))
+    assert "permission" in failed.message
+
+
+def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(records, "_SECONDS", 0.0)
+    write = atomic.write
+
+    def full(path: Path, data: bytes) -> Any:
+        if path.suffix == ".safetensors":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(atomic, "write", full)
+    events = finished(session(out=tmp_path))
+    warnings = [event.message for event in events if isinstance(event, Warned)]
+    assert len(warnings) == 2, "one while training, one for the final weights"
+    assert "best.safetensors: cannot be written: the disk is full" in warnings[0]
+    assert "Training goes on" in warnings[0]
+    assert "weights.safetensors" in warnings[1]
+    assert isinstance(events[-2], (fit.Done, Warned))
+    assert json.loads((tmp_path / "run.json").read_text())["state"] == "done"
+
+
+def test_lines_of_long_epochs_are_thinned_out(digits, tmp_path: Path) -> None:
+    record = Record(tmp_path, digits(), {})
+    record.take(fit.Started(1, None, 5000, 1, 1, 1, "cpu", 0), dict)
+    for batch in range(1, 5001):
+        record.take(fit.Step(1, batch, batch, 0.5, {}, {}, 0.1, 10.0, 0.1, True), dict)
+    record.close()
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 1001
+
+
+def test_fresh_folders_differ(tmp_path: Path) -> None:
+    assert len({fresh_folder(tmp_path / "x") for _ in range(3)}) == 3
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="file"):
+        fresh_folder(tmp_path / "file")
+
+
+def test_numbers_that_are_not_finite_are_null() -> None:
+    nan = float("nan")
+    event = fit.Epoch(1, 2, nan, float("inf"), {"accuracy": nan}, {"accuracy": 0.5}, 1.0, 2.0, 0.1, False)
+    assert line(event) == {
+        "event": "epoch",
+        "epoch": 1,
+        "step": 2,
+        "train_loss": None,
+        "val_loss": None,
+        "train_accuracy": None,
+        "val_accuracy": 0.5,
+        "learning_rate": 0.1,
+        "samples_per_second": 2.0,
+        "seconds": 1.0,
+        "finite": False,
+    }
+    assert line(fit.ValidationStep(1, 1, 2)) is None

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import cuda_available, fit, nn
+from engine.data import idx
+from engine.errors import DataError
+from studio.training import Failed, Looked, Session, StateChanged
+
+
+def wait_for(session: Session, *states: str) -> list[Any]:
+    """All events until one of the states is reached."""
+    events: list[Any] = []
+    end = time.monotonic() + 30
+    while session.state not in states or not events:
+        assert time.monotonic() < end, f"still {session.state}"
+        events += session.events(timeout=0.05)
+    return events + session.events()
+
+
+def states(events: list[Any]) -> list[str]:
+    return [event.state for event in events if isinstance(event, StateChanged)]
+
+
+def steps(events: list[Any]) -> list[int]:
+    return [event.step for event in events if isinstance(event, fit.Step)]
+
+
+def test_a_run_from_beginning_to_end(session) -> None:
+    run = session()
+    assert run.state == "idle"
+    run.start()
+    events = wait_for(run, "done")
+    assert states(events) == ["running", "done"]
+    assert [type(event) for event in events[:2]] == [StateChanged, fit.Started]
+    assert steps(events) == list(range(1, 25))
+    assert isinstance(events[-2], fit.Done)
+    epochs = [event for event in events if isinstance(event, fit.Epoch)]
+    assert [event.epoch for event in epochs] == [1, 2]
+    assert epochs[-1].val_metrics["accuracy"] > 0.8
+    assert run.is_over
+    run.start()
+    run.step()
+    assert run.events() == []
+
+
+def test_the_same_seed_gives_the_same_figures(session) -> None:
+    figures = []
+    for seed in (3, 3, 4):
+        run = session(seed=seed)
+        run.start()
+        figures.append([event.loss for event in wait_for(run, "done") if isinstance(event, fit.Step)])
+    assert figures[0] == figures[1] != figures[2]
+
+
+def test_pause_step_resume_stop(session, digits) -> None:
+    run = session(digits(epochs=1000))
+    run.step()
+    events = wait_for(run, "paused")
+    assert states(events) == ["running", "paused"]
+    assert steps(events) == [1]
+    run.step()
+    assert run.join(0.2) is False
+    events = run.events()
+    assert steps(events) == [2]
+    assert run.state == "paused"
+    run.resume()
+    while not any(isinstance(event, fit.Epoch) for event in run.events(timeout=5)):
+        pass
+    run.pause()
+    wait_for(run, "paused")
+    time.sleep(0.05)
+    assert run.events() == []
+    run.resume()
+    run.stop()
+    events = wait_for(run, "stopped")
+    assert states(events)[-1] == "stopped"
+    done = next(event for event in events if isinstance(event, fit.Done))
+    assert done.reason == "stopped"
+    assert done.steps >= 13
+    assert run.join(5)
+
+
+def test_a_paused_run_can_be_stopped(session, digits) -> None:
+    run = session(digits(epochs=1000))
+    run.step()
+    wait_for(run, "paused")
+    run.stop()
+    assert states(wait_for(run, "stopped")) == ["stopped"]
+
+
+def test_stop_before_the_start_does_nothing(session) -> None:
+    run = session()
+    run.stop()
+    run.pause()
+    assert run.state == "idle"
+    assert run.join()
+
+
+def test_step_while_running_halts(session, digits) -> None:
+    run = session(digits(epochs=1000))
+    run.start()
+    wait_for(run, "running")
+    run.step()
+    wait_for(run, "paused")
+
+
+def test_an_exception_is_told_with_its_node(session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, input: object) -> None:
+        raise ZeroDivisionError("by nobody")
+
+    monkeypatch.setattr(nn.Dropout, "forward", broken)
+    run = session()
+    run.start()
+    events = wait_for(run, "failed")
+    failed = next(event for event in events if isinstance(event, Failed))
+    assert (failed.message, failed.node, failed.by_input) == ("ZeroDivisionError: by nobody", "dropout", False)
+    assert "Traceback" in failed.detail
+    assert "self.dropout(" in failed.detail, "the generated line is shown"
+    assert states(events) == ["running", "failed"]
+
+
+def test_bad_data_are_told_at_their_source(session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(header: object) -> None:
+        raise DataError("images.gz: damaged")
+
+    monkeypatch.setattr(idx, "read", broken)
+    run = session()
+    run.start()
+    failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))
+    assert (failed.message, failed.by_input) == ("images.gz: damaged", True)
+    assert failed.node in ("digits", "loader")
+
+
+def test_a_graph_with_errors_does_not_run(session, digits) -> None:
+    run = session(digits(hidden={"out_features": -3}))
+    run.start()
+    failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))
+    assert failed.by_input
+    assert failed.node == "hidden"
+
+
+def test_the_number_of_steps_overrules_the_documents_epochs(session) -> None:
+    run = session(steps=30)
+    run.start()
+    assert steps(wait_for(run, "done"))[-1] == 30
+    assert run.settings.epochs is None
+
+
+@pytest.mark.parametrize("when", ["before", "paused", "running", "after"])
+def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
+    run = session(digits(epochs=1 if when == "after" else 300))
+    if when == "paused":
+        run.step()
+        wait_for(run, "paused")
+    if when == "running":
+        run.start()
+    if when == "after":
+        run.start()
+        wait_for(run, "done")
+    run.look()
+    snapshot, end = None, time.monotonic() + 20
+    while snapshot is None and time.monotonic() < end:
+        snapshot = next((event.snapshot for event in run.events(0.1) if isinstance(event, Looked)), None)
+    assert snapshot is not None
+    assert {"hidden", "relu", "dropout", "logits", "loss"} <= set(snapshot.nodes.values())
+    assert snapshot.loss > 0
+    by_id = {node.id: node for node in snapshot.graph.nodes}
+    leaves = {by_id[number].leaf for number in snapshot.ids("hidden") if by_id[number].leaf}
+    assert leaves == {"hidden.weight", "hidden.bias"}
+    assert all(by_id[number].gradient_norm for number in snapshot.ids("logits"))
+
+
+def test_a_look_does_not_change_the_run(session) -> None:
+    figures = []
+    for looks in (False, True):
+        run = session(seed=1)
+        run.step()
+        wait_for(run, "paused")
+        if looks:
+            run.look()
+            while not any(isinstance(event, Looked) for event in run.events(1)):
+                pass
+        run.resume()
+        figures.append([event.loss for event in wait_for(run, "done") if isinstance(event, fit.Step)])
+    assert figures[0] == figures[1]
+
+
+def test_threads_end(session) -> None:
+    run = session()
+    run.start()
+    wait_for(run, "done")
+    assert run.join(5)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("gradwire")]
+
+
+def test_slow_watchers_get_thinned_out_steps(session, digits) -> None:
+    run = session(digits(epochs=200), out=None)
+    run.start()
+    assert run.join(60)
+    events = run.events()
+    assert len(steps(events)) <= 1000
+    assert steps(events)[-1] == 2400
+    assert len([event for event in events if isinstance(event, fit.Epoch)]) == 200
+
+
+def test_a_device_that_is_not_there(session, monkeypatch: pytest.MonkeyPatch) -> None:
+    if cuda_available():
+        pytest.skip("there is one")
+    run = session(device="cuda")
+    run.start()
+    failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))
+    assert failed.by_input
+    assert "cuda" in failed.message.lower()
+
+
+def test_without_a_place_nothing_is_written(session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = session()
+    run.start()
+    wait_for(run, "done")
+    assert not list(tmp_path.iterdir())
