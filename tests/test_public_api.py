@@ -45,5 +45,9 @@ def test_every_package_lists_its_public_names() -> None:
     assert [package.__name__ for package in packages if not hasattr(package, "__all__")] == []
 
 
+def test_public_names_do_not_begin_with_an_underscore() -> None:
+    assert [name for name in public_names().split() if name.rpartition(".")[2].startswith("_")] == []
+
+
 if __name__ == "__main__":
     GOLDEN.write_text(public_names(), encoding="utf-8")
