@@ -46,8 +46,13 @@ def nll_loss(
 ) -> Tensor:
     """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
     _check_classes("nll_loss", input, target, weight)
-    classes, share = _shares(input, target, weight, ignore_index)
-    return _weighted(-_pick(input, classes), share, reduction)
+    counted = target != ignore_index
+    classes = where(counted, target, 0)
+    loss = -_pick(input, classes)
+    if weight is not None:
+        loss = loss * _factors(weight, classes)
+    loss = where(counted, loss, 0.0)  # an ignored target does not count, be its loss infinite
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce(loss, reduction)
 
 
 def _smoothed_nll(
@@ -59,13 +64,14 @@ def _smoothed_nll(
     label_smoothing: float,
 ) -> Tensor:
     _check_classes("cross_entropy", log_probabilities, target, weight)
-    dim = _class_dim(log_probabilities)
-    counted, (classes, share) = target != ignore_index, _shares(log_probabilities, target, weight, ignore_index)
-    right = -_pick(log_probabilities, classes) * share
-    spread = log_probabilities if weight is None else log_probabilities * _along(weight, log_probabilities)
-    uniform = where(counted, -spread.mean(dim), 0.0)
-    loss = right * (1 - label_smoothing) + uniform * label_smoothing
-    return loss.sum() / share.sum() if reduction == "mean" else reduce(loss, reduction)
+    counted = target != ignore_index
+    classes = where(counted, target, 0)
+    right, spread = _pick(log_probabilities, classes), log_probabilities
+    if weight is not None:
+        right, spread = right * _factors(weight, classes), spread * _along(weight, spread)
+    loss = right * (label_smoothing - 1) - spread.mean(_class_dim(spread)) * label_smoothing
+    loss = where(counted, loss, 0.0)
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce(loss, reduction)
 
 
 def _soft_cross_entropy(
@@ -101,19 +107,14 @@ def _pick(input: Tensor, classes: Tensor) -> Tensor:
     return input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
 
 
-def _shares(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Tensor, Tensor]:
-    """The classes with ignored ones set to 0, and what each target counts."""
-    counted = target != ignore_index
-    classes = where(counted, target, 0)
-    if weight is None:
-        return classes, counted.to(input.dtype)
-    factors = weight.index_select(0, classes.flatten()).reshape(classes.shape)
-    return classes, where(counted, factors, 0.0)
+def _factors(weight: Tensor, classes: Tensor) -> Tensor:
+    """The weight of each target's class."""
+    return weight.index_select(0, classes.flatten()).reshape(classes.shape)
 
 
-def _weighted(loss: Tensor, share: Tensor, reduction: Reduction) -> Tensor:
-    loss = where(share != 0, loss * share, 0.0)  # an ignored target does not count, be its loss infinite
-    return loss.sum() / share.sum() if reduction == "mean" else reduce(loss, reduction)
+def _total(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
+    """What a weighted mean is divided by."""
+    return counted.sum() if weight is None else where(counted, _factors(weight, classes), 0.0).sum()
 
 
 def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
