@@ -1,0 +1,192 @@
+"""One training step (forward, loss, backward, Adam) here and in PyTorch, as ratios of medians.
+
+python benchmarks/train_step.py                 all steps, against PyTorch where it is installed
+python benchmarks/train_step.py --only mlp-64   one of them; may be repeated
+python benchmarks/train_step.py --json          one object a line
+python benchmarks/train_step.py --profile       where our own time goes, instead of comparing
+
+Both libraries train in this process, in turns, on the same data from the same weights, so that whatever else the
+machine does slows both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import pstats
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+Step = Callable[[], Any]
+
+
+class Benchmark(NamedTuple):
+    model: Callable[[Any], Any]
+    """Builds the model of a library's `nn`."""
+    input: tuple[int, ...]
+    title: str
+
+
+def mlp(nn: Any) -> Any:
+    return nn.Sequential(
+        nn.Linear(784, 256), nn.ReLU(), nn.Dropout(0.2),
+        nn.Linear(256, 128), nn.ReLU(), nn.Dropout(0.2),
+        nn.Linear(128, 10),
+    )  # fmt: skip
+
+
+def cnn(nn: Any) -> Any:
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10),
+    )  # fmt: skip
+
+
+MLP = "MLP 784-256-128-10, dropout 0.2"
+CNN = "CNN 2x(conv 3x3, batch norm, ReLU, pool) 32-64, 2 linear, 28x28"
+BENCHMARKS = {
+    "mlp-64": Benchmark(mlp, (64, 784), f"{MLP}, batch 64"),
+    "mlp-512": Benchmark(mlp, (512, 784), f"{MLP}, batch 512"),
+    "cnn-64": Benchmark(cnn, (64, 1, 28, 28), f"{CNN}, batch 64"),
+}
+
+
+def main() -> None:
+    options = parse()
+    set_threads(options.threads)
+    libraries = {"engine": load("engine")}
+    if importlib.util.find_spec("torch") and not options.profile:
+        libraries["torch"] = load("torch")
+        libraries["torch"].set_num_threads(options.threads)
+    if not options.json:
+        versions = ", ".join(
+            f"{name} {getattr(library, '__version__', '')}".strip() for name, library in libraries.items()
+        )
+        print(
+            f"{versions}; Python {platform.python_version()}; {options.threads} threads; medians of interleaved steps"
+        )
+    for name in options.only or BENCHMARKS:
+        benchmark = BENCHMARKS[name]
+        steps = same_steps(benchmark, libraries)
+        if options.profile:
+            profile(benchmark, steps["engine"])
+        else:
+            report(name, benchmark, measure(steps, options.seconds), options)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this one; may be repeated")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each library")
+    parser.add_argument("--seconds", type=float, default=6.0, help="time for each benchmark")
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--profile", action="store_true", help="show the functions that our step spends its time in")
+    return parser.parse_args()
+
+
+def set_threads(threads: int) -> None:
+    """Must run before NumPy is imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ[name] = str(threads)
+    importlib.import_module("engine.threads").configure()
+
+
+def load(name: str) -> Any:
+    library = importlib.import_module(name)
+    for part in ("nn", "optim"):
+        importlib.import_module(f"{name}.{part}")
+    return library
+
+
+def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Step]:
+    """A step of each library, all from the first one's weights on the same data."""
+    numpy = importlib.import_module("numpy")
+    draw = numpy.random.default_rng(0)
+    images = draw.standard_normal(benchmark.input).astype(numpy.float32)
+    classes = draw.integers(0, 10, benchmark.input[0])
+    models = {name: benchmark.model(library.nn) for name, library in libraries.items()}
+    weights = {key: tensor.numpy() for key, tensor in models["engine"].state_dict().items()}
+    steps = {}
+    for name, library in libraries.items():
+        model = models[name]
+        model.load_state_dict({key: library.tensor(array) for key, array in weights.items()})
+        steps[name] = step_of(library, model, library.tensor(images), library.tensor(classes))
+    return steps
+
+
+def step_of(library: Any, model: Any, images: Any, classes: Any) -> Step:
+    optimizer = library.optim.Adam(model.parameters(), lr=1e-3)
+    loss_function = library.nn.CrossEntropyLoss()
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = loss_function(model(images), classes)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def measure(steps: dict[str, Step], seconds: float) -> dict[str, list[float]]:
+    """Seconds of each step of each library. They take turns, and who goes first changes."""
+    for step in steps.values():
+        for _ in range(5):
+            step()
+    taken: dict[str, list[float]] = {name: [] for name in steps}
+    end = time.perf_counter() + seconds
+    order = list(steps)
+    while time.perf_counter() < end or len(taken[order[0]]) < 10:
+        order.reverse()
+        for name in order:
+            start = time.perf_counter()
+            steps[name]()
+            taken[name].append(time.perf_counter() - start)
+    return taken
+
+
+def report(name: str, benchmark: Benchmark, taken: dict[str, list[float]], options: argparse.Namespace) -> None:
+    medians = {library: statistics.median(seconds) for library, seconds in taken.items()}
+    ratio = medians["engine"] / medians["torch"] if "torch" in medians else None
+    if options.json:
+        milliseconds = {f"{library}_ms": round(median * 1e3, 4) for library, median in medians.items()}
+        steps = len(taken["engine"])
+        print(
+            json.dumps({"benchmark": name, "threads": options.threads, "steps": steps, "ratio": ratio} | milliseconds)
+        )
+        return
+    times = ", ".join(f"{library} {spread(seconds)}" for library, seconds in taken.items())
+    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {times}   {benchmark.title}", flush=True)
+
+
+def spread(seconds: list[float]) -> str:
+    low, middle, high = statistics.quantiles(seconds, n=4)
+    return f"{middle * 1e3:.2f} ms ({low * 1e3:.2f} to {high * 1e3:.2f})"
+
+
+def profile(benchmark: Benchmark, step: Step) -> None:
+    for _ in range(5):
+        step()
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for _ in range(50):
+        step()
+    profiler.disable()
+    print(f"\n{benchmark.title}: 50 steps")
+    pstats.Stats(profiler, stream=sys.stdout).sort_stats("tottime").print_stats(30)
+
+
+if __name__ == "__main__":
+    main()
