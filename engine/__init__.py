@@ -44,7 +44,7 @@ from engine.dtypes import (
 )
 from engine.functions import *
 from engine.gradients import grad
-from engine.ops.elementwise import where
+from engine.ops.choice import where
 from engine.ops.movement import stack
 from engine.random import Generator, initial_seed, manual_seed
 from engine.tensor import Size, Tensor

@@ -1,15 +1,34 @@
 """The ops, one record each, by kind. Importing this package declares them all."""
 
-from engine.ops import conv, elementwise, index, linalg, movement, normalization, pool, random, reduce, softmax
+from engine.ops import (
+    activation,
+    arithmetic,
+    choice,
+    comparison,
+    conv,
+    index,
+    linalg,
+    movement,
+    normalization,
+    pool,
+    random,
+    reduce,
+    softmax,
+    transcendental,
+    update,
+)
 from engine.ops.record import COMPOSITES, REGISTRY, Op, composite, op, operators
 
 __all__ = [
     "COMPOSITES",
     "REGISTRY",
     "Op",
+    "activation",
+    "arithmetic",
+    "choice",
+    "comparison",
     "composite",
     "conv",
-    "elementwise",
     "index",
     "linalg",
     "movement",
@@ -20,4 +39,6 @@ __all__ = [
     "random",
     "reduce",
     "softmax",
+    "transcendental",
+    "update",
 ]

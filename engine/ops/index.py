@@ -11,7 +11,7 @@ from engine.errors import DTypeError, ShapeError
 from engine.ops.movement import cast
 from engine.ops.record import composite, op
 from engine.ops.rules import broadcast_shapes, wrap_dim
-from engine.shape import Dim, Shape, Spec, format_shape
+from engine.shape import Dim, Shape, Spec, count, format_shape
 
 Index: TypeAlias = tuple[Any, ...]
 
@@ -24,7 +24,7 @@ Index: TypeAlias = tuple[Any, ...]
 ])  # fmt: skip
 def slice_(xp, x, index: Index):
     """Whole numbers, slices, None and one ellipsis: a view."""
-    return x[index]
+    return x[index] if Ellipsis in index else x[(*index, Ellipsis)]  # without it NumPy makes a scalar, not a view
 
 
 @slice_.shape
@@ -97,7 +97,7 @@ def _slice_length(size: Any, item: slice) -> Any:
 # -- index tensors and masks ------------------------------------------------------------------
 
 
-@op("movement", method=False, sample=lambda s: [
+@op("movement", method=False, keeps_from=1, sample=lambda s: [
     ((s.normal(4, 5), s.integers(4, 3)), {"layout": (Place(0),)}),
     ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
     ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
@@ -115,10 +115,10 @@ def _(*tensors: Spec, layout: Index):
 @take.gradient
 def _(g, tensors, layout):
     x, *index = tensors
-    return (put_zeros(g, *index, shape=tuple(x.shape), layout=layout), *(None for _ in index))
+    return (put_zeros(g, *index, shape=x.shape, layout=layout), *(None for _ in index))
 
 
-@op("movement", method=False, sample=lambda s: [
+@op("movement", method=False, keeps_from=1, sample=lambda s: [
     ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
 ])  # fmt: skip
 def _put_zeros(xp, *tensors, shape: Shape, layout: Index):
@@ -146,7 +146,7 @@ def put_zeros(x: Any, *index: Any, shape: Shape, layout: Index) -> Any:
     return _put_zeros((x, *index), shape=shape, layout=layout)
 
 
-@op("movement", method=False, sample=lambda s: [
+@op("movement", method=False, keeps_from=2, sample=lambda s: [
     ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
 ])  # fmt: skip
 def put(xp, *tensors, layout: Index):
@@ -158,14 +158,21 @@ def put(xp, *tensors, layout: Index):
 
 @put.shape
 def _(*tensors: Spec, layout: Index):
-    return tensors[0]
+    target, value, *index = tensors
+    if all(spec.dtype.kind for spec in index):
+        place = _taken(target.shape, index, layout)
+        if broadcast_shapes("setting by index", [place, value.shape]) != place and count(value.shape) != 1:
+            raise ShapeError(
+                f"setting by index: {format_shape(value.shape)} does not broadcast to the {format_shape(place)} indexed"
+            )
+    return target
 
 
 @put.gradient
 def _(g, tensors, layout):
     _, value, *index = tensors
-    kept = put((g, value * 0, *index), layout=layout)
-    return (kept, take((g, *index), layout=layout).sum_to_size(tuple(value.shape)), *(None for _ in index))
+    kept = put((g, g.new_tensor(0.0), *index), layout=layout)
+    return (kept, take((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
 
 
 def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
@@ -266,6 +273,8 @@ def _(g, index, dim):
 @composite
 def gather(x: Any, dim: int, index: Any) -> Any:
     """The elements of x at `index` along `dim`."""
+    if x.ndim == 0 and index.ndim == 0:
+        return gather_along(x.reshape(1), index.reshape(1), dim=dim).reshape(())
     return gather_along(x, index, dim=dim)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops.record import composite, op
-from engine.ops.rules import reshaped, same_dtype, wrap_dim, wrap_dims
+from engine.ops.rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -94,7 +94,10 @@ def expand(xp, x, shape: Sizes):
     sizes = [
         x.shape[i - len(shape)] if size == -1 and len(shape) - i <= x.ndim else size for i, size in enumerate(shape)
     ]
-    return xp.broadcast_to(x, tuple(sizes))
+    out = xp.broadcast_to(x, tuple(sizes))
+    if not out.flags.writeable and x.flags.writeable:
+        out.flags.writeable = True  # PyTorch writes into it where no element is repeated
+    return out
 
 
 @expand.shape
@@ -106,6 +109,11 @@ def _(x: Spec, shape: Sizes):
     for i, size in enumerate(shape):
         have = x.shape[i - extra] if i >= extra else 1
         keeps = isinstance(size, int) and size == -1
+        if keeps and i < extra:
+            raise ShapeError(
+                f"expand: {format_shape(x.shape)} has no dimension that the -1 at place {i} of {tuple(shape)} could keep. "
+                "Give its size."
+            )
         if not keeps and have != 1 and have != size:
             raise ShapeError(
                 f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}"
@@ -172,6 +180,8 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     start, end = wrap_dim("flatten", start_dim, x.ndim), wrap_dim("flatten", end_dim, x.ndim)
     if start > end:
         raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+    if start == end:
+        return x
     return reshape(x, (*x.shape[:start], count(x.shape[start : end + 1]), *x.shape[end + 1 :]))
 
 
@@ -194,7 +204,7 @@ def contiguous(x: Any) -> Any:
 ])  # fmt: skip
 def flip(xp, x, dims: Sizes):
     """The order reversed along `dims`."""
-    return xp.flip(x, dims).copy()
+    return xp.flip(x, dims if x.ndim else ()).copy()
 
 
 @flip.shape
@@ -208,22 +218,33 @@ def _(g, dims):
     return g.flip(dims)
 
 
-@op("movement", method=False, sample=lambda s: [
+@op("movement", method=False, promotes=True, sample=lambda s: [
     ((s.normal(2, 3), s.normal(2, 1)), {"dim": 1}), ((s.normal(2, 3), s.normal(0, 3), s.normal(1, 3)), {"dim": 0}),
+    ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
 ])  # fmt: skip
 def cat(xp, *tensors, dim: int = 0):
-    """Tensors joined along `dim`; the other sizes must agree."""
-    return xp.concatenate(tensors, axis=dim)
+    """Tensors joined along `dim`; the other sizes must agree. A tensor of shape (0,) goes with any, as in PyTorch."""
+    return xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
+
+
+_NOTHING = (0,)
 
 
 @cat.shape
 def _(*tensors: Spec, dim: int = 0):
-    first = tensors[0]
+    number, first = next(((i, x) for i, x in enumerate(tensors) if x.shape != _NOTHING), (0, tensors[0]))
+    if first.ndim == 0:
+        raise ShapeError("cat: tensors without dimensions cannot be joined. Use stack().")
     place = wrap_dim("cat", dim, first.ndim)
     total: Any = 0
-    for number, x in enumerate(tensors):
+    for other, x in enumerate(tensors):
+        if x.shape == _NOTHING:
+            continue
         if x.ndim != first.ndim:
-            raise ShapeError(f"cat: tensor 0 has {first.ndim} dimensions, tensor {number} has {x.ndim}")
+            raise ShapeError(
+                f"cat: tensor {number} is {format_shape(first.shape)} and tensor {other} is {format_shape(x.shape)}. "
+                "All need the same number of dimensions; stack() makes a new one."
+            )
         for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
             if i != place and a != b:
                 raise ShapeError(
@@ -231,7 +252,6 @@ def _(*tensors: Spec, dim: int = 0):
                     f"{a} and {b}. All other sizes must agree."
                 )
         total = total + x.shape[place]
-    same_dtype("cat", *tensors)
     return (*first.shape[:place], total, *first.shape[place + 1 :])
 
 
@@ -239,6 +259,9 @@ def _(*tensors: Spec, dim: int = 0):
 def _(g, tensors: Spec, dim):
     start, pieces = 0, []
     for spec in tensors:  # pyright: ignore[reportGeneralTypeIssues]
+        if spec.shape == _NOTHING:
+            pieces.append(g.new_empty(0))
+            continue
         size = spec.shape[dim]
         pieces.append(g.narrow(dim, start, size))
         start += size
@@ -255,16 +278,27 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 ])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
     """`length` places of dimension `dim`, from `start` on."""
+    _check_narrow(x.shape, dim, start, length)
     index: list[Any] = [slice(None)] * x.ndim
     index[dim] = slice(start, start + length)
     return x[tuple(index)]
 
 
+def _check_narrow(shape: Sequence[Any], dim: int, start: int, length: int) -> int:
+    place = wrap_dim("narrow", dim, len(shape))
+    if not shape:
+        raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
+    if start < 0 or length < 0 or start + length > shape[place]:
+        raise ShapeError(
+            f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
+            f"whose size is {shape[place]}"
+        )
+    return place
+
+
 @narrow.shape
 def _(x: Spec, dim: int, start: int, length: int):
-    place = wrap_dim("narrow", dim, x.ndim)
-    if start + length > x.shape[place]:
-        raise ShapeError(f"narrow: {start} + {length} is beyond the size {x.shape[place]} of dimension {dim}")
+    place = _check_narrow(x.shape, dim, start, length)
     return (*x.shape[:place], length, *x.shape[place + 1 :])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine import dtypes, random
-from engine.ops.elementwise import clone
 from engine.ops.record import op
+from engine.ops.update import clone
 from engine.shape import Spec, count
 
 

@@ -84,6 +84,8 @@ class Op:
         outputs: int = 1,
         random: bool = False,
         masks: tuple[str, ...] = (),
+        keeps_from: int = 0,
+        promotes: bool = False,
         sample: Callable[..., Any] | None = None,
         domain: tuple[float, float] | None = None,
     ) -> None:
@@ -101,10 +103,12 @@ class Op:
         self.operators = operators
         self.outputs = outputs
         self.random = random
+        self.keeps_from = keeps_from
+        """A gradient of variadic inputs needs only the shapes and dtypes of those before this one."""
         self.sample = sample
         """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
         self.domain = domain
-        self.promotes = kind == "elementwise" or floats
+        self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
         self._plans: dict[tuple[bool, ...], Plan] = {}
         self._shape_rule: Callable[..., Any] | None = None
@@ -191,7 +195,11 @@ class Op:
             covered = lambda rule: range(len(wanted)) if self.variadic else rule.covers  # noqa: E731
             rules = tuple(rule for rule in self.rules if any(wanted[i] for i in covered(rule)))
             every = self.variadic and any(rule.inputs for rule in rules)
-            saves = range(len(wanted)) if every else sorted({index for rule in rules for _, index in rule.inputs})
+            saves = (
+                range(self.keeps_from, len(wanted))
+                if every
+                else sorted({index for rule in rules for _, index in rule.inputs})
+            )
             found = self._plans[wanted] = Plan(rules, tuple(saves), any(rule.wants_out for rule in rules))
         return found
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from engine import dtypes
 from engine.errors import DTypeError
-from engine.ops.elementwise import where
+from engine.ops.choice import where
 from engine.ops.record import Op, composite, op
-from engine.ops.rules import Dims, reduced, wrap_dims
+from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
 from engine.shape import Spec, count
 
 
@@ -169,6 +169,9 @@ def _extreme(x: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
         return amax(x) if largest else amin(x)
     if not isinstance(dim, int):
         return x.maximum(dim) if largest else x.minimum(dim)
+    if x.ndim == 0:
+        wrap_dim("max" if largest else "min", dim, 0)
+        return Extremes(found.reshape(()) for found in extreme(x.reshape(1), dim=0, keepdim=True, largest=largest))
     return Extremes(extreme(x, dim=dim, keepdim=keepdim, largest=largest))
 
 

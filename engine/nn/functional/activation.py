@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from engine.ops import elementwise
-from engine.ops.elementwise import where
+from engine.ops import activation
+from engine.ops.choice import where
 from engine.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     """``x Φ(x)`` (Hendrycks and Gimpel, arXiv 1606.08415), or its approximation by tanh."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
-    return elementwise.gelu(input, approximate)
+    return activation.gelu(input, approximate)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -61,7 +61,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 def logsigmoid(input: Tensor) -> Tensor:
     """``log σ(x)``, safe for large ``|x|``."""
-    return -elementwise.softplus(-input, threshold=math.inf)
+    return -activation.softplus(-input, threshold=math.inf)
 
 
 def tanh(input: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def tanh(input: Tensor) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta x)) / beta``; ``x`` itself where ``beta x > threshold``."""
-    return elementwise.softplus(input, beta, threshold)
+    return activation.softplus(input, beta, threshold)
 
 
 def softmax(input: Tensor, dim: int) -> Tensor:

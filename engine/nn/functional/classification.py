@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.reduction import Reduction, reduce
-from engine.ops.elementwise import where
+from engine.ops.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

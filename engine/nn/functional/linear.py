@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import DTypeError
 from engine.ops import linalg
-from engine.ops.elementwise import where
+from engine.ops.choice import where
 from engine.tensor import Tensor
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.nn.functional.reduction import Reduction, reduce, require_same_shape
-from engine.ops.elementwise import where
+from engine.ops.choice import where
 from engine.tensor import Tensor
 
 

@@ -1,0 +1,53 @@
+"""Activation functions that are ops of their own; `nn.functional` composes the others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from engine.ops.choice import where
+from engine.ops.record import composite, op
+from engine.ops.transcendental import erf, tanh
+
+
+@op(floats=True)
+def sigmoid(xp, x):
+    """Logistic sigmoid, 1 / (1 + e^(−x))."""
+    return 1 / (1 + xp.exp(-x))
+
+
+@sigmoid.gradient
+def _(g, out):
+    return g * out * (1 - out)
+
+
+@op(domain=(-2.0, 2.0))
+def relu(xp, x, out=None):
+    """max(x, 0)."""
+    return xp.maximum(x, 0, out=out)
+
+
+@relu.gradient
+def _(g, out):
+    return g * (out > 0)
+
+
+@op(floats=True)
+def softplus(xp, x, beta: float = 1.0, threshold: float = 20.0):
+    """ln(1 + e^(βx)) / β; x itself where βx is above the threshold."""
+    scaled = beta * x
+    smooth = xp.maximum(scaled, 0) + xp.log1p(xp.exp(-xp.abs(scaled)))
+    return xp.where(scaled > threshold, x, smooth / beta)
+
+
+@softplus.gradient
+def _(g, x, beta, threshold):
+    return g * where(x * beta > threshold, 1.0, sigmoid(x * beta))
+
+
+@composite
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
+    if approximate == "tanh":
+        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1)
+    return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1)

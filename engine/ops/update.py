@@ -1,0 +1,65 @@
+"""Copies, and the three-operand updates that optimizers are written in."""
+
+from __future__ import annotations
+
+from engine.ops.record import op
+
+
+@op()
+def clone(xp, x):
+    """A copy with memory of its own."""
+    return x.copy()
+
+
+@clone.gradient
+def _(g):
+    return g
+
+
+@op()
+def assign(xp, x, y):
+    """y in x's shape; its in-place form is `copy_`."""
+    return xp.broadcast_to(y, x.shape)
+
+
+@assign.gradient("x")
+def _(g):
+    return g * 0
+
+
+@assign.gradient("y")
+def _(g):
+    return g
+
+
+@op()
+def addcmul(xp, x, y, z, value: float = 1):
+    """x + value · y · z."""
+    return x + value * y * z
+
+
+@addcmul.gradient
+def _(g, y, z, value):
+    return g, g * z * value, g * y * value
+
+
+@op(floats=True, domain=(0.5, 2.0))
+def addcdiv(xp, x, y, z, value: float = 1):
+    """x + value · y / z."""
+    return x + value * y / z
+
+
+@addcdiv.gradient
+def _(g, y, z, value):
+    return g, g / z * value, -g * y / (z * z) * value
+
+
+@op()
+def lerp(xp, x, y, weight):
+    """x + weight · (y − x)."""
+    return x + weight * (y - x)
+
+
+@lerp.gradient
+def _(g, x, y, weight):
+    return g * (1 - weight), g * weight, g * (y - x)
