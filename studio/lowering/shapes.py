@@ -120,7 +120,8 @@ def _general(flow: Flow, name: str, facts: Facts) -> Problem:
     for port in facts.type.inputs:
         end = flow.graph.source(name, port.name)
         if end is not None and port.name in facts.inputs:
-            given.append(f"{facts.inputs[port.name]} from {_described(flow, end)}")
+            source = _described(flow, end) if facts.type.role is Role.LAYER else end.node
+            given.append(f"{facts.inputs[port.name]} from {source}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot take {' and '.join(given)}: {text}." if given else f"{name}: {text}."
     code = "bad-data" if facts.type.role is Role.SOURCE else "shape-mismatch"

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering import refusal
+from studio.nodes import catalogue
+from tests.studio.lowering.graphs import document, mlp, wire
+
+
+def refused(base: Document, text: str) -> str | None:
+    return refusal(base, catalogue(), wire(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hidden.output -> hidden.input", "hidden cannot feed itself."),
+        ("ghost.output -> hidden.input", "There is no node ghost."),
+        ("hidden.loss -> relu.input", "hidden has no output loss; it has output."),
+        ("hidden.output -> relu.output", "relu.output is an output: a wire goes from an output to an input."),
+        ("hidden.input -> relu.input", "hidden.input is an input: a wire goes from an output to an input."),
+        ("hidden.output -> digits.input", "digits has no inputs."),
+        (
+            "scale.samples -> hidden.input",
+            "scale.samples carries samples, but hidden.input takes a tensor. "
+            "Put a loader between them, which makes batches of samples.",
+        ),
+        ("logits.output -> adam.loss", "logits.output carries a tensor, but adam.loss takes a loss. Put a loss between them."),
+        ("logits.output -> hidden.input", "hidden already feeds logits: this wire would close a loop."),
+    ],
+)
+def test_a_refused_wire_says_why(text: str, reason: str) -> None:
+    assert refused(mlp(), text) == reason
+
+
+def test_a_fitting_wire_is_not_refused_even_where_one_is() -> None:
+    assert refused(mlp(), "flatten.output -> logits.input") is None
+    assert refused(mlp(), "hidden.output -> relu.input") is None
+
+
+def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
+    base = document({"a": "nn.ReLU", "odd": "gone.Layer", "b": "nn.ReLU"}, ["a.output -> odd.in_port"])
+    assert refused(base, "a.output -> odd.in_port") is None
+    assert refused(base, "b.output -> odd.other") == "odd is of an unknown type: it keeps its wires, but takes no new ones."
+
+
+def test_asking_about_every_port_of_a_large_graph_is_fast() -> None:
+    names = [f"n{i}" for i in range(2000)]
+    nodes = dict.fromkeys(names, Node("nn.ReLU"))
+    wires = tuple(sorted(Wire(End(a, "output"), End(b, "input")) for a, b in zip(names, names[1:], strict=False)))
+    base = Document(nodes=nodes, wires=wires)
+    began = time.process_time()
+    answers = [refusal(base, catalogue(), Wire(End("n1000", "output"), End(name, "input"))) for name in names]
+    assert time.process_time() - began < 0.5
+    assert sum(answer is None for answer in answers) == 999

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from studio.document import edits
+from studio.document.model import Node
+from tests.studio.lowering.graphs import changed, coded, codes, digits, fixed, mlp, report, wire, without
+
+TWO_HEADS = {
+    "flatten": "nn.Flatten",
+    "hidden": Node("nn.Linear", {"out_features": 32}),
+    "relu": "nn.ReLU",
+    "logits": Node("nn.Linear", {"out_features": 10}),
+}
+
+
+def test_without_an_optimizer_one_can_be_added() -> None:
+    broken = edits.remove(mlp(), ["adam"])
+    problem = coded(broken, "no-optimizer")
+    assert report(fixed(broken, problem)).problems == ()
+
+
+def test_an_optimizer_without_a_loss_can_be_wired() -> None:
+    broken = without(mlp(), "cross_entropy.loss -> adam.loss")
+    problem = coded(broken, "missing-wire")
+    assert (problem.severity, problem.node) == ("error", "adam")
+    assert fixed(broken, problem) == mlp()
+
+
+def test_missing_parts_are_named() -> None:
+    assert "no-loss" in codes(edits.remove(mlp(), ["cross_entropy"]))
+    assert "no-loader" in codes(edits.remove(mlp(), ["batches"]))
+    assert "no-data" in codes(edits.remove(mlp(), ["digits"]))
+
+
+def test_two_loaders_cannot_feed_one_run() -> None:
+    broken = edits.add(mlp(), "other", Node("data.Batches"))
+    broken = edits.connect(broken, wire("scale.samples -> other.samples"))
+    broken = edits.connect(broken, wire("other.target -> cross_entropy.target"))
+    assert coded(broken, "several-loaders").node == "other"
+
+
+def test_a_loss_for_each_sample_is_no_goal() -> None:
+    broken = edits.set_param(mlp(), "cross_entropy", "reduction", "none")
+    problem = coded(broken, "loss-not-scalar")
+    assert problem.message.startswith("cross_entropy gives N float32, but an optimizer can only make one number small.")
+    assert report(fixed(broken, problem)).problems == ()
+
+
+def test_when_everything_is_frozen_nothing_is_trained() -> None:
+    broken = changed(changed(mlp(), "hidden", frozen=True), "logits", frozen=True)
+    problem = coded(broken, "nothing-to-train")
+    assert problem.severity == "error"
+    assert fixed(broken, problem) == mlp()
+
+
+def test_without_parameters_nothing_is_trained() -> None:
+    assert "nothing-to-train" in codes(digits({"flatten": "nn.Flatten", "relu": "nn.Tanh"}))
+
+
+def test_a_layer_belongs_to_one_optimizer() -> None:
+    broken = edits.add(mlp(), "sgd", Node("optim.SGD"))
+    broken = edits.connect(broken, wire("cross_entropy.loss -> sgd.loss"))
+    problem = coded(broken, "shared-layers")
+    assert problem.message == (
+        "sgd and adam would both train hidden. Add their losses with Combine losses, and feed the sum to one optimizer."
+    )
+
+
+def test_two_optimizers_may_train_different_layers() -> None:
+    both = digits(
+        TWO_HEADS,
+        other=Node("nn.Linear", {"out_features": 10}),
+        other_loss="nn.CrossEntropyLoss",
+        sgd="optim.SGD",
+        wires=[
+            "flatten.output -> other.input",
+            "other.output -> other_loss.input",
+            "batches.target -> other_loss.target",
+            "other_loss.loss -> sgd.loss",
+        ],
+    )
+    assert report(both).problems == ()

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from tests.studio.lowering.graphs import changed, codes, digits, fixed, mlp, only, report
+
+FLATTEN = {"flatten": "nn.Flatten"}
+LOGITS = {"logits": Node("nn.Linear", {"out_features": 10})}
+
+MISTAKES: dict[str, Document] = {
+    "squashed-scores": digits({**FLATTEN, **LOGITS, "softmax": "nn.Softmax"}),
+    "relu-on-scores": digits({**FLATTEN, **LOGITS, "relu": "nn.ReLU"}),
+    "dropout-on-scores": digits({**FLATTEN, **LOGITS, "dropout": "nn.Dropout"}),
+    "no-activation": digits({**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "drop": "nn.Dropout", **LOGITS}),
+    "too-many-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 12})}),
+    "too-few-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 2})}),
+    "learning-rate-high": changed(mlp(), "adam", params={"lr": 0.5}),
+    "not-shuffled": changed(mlp(), "batches", params={"shuffle": False}),
+    "batch-norm-single": digits({**FLATTEN, "norm": "nn.BatchNorm1d", **LOGITS}, batches=Node("data.Batches", {"batch_size": 1})),
+    "in-place-shared": digits(
+        {**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "relu": Node("nn.ReLU", {"inplace": True})},
+        last="logits",
+        add="ops.add",
+        **LOGITS,
+        wires=["hidden.output -> add.x", "relu.output -> add.y", "add.output -> logits.input"],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", MISTAKES)
+def test_each_mistake_is_found_alone_and_its_fix_leaves_none(code: str) -> None:
+    problem = only(MISTAKES[code])
+    assert problem.code == code
+    assert report(fixed(MISTAKES[code], problem)).problems == ()
+
+
+def test_the_evidence_is_in_the_message() -> None:
+    assert only(MISTAKES["too-many-classes"]).message == (
+        "The data have 10 classes, but logits gives scores for 12: the others are never right. "
+        "Set out_features of logits to 10."
+    )
+    assert "learning rate 0.5" in only(MISTAKES["learning-rate-high"]).message
+    assert only(MISTAKES["too-few-classes"]).severity == "error"
+
+
+def test_sigmoid_before_a_loss_that_contains_it() -> None:
+    document = digits({**FLATTEN, "score": Node("nn.Linear", {"out_features": 1}), "sigmoid": "nn.Sigmoid"})
+    document = changed(document, "cross_entropy", type="nn.BCEWithLogitsLoss")
+    assert "squashed-scores" in codes(document)
+
+
+def test_a_muted_activation_does_not_count() -> None:
+    assert codes(changed(mlp(), "relu", muted=True)) == ["no-activation"]
+    assert report(changed(MISTAKES["squashed-scores"], "softmax", muted=True)).problems == ()
+
+
+def test_two_classes_may_stay_on_different_losses() -> None:
+    regression = edits.remove(mlp(), ["cross_entropy"])
+    assert "too-many-classes" not in codes(regression)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from studio.document.model import Node
+from tests.studio.lowering.graphs import changed, coded, digits, document, fixed, mlp, only, report
+
+
+def test_a_missing_parameter_says_how_to_give_it() -> None:
+    assert only(changed(mlp(), "logits", params={})).message == (
+        "logits needs out_features: size of the last output dimension (≥ 1). "
+        "Set it in the inspector, or with --set logits.out_features=VALUE."
+    )
+
+
+def test_a_missing_folder_is_one_problem_and_names_the_option() -> None:
+    folder = changed(mlp(), "digits", type="data.IDX")
+    assert only(folder).message.endswith("or with --set digits.folder=PATH.")
+
+
+def test_a_folder_that_is_not_there_is_named() -> None:
+    folder = changed(mlp(), "digits", type="data.IDX", params={"folder": "nowhere/at all"})
+    problem = only(folder)
+    assert (problem.code, problem.node) == ("bad-arguments", "digits")
+    assert "nowhere/at all" in problem.message
+
+
+def test_an_unknown_parameter_can_be_removed() -> None:
+    broken = changed(mlp(), "logits", params={"out_features": 10, "in_feature": 3})
+    problem = only(broken)
+    assert problem.message == (
+        "logits has no parameter 'in_feature'; it has in_features, out_features, bias. Remove it. Did you mean in_features?"
+    )
+    assert report(fixed(broken, problem)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "value"),
+    [
+        ("logits", "out_features", 0),
+        ("logits", "out_features", 2.5),
+        ("logits", "out_features", "10"),
+        ("logits", "out_features", None),
+        ("logits", "out_features", [10, 10]),
+        ("logits", "bias", 1),
+        ("adam", "lr", -1),
+        ("adam", "lr", "1e-3); import os"),
+        ("scale", "mean", ["a"]),
+        ("scale", "std", 0),
+        ("cross_entropy", "reduction", "median"),
+    ],
+)
+def test_a_value_out_of_range_names_parameter_and_value(name: str, param: str, value: Any) -> None:
+    node = mlp().nodes[name]
+    problem = coded(changed(mlp(), name, params={**node.params, param: value}), "bad-parameter")
+    assert problem.node == name
+    assert problem.message.startswith(f"{name}: {param} must be ")
+
+
+def test_a_default_can_be_restored() -> None:
+    broken = changed(mlp(), "adam", params={"lr": -1})
+    assert report(fixed(broken, only(broken))).problems == ()
+
+
+def test_long_values_are_cut() -> None:
+    assert len(only(changed(mlp(), "adam", params={"lr": "x" * 50_000})).message) < 300
+
+
+def test_arguments_that_the_layer_itself_refuses() -> None:
+    conv = Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3, "groups": 3})
+    broken = digits({"conv": conv, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
+    problem = coded(broken, "bad-arguments")
+    assert (problem.severity, problem.node) == ("error", "conv")
+    assert problem.message.startswith("conv cannot be made: ")
+
+
+def test_one_value_may_stand_for_several() -> None:
+    conv = Node("nn.Conv2d", {"out_channels": 8, "kernel_size": [3, 1], "stride": 2})
+    sound = digits({"conv": conv, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
+    assert report(sound).nodes["conv"].summary == "1 → 8 · 3×1 · stride 2"
+
+
+def test_a_node_alone_shows_its_arguments() -> None:
+    info = report(document({"conv": Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3})})).nodes["conv"]
+    assert info.arguments["stride"] == 1
+    assert "in_channels" not in info.arguments
+    assert info.summary == "? → 8 · 3×3"

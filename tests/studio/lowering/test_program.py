@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import gc
+import linecache
+import traceback
+
+import engine
+from engine import fit, inspect
+from studio.lowering import Program, lower
+from studio.nodes import catalogue
+from tests.studio.lowering.graphs import changed, mlp
+
+
+def program() -> Program:
+    return lower(mlp(), catalogue(), name="digits")
+
+
+def test_the_class_that_is_shown_trains() -> None:
+    task = program().build("cpu", seed=3)
+    steps = [event for event in fit.fit(task, steps=3) if isinstance(event, fit.Step)]
+    assert len(steps) == 3
+    assert all(step.finite for step in steps)
+    assert list(task.optimizers) == ["adam"]
+
+
+def test_equal_seeds_give_equal_losses() -> None:
+    first, second = ([event.loss for event in fit.fit(program().build(seed=s), steps=4) if isinstance(event, fit.Step)] for s in (1, 1))
+    assert first == second
+
+
+def test_ops_know_their_node() -> None:
+    made = program()
+    task = made.build()
+    task.setup()
+    with inspect.trace() as trace:
+        task.model(engine.zeros(2, 1, 8, 8))
+    found = [made.node_at(*call.where) for call in trace.calls if call.where is not None]
+    assert list(dict.fromkeys(found)) == ["flatten", "hidden", "relu", "logits"]
+
+
+def test_an_exception_is_blamed_on_its_node_and_shows_its_line() -> None:
+    made = program()
+    task = made.build()
+    task.setup()
+    try:
+        task.model(engine.zeros(2, 1, 8, 9))
+    except Exception as error:
+        assert made.node_of(error) == "hidden"
+        assert "hidden = self.hidden(flatten)" in "".join(traceback.format_exception(error))
+    else:
+        raise AssertionError("a wrong shape went through")
+    assert made.node_of(ValueError("from elsewhere")) is None
+
+
+def test_frozen_layers_stay_as_they_are() -> None:
+    made = lower(changed(mlp(), "hidden", frozen=True), catalogue())
+    task = made.build()
+    task.setup()
+    before = {name: value.numpy().copy() for name, value in task.model.state_dict().items()}
+    list(fit.fit(task, steps=2))
+    after = {name: value.numpy() for name, value in task.model.state_dict().items()}
+    assert (before["hidden.weight"] == after["hidden.weight"]).all()
+    assert (before["logits.weight"] != after["logits.weight"]).any()
+
+
+def test_lines_for_tracebacks_go_with_the_program() -> None:
+    made = program()
+    filename = made.filename
+    assert filename in linecache.cache
+    del made
+    gc.collect()
+    assert filename not in linecache.cache

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+
+from engine import fit
+from studio.document.model import Document, Node
+from studio.lowering.structure import RESERVED
+from studio.nodes.types import Role
+from tests.studio.lowering.graphs import changed, coded, codes, digits, document, fixed, mlp, only, report, wire, without
+
+
+def test_a_sound_graph_has_no_problems() -> None:
+    assert report(mlp()).problems == ()
+
+
+def test_an_empty_canvas_says_how_to_begin() -> None:
+    problem = only(Document())
+    assert (problem.severity, problem.code, problem.node) == ("error", "empty", None)
+    assert "template" in problem.message
+
+
+def test_an_unknown_type_is_named_and_its_wires_kept() -> None:
+    broken = changed(mlp(), "relu", type="nn.Relu")
+    problem = coded(broken, "unknown-type")
+    assert problem.message == (
+        "relu is a nn.Relu, which this version of Gradwire does not know. Did you mean nn.ReLU?"
+    )
+    assert report(fixed(broken, problem)).problems == ()
+    assert codes(broken) == ["unknown-type"]
+
+
+def test_a_missing_wire_names_the_port_and_is_fixed_by_its_only_candidate() -> None:
+    broken = without(mlp(), "hidden.output -> relu.input")
+    problem = coded(broken, "missing-wire")
+    assert (problem.node, problem.port) == ("relu", "input")
+    assert problem.message == "relu needs a wire at input. Connect hidden.output to it."
+    assert fixed(broken, problem) == mlp()
+
+
+def test_targets_come_from_the_loader() -> None:
+    broken = without(mlp(), "batches.target -> cross_entropy.target")
+    assert fixed(broken, only(broken)) == mlp()
+
+
+def test_a_node_without_wires_is_left_out_with_a_warning() -> None:
+    problem = only(digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}, spare="nn.ReLU"))
+    assert (problem.severity, problem.code, problem.node) == ("warning", "not-wired", "spare")
+
+
+def test_errors_in_what_is_left_out_do_not_stop_a_run() -> None:
+    spare = digits(
+        {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
+        spare="nn.Linear",
+        wires=["flatten.output -> spare.input"],
+    )
+    assert report(spare).errors == ()
+    assert sorted(codes(spare)) == ["missing-parameter", "unused"]
+
+
+def test_a_dead_branch_is_reported_at_its_end() -> None:
+    branch = digits(
+        {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
+        one="nn.ReLU",
+        two="nn.Tanh",
+        wires=["flatten.output -> one.input", "one.output -> two.input"],
+    )
+    assert only(branch).message == "two feeds nothing, so it is left out. Connect its output, or remove it."
+
+
+def test_a_cycle_is_spelled_out() -> None:
+    looped = document(
+        {"a": "ops.add", "b": "nn.ReLU", "c": "nn.Tanh", "behind": "nn.ReLU"},
+        ["a.output -> b.input", "b.output -> c.input", "c.output -> a.x", "c.output -> behind.input"],
+    )
+    problem = coded(looped, "cycle")
+    assert "b → c → a → b is a loop" in problem.message or "a → b → c → a is a loop" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ghost.output -> relu.input", "There is no node ghost."),
+        ("hidden.ghost -> relu.input", "hidden has no output ghost; it has output."),
+        ("hidden.output -> relu.ghost", "relu has no input ghost; it has input."),
+        ("digits.samples -> relu.input", "digits.samples carries samples, but relu.input takes a tensor."),
+        ("flatten.output -> logits.input", "logits.input already gets relu.output."),
+    ],
+)
+def test_a_wire_that_leads_nowhere_can_be_removed(text: str, reason: str) -> None:
+    sound = mlp()
+    stray = Document(nodes=sound.nodes, wires=(*sound.wires, wire(text)))
+    problem = coded(stray, "stray-wire")
+    assert problem.wire == wire(text)
+    assert reason in problem.message
+    assert fixed(stray, problem) == sound
+
+
+@pytest.mark.parametrize("name", ["forward", "training", "_hidden", "not a name", "class", "ﬁ", "x" * 5000, "self", ""])
+def test_names_that_cannot_be_attributes_are_refused_with_a_rename(name: str) -> None:
+    broken = digits({"flatten": "nn.Flatten", name: Node("nn.Linear", {"out_features": 10})} if "." not in name else {})
+    problem = next(each for each in report(broken).errors if each.code in ("bad-name", "reserved-name"))
+    assert problem.node == name
+    assert not report(fixed(broken, problem)).errors
+
+
+def test_every_attribute_of_a_task_is_reserved() -> None:
+    class Bare(fit.Task):
+        def data(self) -> None: ...  # type: ignore[override]
+        def configure(self) -> None: ...
+        def losses(self, batch: object) -> None: ...  # type: ignore[override]
+
+    assert {*vars(Bare()), *dir(Bare())} - {"__module__"} <= {*RESERVED[Role.LOSS], *dir(object), "__weakref__", "__dict__"}
+
+
+def test_a_muted_source_of_samples_is_named() -> None:
+    muted = changed(mlp(), "digits", muted=True)
+    problem = coded(muted, "muted-source")
+    assert problem.message.startswith("Nothing arrives at scale.samples, because digits is muted.")
+    assert report(fixed(muted, problem)).problems == ()
