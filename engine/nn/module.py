@@ -96,11 +96,15 @@ class Module:
             yield from table
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached for names that are not in __dict__ or the class.
+        # Only reached for names that are not in __dict__ or the class. Layers get here in each forward, so no loop.
         attributes = self.__dict__
-        for table in ("_parameters", "_modules", "_buffers"):
-            if table in attributes and name in attributes[table]:
-                return attributes[table][name]
+        if "_parameters" in attributes:
+            if name in (table := attributes["_parameters"]):
+                return table[name]
+            if name in (table := attributes["_modules"]):
+                return table[name]
+            if name in (table := attributes["_buffers"]):
+                return table[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -25,7 +25,7 @@ class InPlaceActivation(Module):
 
 @LAYERS.register(category=GROUP, tags=("rectifier", "rectified linear unit"))
 class ReLU(InPlaceActivation):
-    """``max(x, 0)`` (Nair and Hinton, ICML 2010).
+    """Keeps what is positive and turns the rest into 0, ``max(x, 0)`` (Nair and Hinton, ICML 2010).
 
     Args:
         inplace: write the result into the input's memory
@@ -37,7 +37,7 @@ class ReLU(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class ReLU6(InPlaceActivation):
-    """``min(max(x, 0), 6)`` (Howard et al., arXiv 1704.04861).
+    """ReLU that stops at 6, ``min(max(x, 0), 6)`` (Howard et al., arXiv 1704.04861).
 
     Args:
         inplace: write the result into the input's memory
@@ -49,7 +49,9 @@ class ReLU6(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class LeakyReLU(Module):
-    """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013).
+    """ReLU that lets a little through below 0: ``x`` where ``x > 0``, else ``negative_slope x``.
+
+    Source: Maas et al., ICML 2013.
 
     Args:
         negative_slope: slope for negative inputs
@@ -70,7 +72,9 @@ class LeakyReLU(Module):
 
 @LAYERS.register(category=GROUP, tags=("exponential linear unit",))
 class ELU(Module):
-    """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289).
+    """Bends smoothly to ``-alpha`` below 0: ``x`` where ``x > 0``, else ``alpha (exp(x) - 1)``.
+
+    Source: Clevert et al., arXiv 1511.07289.
 
     Args:
         alpha: the output far below 0 is ``-alpha``
@@ -91,7 +95,9 @@ class ELU(Module):
 
 @LAYERS.register(category=GROUP, tags=("gaussian error linear unit",))
 class GELU(Module):
-    """``x Φ(x)`` with the normal distribution function ``Φ`` (Hendrycks and Gimpel, arXiv 1606.08415).
+    """Smooth ReLU of transformers, ``x Φ(x)`` with the normal distribution function ``Φ``.
+
+    Source: Hendrycks and Gimpel, arXiv 1606.08415.
 
     Args:
         approximate: "tanh" for ``x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))``
@@ -110,7 +116,7 @@ class GELU(Module):
 
 @LAYERS.register(category=GROUP, tags=("swish", "sigmoid linear unit"))
 class SiLU(InPlaceActivation):
-    """``x σ(x)``, also known as swish (Elfwing et al., arXiv 1702.03118).
+    """Smooth ReLU with a dip below 0, ``x σ(x)``, also known as swish (Elfwing et al., arXiv 1702.03118).
 
     Args:
         inplace: write the result into the input's memory
@@ -122,7 +128,7 @@ class SiLU(InPlaceActivation):
 
 @LAYERS.register(category=GROUP, tags=("logistic",))
 class Sigmoid(Module):
-    """``σ(x) = 1 / (1 + exp(-x))``, between 0 and 1."""
+    """Squeezes any number into 0 to 1, ``σ(x) = 1 / (1 + exp(-x))``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input.sigmoid()
@@ -130,7 +136,7 @@ class Sigmoid(Module):
 
 @LAYERS.register(category=GROUP)
 class LogSigmoid(Module):
-    """``log σ(x)``, safe for large ``|x|``."""
+    """The logarithm of the sigmoid, ``log σ(x)``, safe for large ``|x|``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
@@ -138,7 +144,7 @@ class LogSigmoid(Module):
 
 @LAYERS.register(category=GROUP, tags=("hyperbolic tangent",))
 class Tanh(Module):
-    """``tanh x``, between -1 and 1."""
+    """Squeezes any number into -1 to 1, ``tanh x``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input.tanh()
@@ -146,7 +152,7 @@ class Tanh(Module):
 
 @LAYERS.register(category=GROUP)
 class Hardtanh(Module):
-    """The input held between two bounds.
+    """Holds the input between two bounds, ``min(max(x, min_val), max_val)``.
 
     Args:
         min_val: lower bound
@@ -171,7 +177,7 @@ class Hardtanh(Module):
 
 @LAYERS.register(category=GROUP, tags=("smooth relu",))
 class Softplus(Module):
-    """``log(1 + exp(beta x)) / beta``, a smooth ReLU (Dugas et al., NIPS 2000).
+    """Smooth ReLU that is always positive, ``log(1 + exp(beta x)) / beta`` (Dugas et al., NIPS 2000).
 
     Args:
         beta: the larger, the closer to ReLU

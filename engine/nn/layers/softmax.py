@@ -9,7 +9,7 @@ from engine.tensor import Tensor
 
 @LAYERS.register(category="Activation", tags=("probabilities", "normalised exponential"))
 class Softmax(Module):
-    """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along one dimension: numbers from 0 to 1 that sum to 1. The shape stays.
+    """Turns scores into probabilities that sum to 1 along one dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``. The shape stays.
 
     `CrossEntropyLoss` contains it: feed that loss the scores themselves. PyTorch guesses `dim` if it is left out;
     here it is the last.
@@ -31,7 +31,9 @@ class Softmax(Module):
 
 @LAYERS.register(category="Activation", tags=("log probabilities",))
 class LogSoftmax(Module):
-    """``log(exp(xᵢ) / Σⱼ exp(xⱼ))`` along one dimension, safe for large numbers. The shape stays.
+    """Turns scores into logarithms of probabilities along one dimension, ``log(exp(xᵢ) / Σⱼ exp(xⱼ))``.
+
+    Safe for large numbers. The shape stays.
 
     PyTorch guesses `dim` if it is left out; here it is the last.
 

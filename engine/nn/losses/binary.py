@@ -13,9 +13,10 @@ from engine.tensor import Tensor
     category="Classification", title="Binary cross entropy with logits", tags=("sigmoid", "multi-label", "yes or no")
 )
 class BCEWithLogitsLoss(Module):
-    """``-(p y log σ(x) + (1 - y) log(1 - σ(x)))`` for scores ``x``, targets ``y`` from 0 to 1 and ``p = pos_weight``.
+    """How surprising the right yes-or-no answers are, for scores: ``-(p y log σ(x) + (1 - y) log(1 - σ(x)))``.
 
-    Contains the sigmoid, and is safe for large scores. Input and target have one shape.
+    Targets ``y`` are from 0 to 1; ``p`` is `pos_weight`. Contains the sigmoid, and is safe for large scores.
+    Input and target have one shape.
 
     Args:
         weight: a factor for each element; broadcasts over the input
@@ -37,9 +38,10 @@ class BCEWithLogitsLoss(Module):
 
 @LOSSES.register(category="Classification", title="Binary cross entropy", tags=("probability", "yes or no"))
 class BCELoss(Module):
-    """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``, such as `Sigmoid` gives.
+    """How surprising the right yes-or-no answers are, for probabilities: ``-(y log x + (1 - y) log(1 - x))``.
 
-    Input and target have one shape. `BCEWithLogitsLoss` on the scores themselves is more exact.
+    Probabilities are what `Sigmoid` gives; `BCEWithLogitsLoss` on the scores themselves is more exact. Input and
+    target have one shape.
 
     Args:
         weight: a factor for each element; broadcasts over the input

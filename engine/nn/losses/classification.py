@@ -11,7 +11,7 @@ from engine.tensor import Tensor
 
 @LOSSES.register(category="Classification", title="Cross entropy", tags=("classification", "softmax", "logits"))
 class CrossEntropyLoss(Module):
-    """``-log softmax(input)[target]``: how surprising the right class is to the network.
+    """How surprising the right class is to the network, ``-log softmax(input)[target]``.
 
     `input` holds scores (logits) ``N×C×…``; `target` the classes, whole numbers ``N×…``, or a probability for each
     class, ``N×C×…``. Contains softmax. The mean is weighted by `weight`.
@@ -43,7 +43,7 @@ class CrossEntropyLoss(Module):
 
 @LOSSES.register(category="Classification", title="Negative log likelihood", tags=("classification", "log softmax"))
 class NLLLoss(Module):
-    """``-input[target]`` for log-probabilities, such as `LogSoftmax` gives.
+    """How surprising the right class is, ``-input[target]``, for log-probabilities such as `LogSoftmax` gives.
 
     `input` is ``N×C×…``, `target` the classes, whole numbers ``N×…``. The mean is weighted by `weight`.
 

@@ -11,7 +11,9 @@ from engine.tensor import Tensor
 
 @LOSSES.register(category="Regression", title="Mean squared error", tags=("mse", "l2", "least squares"))
 class MSELoss(Module):
-    """``(x - y)²``. Input and target have one shape.
+    """The squared distance from the target, ``(x - y)²``.
+
+    Input and target have one shape.
 
     Args:
         reduction: mean or sum over the elements, or none
@@ -27,7 +29,9 @@ class MSELoss(Module):
 
 @LOSSES.register(category="Regression", title="Mean absolute error", tags=("mae", "l1"))
 class L1Loss(Module):
-    """``|x - y|``. Input and target have one shape.
+    """The distance from the target, ``|x - y|``; outliers weigh less than with squares.
+
+    Input and target have one shape.
 
     Args:
         reduction: mean or sum over the elements, or none
@@ -43,9 +47,9 @@ class L1Loss(Module):
 
 @LOSSES.register(category="Regression", title="Smooth L1", tags=("robust",))
 class SmoothL1Loss(Module):
-    """``(x - y)² / (2 beta)`` where ``|x - y| < beta``, else ``|x - y| - beta / 2`` (Girshick, arXiv 1504.08083).
+    """Squared near the target, straight far from it: ``(x - y)² / (2 beta)`` or ``|x - y| - beta / 2``.
 
-    Input and target have one shape.
+    Source: Girshick, arXiv 1504.08083. Input and target have one shape.
 
     Args:
         reduction: mean or sum over the elements, or none
@@ -63,9 +67,9 @@ class SmoothL1Loss(Module):
 
 @LOSSES.register(category="Regression", title="Huber", tags=("robust",))
 class HuberLoss(Module):
-    """``(x - y)² / 2`` where ``|x - y| ≤ delta``, else ``delta (|x - y| - delta / 2)`` (Huber, 1964).
+    """Squared near the target, straight far from it: ``(x - y)² / 2`` or ``delta (|x - y| - delta / 2)``.
 
-    Input and target have one shape.
+    Source: Huber, 1964. Input and target have one shape.
 
     Args:
         reduction: mean or sum over the elements, or none
