@@ -52,6 +52,21 @@ def measured(value: float) -> str:
     return f"{value:.2e}"
 
 
+def norm(value: float) -> str:
+    """A gradient norm, to two digits."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return measured(value)
+    return f"{value:.2g}" if 1e-3 <= value < 1e4 or value == 0 else f"{value:.1e}"
+
+
+def size(value: int) -> str:
+    """Bytes: ``12.4 MB``."""
+    if value < 1000:
+        return count(value, "bytes")
+    number, letter = next(step for step in _STEPS if value >= step[0])
+    return f"{_three(value / number)} {letter}B"
+
+
 def percent(value: float) -> str:
     return f"{100 * value:.1f}%"
 

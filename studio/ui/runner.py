@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from engine import fit
 from studio.lowering.report import Problem
-from studio.training.session import Failed, Session, StateChanged
+from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
+from studio.training.session import Session
 from studio.ui.runs import Run
 from studio.ui.store import Store
 
 POLL_MS = 50
 STOP_SECONDS = 5.0
-
-Device = Literal["auto", "cpu", "cuda"]
 
 
 class Runner(QObject):
@@ -28,6 +25,8 @@ class Runner(QObject):
     """The Run."""
     events = Signal(object)
     """A list of the events that came since the last time, already put down in the Run."""
+    looked = Signal(object)
+    """The Snapshot of one step."""
     refused = Signal(str)
     """Why no run could be started."""
 
@@ -35,6 +34,9 @@ class Runner(QObject):
         super().__init__(parent)
         self._store = store
         self._session: Session | None = None
+        self._viewer: Session | None = None
+        """Takes steps only to be looked at."""
+        self._looks = 0
         self._state = "idle"
         self.runs: list[Run] = []
         self._timer = QTimer(self)
@@ -51,11 +53,6 @@ class Runner(QObject):
     def is_active(self) -> bool:
         """Whether a run is under way, paused or not."""
         return self._state in ("running", "paused")
-
-    @property
-    def session(self) -> Session | None:
-        """The session of the present or last run."""
-        return self._session
 
     @property
     def run(self) -> Run | None:
@@ -97,48 +94,73 @@ class Runner(QObject):
 
     def drain(self) -> None:
         """Hand out what happened since the last time."""
-        if self._session is None:
-            return
-        events = self._session.events()
-        run = self.runs[-1]
+        events = [event for session in self._sessions() for event in session.events()]
         for event in events:
-            match event:
-                case StateChanged():
-                    self._enter(event.state)
-                case Failed():
-                    self._store.set_run_problems([Problem("error", "run-failed", event.message, node=event.node)])
-                case _:
-                    run.take(event)
+            self._take(event)
         if events:
             self.events.emit(events)
+        if not self.is_active and not self._looks:
+            self._timer.stop()
+
+    def look(self) -> None:
+        """Ask for the autograd graph of one step: of the run under way or just done, else with fresh weights."""
+        session = self._session
+        if session is None or not (self.is_active or session.document is self._store.document):
+            if not self._can_begin():
+                return
+            session = self._viewer = self._make_session(is_recorded=False)
+        self._looks += 1
+        session.look()
+        self._timer.start()
+
+    def _take(self, event: SessionEvent) -> None:
+        match event:
+            case StateChanged():
+                self._enter(event.state)
+            case Failed():
+                self._looks = 0
+                self._store.set_run_problems([Problem("error", "run-failed", event.message, node=event.node)])
+            case Looked():
+                self._looks = 0
+                self.looked.emit(event.snapshot)
+            case Warned():
+                self._looks = 0
+            case _:
+                self.runs[-1].take(event)
 
     def _begin(self) -> bool:
-        errors = len(self._store.report.errors)
-        if errors:
-            self.refused.emit(f"Fix the {'error' if errors == 1 else f'{errors} errors'} in the graph, then run.")
+        if not self._can_begin():
             return False
-        self._store.set_run_problems(())
-        document = self._store.document
-        self._session = Session(document, self._store.catalogue, base=self._store.base, out=None)
-        self.runs.append(Run(len(self.runs) + 1, document, datetime.now().astimezone()))
-        self.run_added.emit(self.runs[-1])
+        self._session = self._make_session(is_recorded=True)
+        run = Run(len(self.runs) + 1, self._session.document, datetime.now().astimezone())
+        run.device = self._session.settings.device
+        self.runs.append(run)
+        self.run_added.emit(run)
         self._timer.start()
         return True
+
+    def _can_begin(self) -> bool:
+        errors = len(self._store.check_report.errors)
+        if errors:
+            self.refused.emit(f"Fix the {'error' if errors == 1 else f'{errors} errors'} in the graph, then run.")
+        else:
+            self._store.set_run_problems(())
+        return not errors
+
+    def _make_session(self, *, is_recorded: bool) -> Session:
+        store = self._store
+        runs = store.path.with_suffix(".runs") if store.path is not None and is_recorded else None
+        return Session(store.document, store.catalogue, base=store.base, runs=runs, name=store.name)
+
+    def _sessions(self) -> list[Session]:
+        return [session for session in (self._session, self._viewer) if session is not None]
 
     def _live(self) -> Session:
         assert self._session is not None
         return self._session
 
     def _enter(self, state: str) -> None:
-        if state == self._state:
-            return
-        self._state = state
-        self.runs[-1].state = state
-        if not self.is_active:
-            self._timer.stop()
-        self.state_changed.emit(state)
-
-
-def is_training_event(event: object) -> bool:
-    """Whether an event is one of the training loop's, not the session's."""
-    return isinstance(event, (fit.Started, fit.Step, fit.Epoch, fit.Done))
+        if state != self._state:
+            self._state = state
+            self.runs[-1].state = state
+            self.state_changed.emit(state)

@@ -71,6 +71,11 @@ class Store(QObject):
         return self._report
 
     @property
+    def check_report(self) -> Report:
+        """What the check found, without the problems of the last run."""
+        return self._check_report
+
+    @property
     def is_checked(self) -> bool:
         """Whether `report` is about the present document."""
         return self._checked is self.document

@@ -6,7 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.lowering import LoweringError, Program, lower
+from studio.lowering.program import LoweringError, Program, lower
 from studio.ui import theme
 from studio.ui.panels.code.editor import CodeEditor
 from studio.ui.panels.code.highlight import PythonHighlighter
@@ -65,7 +65,7 @@ class CodePanel(QWidget):
         """Write the code of the present document now."""
         self._stale = False
         try:
-            program = lower(self._store.document, self._store.catalogue, base=self._store.base)
+            program = lower(self._store.document, self._store.catalogue, base=self._store.base, name=self._store.name)
         except LoweringError:
             self._show_errors()
             return

@@ -1,0 +1,106 @@
+"""Starts the studio: one QApplication, one window, and a net under both."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from studio.nodes.catalogue import catalogue
+from studio.ui import dialogs, fonts, icons, motion, stylesheet, theme
+from studio.ui.settings import Settings
+from studio.ui.window import MainWindow
+from studio.ui.workspace import Workspace
+
+NO_DISPLAY = 2
+_log = logging.getLogger(__name__)
+
+
+def main(paths: Sequence[Path] = ()) -> int:
+    """Open the studio with these files. Returns the process's exit code."""
+    if (problem := display_problem()) is not None:
+        sys.stderr.write(f"{problem}\n")
+        return NO_DISPLAY
+    application = make_application(sys.argv[:1])
+    settings = Settings()
+    window = make_window(application, settings)
+    sys.excepthook = _Net(window)
+    window.show()
+    window.files.offer_recovery()
+    for path in paths:
+        window.files.open(path)
+    return application.exec()
+
+
+def display_problem() -> str | None:
+    """Why no window can be opened; None if one can. Qt itself would abort the process."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return None
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return None
+    return (
+        "Gradwire: there is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set). "
+        "Start it from a desktop session, or train without a window: gradwire run FILE."
+    )
+
+
+def make_application(arguments: Sequence[str]) -> QApplication:
+    """The application with its fonts, before any widget."""
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+    application = QApplication(list(arguments))
+    application.setApplicationName("Gradwire")
+    application.setOrganizationName("Gradwire")
+    application.setStyle("Fusion")
+    font = fonts.interface()
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    application.setFont(font)
+    return application
+
+
+def make_window(application: QApplication, settings: Settings, state: Path | None = None) -> MainWindow:
+    """The window in the theme that the settings ask for; `state` is where journals and recent files are kept."""
+    motion.set_reduced(settings.reduce_motion)
+    themes = theme.manager()
+    themes.set_mode(settings.theme)
+    stylesheet.apply(application, themes.theme)
+    themes.changed.connect(lambda changed: stylesheet.apply(application, changed))
+    application.setWindowIcon(icons.themed("app", "accent"))
+    return MainWindow(Workspace(catalogue(), state=state), settings, themes)
+
+
+class _Net:
+    """Catches what no code caught: keeps all work, tells, and goes on."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._is_telling = False
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        text = "".join(traceback.format_exception(kind, error, trace))
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close()
+            return
+        _log.error("%s", text)
+        sys.stderr.write(text)
+        for project in self._window.workspace.projects:
+            project.keep()
+        if not self._is_telling:
+            self._is_telling = True
+            QTimer.singleShot(0, lambda: self._tell(text))
+
+    def _tell(self, text: str) -> None:
+        dialogs.message(
+            self._window,
+            "Something in Gradwire went wrong",
+            "Your work has been kept and you can go on. Save it, then start Gradwire again if anything looks odd.",
+            traceback=text,
+        )
+        self._is_telling = False

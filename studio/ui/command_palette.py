@@ -1,0 +1,167 @@
+"""Everything by name: the commands of the window and the nodes of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui import fonts, icons, theme
+from studio.ui.fuzzy import score
+
+_WIDTH, _ROW, _ROWS = 560, 32, 11
+_ROLE = Qt.ItemDataRole.UserRole
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of the palette."""
+
+    title: str
+    run: Callable[[], object]
+    place: str = ""
+    """Where else it is found: "File", "Node"."""
+    keys: str = ""
+    icon: str = ""
+
+
+class CommandPalette(QFrame):
+    """Opens over the window; typing narrows, Enter runs, Escape leaves."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._room = parent
+        self.setProperty("role", "popup")
+        self.setObjectName("command-palette")
+        self._choices: list[Choice] = []
+        self._before: QWidget | None = None
+        self.edit = QLineEdit()
+        self.edit.setPlaceholderText("Type a command or the name of a node")
+        self.edit.setAccessibleName("Search commands")
+        self.edit.addAction(icons.themed("search", "text-dim"), QLineEdit.ActionPosition.LeadingPosition)
+        self.list = QListWidget()
+        self.list.setItemDelegate(_RowDelegate(self.list))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setUniformItemSizes(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(8)
+        column.addWidget(self.edit)
+        column.addWidget(self.list)
+        self.edit.textChanged.connect(self._narrow)
+        self.edit.installEventFilter(self)
+        self.list.itemClicked.connect(self._run)
+        self.hide()
+
+    def open(self, choices: Iterable[Choice]) -> None:
+        """Show these choices, ready to type."""
+        self._choices = list(choices)
+        self._before = self.window().focusWidget()
+        self.edit.clear()
+        self._narrow("")
+        width = min(_WIDTH, self._room.width() - 32)
+        self.setGeometry((self._room.width() - width) // 2, 72, width, self.sizeHint().height())
+        self.setFixedHeight(_ROW * _ROWS + 16 + 8 + self.edit.sizeHint().height())
+        self.show()
+        self.raise_()
+        self.edit.setFocus()
+
+    def dismiss(self) -> None:
+        """Close without running anything; the focus goes back to where it was."""
+        self.hide()
+        if self._before is not None:
+            self._before.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusOut and self.isVisible():
+            if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
+                self.hide()
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._press(event)
+        return super().eventFilter(watched, event)
+
+    def _press(self, event: QKeyEvent) -> bool:
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _ROWS, Qt.Key.Key_PageUp: -_ROWS}
+        match event.key():
+            case Qt.Key.Key_Escape:
+                self.dismiss()
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                if (item := self.list.currentItem()) is not None:
+                    self._run(item)
+            case key if Qt.Key(key) in steps:
+                row = self.list.currentRow() + steps[Qt.Key(key)]
+                self.list.setCurrentRow(max(0, min(row, self.list.count() - 1)))
+            case _:
+                return False
+        return True
+
+    def _narrow(self, text: str) -> None:
+        self.list.clear()
+        found = [(score(text, choice.title), choice) for choice in self._choices]
+        fitting = [(points, choice) for points, choice in found if points is not None]
+        if text:
+            fitting.sort(key=lambda pair: -pair[0])
+        for _, choice in fitting:
+            item = QListWidgetItem(choice.title)
+            item.setData(_ROLE, choice)
+            item.setSizeHint(QSize(0, _ROW))
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+
+    def _run(self, item: QListWidgetItem) -> None:
+        choice: Choice = item.data(_ROLE)
+        self.dismiss()
+        choice.run()
+
+
+class _RowDelegate(QStyledItemDelegate):
+    """Icon, title; on the right, greyed, where it is found and its keys."""
+
+    def __init__(self, of: QListWidget) -> None:
+        super().__init__(of)
+        self._list = of
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        choice: Choice = index.data(_ROLE)
+        colors = theme.current()
+        area = QRect(option.rect)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if index.row() == self._list.currentRow():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colors.color("selection"))
+            painter.drawRoundedRect(area.adjusted(0, 1, 0, -1), 5, 5)
+        icons.paint(
+            painter,
+            choice.icon or "chevron-right",
+            QRect(area.left() + 8, area.top() + 8, 16, 16),
+            colors.color("text-dim"),
+        )
+        painter.setFont(fonts.interface(12))
+        painter.setPen(colors.color("text-dim"))
+        right = area.adjusted(0, 0, -10, 0)
+        keys = QKeySequence(choice.keys).toString(QKeySequence.SequenceFormat.NativeText)
+        hint = "   ".join(filter(None, (choice.place, keys)))
+        painter.drawText(right, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, hint)
+        used = painter.fontMetrics().horizontalAdvance(hint) + 24
+        painter.setFont(fonts.interface())
+        painter.setPen(colors.color("text"))
+        room = area.adjusted(34, 0, -used, 0)
+        title = painter.fontMetrics().elidedText(choice.title, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, title)
+        painter.restore()

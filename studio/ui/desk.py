@@ -1,0 +1,105 @@
+"""Everything that is shown of one project: its canvas and its panels, linked to each other."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from engine import fit
+from studio.training.events import Failed, Warned
+from studio.ui import figures
+from studio.ui.canvas.view import CanvasView
+from studio.ui.palette import PalettePanel
+from studio.ui.panels.autograd.panel import AutogradPanel
+from studio.ui.panels.code.panel import CodePanel
+from studio.ui.panels.inspector.panel import InspectorPanel
+from studio.ui.panels.log import LogPanel
+from studio.ui.panels.problems import ProblemsPanel
+from studio.ui.panels.runs.panel import RunsPanel
+from studio.ui.project import Project
+from studio.ui.settings import Settings
+from studio.ui.theme import ThemeManager
+
+
+class Desk(QObject):
+    zoomed = Signal(float)
+    said = Signal(str)
+    """A remark for the status line."""
+
+    def __init__(self, project: Project, settings: Settings, themes: ThemeManager) -> None:
+        super().__init__(project)
+        self.project = project
+        store, runner = project.store, project.runner
+        self.canvas = CanvasView(store, themes)
+        palette = PalettePanel(store, themes)
+        palette.requested.connect(self.canvas.add_at_center)
+        self.inspector = InspectorPanel(store)
+        self.runs = RunsPanel(runner, settings)
+        self.problems = ProblemsPanel(store)
+        self.autograd = AutogradPanel(store, runner)
+        self.code = CodePanel(store)
+        self.log = LogPanel()
+        self.panels: dict[str, QWidget] = {
+            "palette": palette,
+            "inspector": self.inspector,
+            "runs": self.runs,
+            "problems": self.problems,
+            "autograd": self.autograd,
+            "code": self.code,
+            "log": self.log,
+        }
+        self._runs_when_checked = False
+        self.canvas.zoom_changed.connect(self.zoomed)
+        self.problems.activated.connect(self.canvas.reveal)
+        self.runs.failed.connect(self.said)
+        project.noted.connect(self.log.add)
+        runner.state_changed.connect(self._note_state)
+        runner.events.connect(self._take)
+        store.report_changed.connect(self._run_if_wanted)
+
+    def run_when_checked(self) -> None:
+        """Run as soon as the graph has been checked."""
+        self._runs_when_checked = True
+        self._run_if_wanted()
+
+    def _run_if_wanted(self, *_: object) -> None:
+        if self._runs_when_checked and self.project.store.is_checked:
+            self._runs_when_checked = False
+            self.project.runner.start()
+
+    def _note_state(self, state: str) -> None:
+        run = self.project.runner.run
+        if run is not None:
+            self.log.add(f"{run.name} {state}", "error" if state == "failed" else "info")
+
+    def _take(self, events: list[object]) -> None:
+        for event in events:
+            match event:
+                case fit.Epoch():
+                    self.log.add(_epoch_line(event))
+                case Failed():
+                    self.log.add(event.detail or event.message, "error")
+                case Warned():
+                    self.log.add(event.message, "warning")
+                    self.said.emit(event.message)
+                case _:
+                    pass
+
+    @property
+    def zoom(self) -> float:
+        """Scale of the canvas."""
+        return self.canvas.camera.scale
+
+    def close(self) -> None:
+        """End the threads of canvas and panels; they are deleted with the window's parts."""
+        self.canvas.close_view()
+        self.autograd.close_view()
+        self.canvas.deleteLater()
+
+
+def _epoch_line(event: fit.Epoch) -> str:
+    parts = [f"Epoch {event.epoch}", f"loss {figures.measured(event.train_loss)}"]
+    if event.val_loss is not None:
+        parts.append(f"validation loss {figures.measured(event.val_loss)}")
+    parts += [f"validation {name} {figures.measured(value)}" for name, value in event.val_metrics.items()]
+    return ", ".join([*parts, figures.rate(event.samples_per_second).replace("/s", " samples/s")])

@@ -1,0 +1,62 @@
+"""The questions that the window asks. Each says what happened, what it means, and what can be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from studio.document.format import SUFFIX
+
+FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
+
+
+def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: str = "") -> None:
+    """Say that something did not work."""
+    box = QMessageBox(QMessageBox.Icon.Warning, "Gradwire", text, QMessageBox.StandardButton.Ok, parent)
+    box.setInformativeText(detail)
+    if traceback:
+        box.setDetailedText(traceback)
+    box.exec()
+
+
+def save_before_closing(parent: QWidget, name: str, *, is_running: bool) -> Literal["save", "discard", "cancel"]:
+    """What to do with unsaved changes."""
+    box = QMessageBox(QMessageBox.Icon.Question, "Gradwire", f"Save the changes to {name}?", parent=parent)
+    stops = " The run under way will be stopped." if is_running else ""
+    box.setInformativeText(f"They are lost if you do not save them.{stops}")
+    save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
+    discard = box.addButton("Discard", QMessageBox.ButtonRole.DestructiveRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(save)
+    box.exec()
+    if box.clickedButton() is save:
+        return "save"
+    return "discard" if box.clickedButton() is discard else "cancel"
+
+
+def overwrite_foreign_change(parent: QWidget, path: Path) -> bool:
+    """Whether to save over what somebody else wrote meanwhile."""
+    box = QMessageBox(
+        QMessageBox.Icon.Question, "Gradwire", f"{path.name} was changed by another program.", parent=parent
+    )
+    box.setInformativeText("Saving replaces what it wrote by your version.")
+    replace = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.exec()
+    return box.clickedButton() is replace
+
+
+def paths_to_open(parent: QWidget, folder: Path | None) -> list[Path]:
+    paths, _ = QFileDialog.getOpenFileNames(parent, "Open", str(folder or ""), FILTER)
+    return [Path(path) for path in paths]
+
+
+def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """A path with the project suffix, or None if the person thought better of it."""
+    path, _ = QFileDialog.getSaveFileName(parent, "Save as", str(suggestion), FILTER)
+    if not path:
+        return None
+    chosen = Path(path)
+    return chosen if chosen.suffix else chosen.with_suffix(SUFFIX)

@@ -1,0 +1,111 @@
+"""All docks of the window: where they are by default, and how they are hidden and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
+from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
+
+from studio.ui.docks import Dock
+from studio.ui.settings import LAYOUT_VERSION
+
+_SIDES = {
+    "palette": ("Palette", QSize(232, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
+    "inspector": ("Inspector", QSize(316, 600), Qt.DockWidgetArea.RightDockWidgetArea),
+}
+_BOTTOM = {"runs": "Runs", "problems": "Problems", "autograd": "Autograd", "code": "Code", "log": "Log"}
+_BOTTOM_SIZE = QSize(900, 272)
+
+
+class DockArea(QObject):
+    """Docks by name."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._kept: QByteArray | None = None
+        window.setDockOptions(
+            QMainWindow.DockOption.AnimatedDocks
+            | QMainWindow.DockOption.AllowNestedDocks
+            | QMainWindow.DockOption.AllowTabbedDocks
+            | QMainWindow.DockOption.GroupedDragging
+        )
+        window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self._docks = {name: Dock(name, title, size, window) for name, (title, size, _) in _SIDES.items()}
+        self._docks |= {name: Dock(name, title, _BOTTOM_SIZE, window) for name, title in _BOTTOM.items()}
+        self._tidy = QTimer(self)
+        self._tidy.setSingleShot(True)
+        self._tidy.setInterval(0)
+        self._tidy.timeout.connect(self._update_bars)
+        for dock in self:
+            for signal in (dock.topLevelChanged, dock.dockLocationChanged, dock.visibilityChanged):
+                signal.connect(self._plan_update)
+        self.restore_default()
+
+    def __iter__(self) -> Iterator[Dock]:
+        return iter(self._docks.values())
+
+    def __getitem__(self, name: str) -> Dock:
+        return self._docks[name]
+
+    @property
+    def are_hidden(self) -> bool:
+        """Whether all docks were put away by `hide`."""
+        return self._kept is not None
+
+    def restore_default(self) -> None:
+        """Palette left, inspector right, the rest as tabs below."""
+        self._kept = None
+        for dock in self:
+            dock.setFloating(False)
+        for name, (_, _, side) in _SIDES.items():
+            self._window.addDockWidget(side, self[name])
+        bottom = [self[name] for name in _BOTTOM]
+        for dock in bottom:
+            self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        for before, dock in pairwise(bottom):
+            self._window.tabifyDockWidget(before, dock)
+        for dock in self:
+            dock.show()
+        widths = [size.width() for _, size, _ in _SIDES.values()]
+        self._window.resizeDocks([self[name] for name in _SIDES], widths, Qt.Orientation.Horizontal)
+        self._window.resizeDocks([bottom[0]], [_BOTTOM_SIZE.height()], Qt.Orientation.Vertical)
+        bottom[0].raise_()
+        self._plan_update()
+
+    def hide(self) -> None:
+        """Put all docks away; `show` brings back those that were open."""
+        if self._kept is None:
+            self._kept = self._window.saveState(LAYOUT_VERSION)
+            for dock in self:
+                dock.hide()
+
+    def show(self) -> None:
+        """Bring back what `hide` put away."""
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            self._window.restoreState(kept, LAYOUT_VERSION)
+
+    def layout(self) -> QByteArray:
+        """The present arrangement, for the next start."""
+        return self._kept if self._kept is not None else self._window.saveState(LAYOUT_VERSION)
+
+    def restore(self, layout: QByteArray) -> None:
+        """An arrangement of an earlier start; one that does not fit changes nothing."""
+        self._window.restoreState(layout, LAYOUT_VERSION)
+        self._plan_update()
+
+    def _plan_update(self, *_: object) -> None:
+        self._tidy.start()
+
+    def _update_bars(self) -> None:
+        for dock in self:
+            dock.update_bar(is_tabbed=bool(self._window.tabifiedDockWidgets(dock)))
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.setDrawBase(False)
+            bar.setExpanding(False)
+            bar.setDocumentMode(True)

@@ -1,0 +1,94 @@
+"""Docks around the canvas. Each holds one panel for every open project and shows that of the current one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+
+from studio.ui.project import Project
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+
+
+class Dock(QDockWidget):
+    """`name` identifies it in saved layouts; `title` is what people read."""
+
+    def __init__(self, name: str, title: str, size: QSize, window: QMainWindow) -> None:
+        super().__init__(title, window)
+        self.setObjectName(name)
+        self.title = title
+        self._panels: dict[Project, QWidget] = {}
+        self._stack = _Stack(size)
+        self.setWidget(self._stack)
+        self._bar = _TitleBar(self)
+        self._bare = QWidget()
+        self.setTitleBarWidget(self._bar)
+
+    @property
+    def panel(self) -> QWidget | None:
+        """The panel that can be seen, or could be if the dock were open."""
+        return self._stack.currentWidget()
+
+    def add(self, project: Project, panel: QWidget) -> None:
+        self._panels[project] = panel
+        self._stack.addWidget(panel)
+
+    def remove(self, project: Project) -> None:
+        panel = self._panels.pop(project)
+        self._stack.removeWidget(panel)
+        panel.deleteLater()
+
+    def show_for(self, project: Project | None) -> None:
+        """Show the panel of this project."""
+        if project is not None:
+            self._stack.setCurrentWidget(self._panels[project])
+
+    def reveal(self) -> None:
+        """Open it and bring its tab to the front."""
+        self.show()
+        self.raise_()
+
+    def set_count(self, count: int) -> None:
+        """Say in the title how many things wait inside."""
+        self.setWindowTitle(f"{self.title} ({count})" if count else self.title)
+
+    def update_bar(self, *, is_tabbed: bool) -> None:
+        """No title bar where a tab says the same already."""
+        wanted = self._bare if is_tabbed and not self.isFloating() else self._bar
+        if self.titleBarWidget() is not wanted:
+            self.setTitleBarWidget(wanted)
+
+
+class _Stack(QStackedWidget):
+    """Begins at the size that suits its panel; the person changes it."""
+
+    def __init__(self, size: QSize) -> None:
+        super().__init__()
+        self._size = size
+
+    def sizeHint(self) -> QSize:
+        return self._size
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(self._size.width(), 180), min(self._size.height(), 120))
+
+
+class _TitleBar(QWidget):
+    def __init__(self, dock: Dock) -> None:
+        super().__init__(dock)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 4, 4)
+        row.setSpacing(2)
+        self._title = label(dock.title, "section")
+        row.addWidget(self._title, 1)
+        row.addWidget(
+            buttons.tool(
+                "external", "Float", lambda: dock.setFloating(not dock.isFloating()), token="text-dim", size=14
+            )
+        )
+        row.addWidget(buttons.tool("close", "Close", dock.close, token="text-dim", size=14))
+        for button in self.children():
+            if isinstance(button, QWidget):
+                button.setProperty("kind", "small")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        dock.windowTitleChanged.connect(self._title.setText)

@@ -1,0 +1,119 @@
+"""Opening, saving and closing as a person does it: with questions, messages and notices."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from studio.document.autosave import Recovery
+from studio.document.errors import FileError
+from studio.document.format import SUFFIX
+from studio.ui import dialogs
+from studio.ui.notice import Notice
+from studio.ui.project import Project
+from studio.ui.workspace import Workspace
+
+
+class FileActions(QObject):
+    noticed = Signal(object)
+    """A Notice that the window should show."""
+    said = Signal(str)
+    """A remark for the status line."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._window = parent
+        workspace.opened.connect(self._watch)
+
+    def open(self, path: Path) -> Project | None:
+        """Open a file, or say why that is not possible."""
+        try:
+            return self._workspace.open(path)
+        except FileError as error:
+            dialogs.message(self._window, f"Could not open {path.name}", str(error))
+            return None
+
+    def ask_and_open(self) -> None:
+        current = self._workspace.current
+        for path in dialogs.paths_to_open(self._window, current.store.base if current else None):
+            self.open(path)
+
+    def save(self, project: Project) -> bool:
+        """Save to the project's file, or ask for one. False if it was not saved."""
+        path = project.store.path
+        if path is None:
+            return self.save_as(project)
+        if project.is_foreign and not dialogs.overwrite_foreign_change(self._window, path):
+            return False
+        return self._write(project, path)
+
+    def save_as(self, project: Project) -> bool:
+        """Ask for a file and save there. False if it was not saved."""
+        suggestion = project.store.path or Path.home() / f"{_file_name(project.store.name)}{SUFFIX}"
+        path = dialogs.path_to_save(self._window, suggestion)
+        return path is not None and self._write(project, path)
+
+    def close(self, project: Project) -> bool:
+        """Close a project; asks if work would be lost. False if the person thought better of it."""
+        if project.needs_saving:
+            answer = dialogs.save_before_closing(self._window, project.store.name, is_running=project.runner.is_active)
+            if answer == "cancel" or (answer == "save" and not self.save(project)):
+                return False
+        self._workspace.close(project)
+        return True
+
+    def close_all(self) -> bool:
+        """Close every project. False as soon as the person thinks better of it; the rest stays open."""
+        return all(self.close(project) for project in tuple(self._workspace.projects))
+
+    def offer_recovery(self) -> None:
+        """Offer what a killed app left unsaved."""
+        for recovery in self._workspace.recoverable():
+            name = recovery.path.name if recovery.path else "an unsaved project"
+            when = f"{recovery.time.astimezone():%d %b, %H:%M}"
+            notice = Notice(
+                f"Gradwire was ended before {name} was saved. Its changes of {when} were kept.",
+                [("Open", partial(self._recover, recovery)), ("Discard", partial(self._workspace.discard, recovery))],
+            )
+            self.noticed.emit(notice)
+
+    def _write(self, project: Project, path: Path) -> bool:
+        try:
+            self._workspace.save(project, path)
+        except FileError as error:
+            dialogs.message(self._window, f"Could not save {path.name}", str(error))
+            return False
+        self.said.emit(f"Saved {path.name}")
+        return True
+
+    def _recover(self, recovery: Recovery) -> None:
+        if self._workspace.recover(recovery) is None:
+            self.said.emit("Another window has opened this work already.")
+
+    def _watch(self, project: Project) -> None:
+        project.disk_changed.connect(partial(self._tell_change, project))
+
+    def _tell_change(self, project: Project) -> None:
+        path = project.store.path
+        if path is None:
+            return
+        if not path.exists():
+            text, choices = f"{path.name} was moved or deleted. Your version is still here.", []
+        else:
+            text = f"{path.name} was changed by another program."
+            choices = [("Load its version", partial(self._reload, project))]
+        self.noticed.emit(Notice(text, [*choices, ("Keep mine", project.keep_mine)]))
+
+    def _reload(self, project: Project) -> None:
+        try:
+            project.reload()
+        except FileError as error:
+            dialogs.message(self._window, f"Could not load {project.store.name}", str(error))
+
+
+def _file_name(title: str) -> str:
+    return "_".join("".join(letter if letter.isalnum() else " " for letter in title.lower()).split()) or "untitled"

@@ -1,0 +1,137 @@
+"""The table of commands and their keys, in the settings dialog."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QKeySequenceEdit,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.commands import Command, Commands
+from studio.ui.fuzzy import score
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+
+_ID = Qt.ItemDataRole.UserRole
+
+
+class KeyTable(QWidget):
+    """Choose a command, press its new keys. A key that another command has moves here, and that is said."""
+
+    def __init__(self, commands: Commands) -> None:
+        super().__init__()
+        self._commands = commands
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find a command")
+        self.search.textChanged.connect(self._fill)
+        self.tree = QTreeWidget()
+        self.tree.setHeaderLabels(["Command", "Keys"])
+        self.tree.setRootIsDecorated(False)
+        self.tree.setAccessibleName("Commands and keys")
+        self.tree.header().setStretchLastSection(False)
+        self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.currentItemChanged.connect(self._choose)
+        self.keys = QKeySequenceEdit()
+        self.keys.setMaximumSequenceLength(1)
+        self.keys.setClearButtonEnabled(True)
+        self.keys.editingFinished.connect(self._bind)
+        self._default = buttons.push("Default", self._restore)
+        self._all = buttons.push("Restore all", self._restore_all)
+        self._said = label("Choose a command and press its new keys.", "dim", wrap=True)
+        row = QHBoxLayout()
+        row.addWidget(self.keys, 1)
+        row.addWidget(self._default)
+        row.addWidget(self._all)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.search)
+        column.addWidget(self.tree, 1)
+        column.addLayout(row)
+        column.addWidget(self._said)
+        self._fill("")
+
+    def choose(self, id: str) -> None:
+        """Make a command the one whose keys are set."""
+        for item in self._items():
+            if item.data(0, _ID) == id:
+                self.tree.setCurrentItem(item)
+
+    def _fill(self, text: str) -> None:
+        self.tree.clear()
+        for command in self._commands:
+            if score(text, command.title) is not None:
+                item = QTreeWidgetItem([_title(command), self._words(command.id)])
+                item.setData(0, _ID, command.id)
+                self.tree.addTopLevelItem(item)
+        if (first := self.tree.topLevelItem(0)) is not None:
+            self.tree.setCurrentItem(first)
+
+    def _words(self, id: str) -> str:
+        native = QKeySequence.SequenceFormat.NativeText
+        return ", ".join(QKeySequence(keys).toString(native) for keys in self._commands.shortcuts(id))
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        found = map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))
+        return [item for item in found if item is not None]
+
+    @property
+    def _chosen(self) -> str | None:
+        item = self.tree.currentItem()
+        return None if item is None else item.data(0, _ID)
+
+    def _choose(self, *_: object) -> None:
+        id = self._chosen
+        self.keys.setEnabled(id is not None)
+        if id is not None:
+            shortcuts = self._commands.shortcuts(id)
+            self.keys.setKeySequence(QKeySequence(shortcuts[0] if shortcuts else ""))
+
+    def _bind(self) -> None:
+        id = self._chosen
+        if id is None:
+            return
+        keys = self.keys.keySequence().toString(QKeySequence.SequenceFormat.PortableText)
+        old = self._commands.shortcuts(id)
+        if keys == (old[0] if old else ""):
+            return
+        losers = self._commands.conflicts(id, keys) if keys else ()
+        for loser in losers:
+            rest = tuple(
+                other for other in self._commands.shortcuts(loser.id) if QKeySequence(other) != QKeySequence(keys)
+            )
+            self._commands.bind(loser.id, rest)
+        self._commands.bind(id, ((keys,) if keys else ()) + old[1:])
+        lost = " and ".join(loser.title for loser in losers)
+        self._said.setText(f"{lost} had these keys and has them no more." if lost else "")
+        self._refresh()
+
+    def _restore(self) -> None:
+        if (id := self._chosen) is not None:
+            self._commands.bind(id, None)
+            self._refresh()
+            self._choose()
+
+    def _restore_all(self) -> None:
+        for id in self._commands.bindings:
+            if id in self._commands:
+                self._commands.bind(id, None)
+        self._refresh()
+        self._choose()
+
+    def _refresh(self) -> None:
+        for item in self._items():
+            item.setText(1, self._words(item.data(0, _ID)))
+
+
+def _title(command: Command) -> str:
+    return f"{command.menu.partition('/')[0]}: {command.title}" if command.menu else command.title

@@ -1,0 +1,59 @@
+"""The menu bar, derived from the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from studio.ui.commands import Commands
+
+ORDER = ("File", "Edit", "Add", "View", "Run", "Help")
+
+
+def fill(bar: QMenuBar, commands: Commands) -> dict[str, QMenu]:
+    """Make the menus that the commands name; "View/Panels" is a menu in a menu. Returns them by that path."""
+    bar.clear()
+    menus: dict[str, QMenu] = {}
+    titles = {command.menu.partition("/")[0] for command in commands if command.menu}
+    for title in sorted(titles, key=lambda each: ORDER.index(each) if each in ORDER else len(ORDER)):
+        menus[title] = bar.addMenu(f"&{title}")
+        menus[title].aboutToShow.connect(commands.refresh)
+    for command in commands:
+        if not command.menu:
+            continue
+        menu = _menu(menus, command.menu)
+        if command.separated:
+            menu.addSeparator()
+        menu.addAction(commands.action(command.id))
+    return menus
+
+
+def fill_recent(
+    menu: QMenu, paths: Iterable[Path], run: Callable[[Path], object], forget: Callable[[], object]
+) -> None:
+    """List recent files."""
+    menu.clear()
+    for path in paths:
+        action = menu.addAction(path.name)
+        action.setToolTip(str(path))
+        action.triggered.connect(partial(_call, run, path))
+    if menu.isEmpty():
+        menu.addAction("No recent files").setEnabled(False)
+        return
+    menu.addSeparator()
+    menu.addAction("Clear the list").triggered.connect(partial(_call, forget))
+
+
+def _menu(menus: dict[str, QMenu], path: str) -> QMenu:
+    if path not in menus:
+        parent, _, title = path.rpartition("/")
+        menus[path] = _menu(menus, parent).addMenu(title)
+    return menus[path]
+
+
+def _call(run: Callable[..., object], *arguments: object) -> None:
+    """Without the "checked" that Qt passes along."""
+    run(*(argument for argument in arguments if not isinstance(argument, bool)))

@@ -1,0 +1,39 @@
+"""A strip above the canvas: something happened that needs a decision, but not this second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.picture import Picture
+
+
+class Notice(QFrame):
+    """Goes away with whatever button is pressed."""
+
+    def __init__(
+        self, text: str, choices: list[tuple[str, Callable[[], object]]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "notice")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 8, 6)
+        row.setSpacing(8)
+        row.addWidget(Picture("warning", "warning"))
+        self.text = label(text, wrap=True)
+        row.addWidget(self.text, 1)
+        self.choices = [buttons.push(title, self._then(run)) for title, run in choices]
+        for button in self.choices:
+            row.addWidget(button)
+        row.addWidget(buttons.tool("close", "Dismiss", self.deleteLater))
+
+    def _then(self, run: Callable[[], object]) -> Callable[[], None]:
+        def press() -> None:
+            self.hide()
+            self.deleteLater()
+            run()
+
+        return press

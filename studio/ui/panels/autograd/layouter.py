@@ -1,0 +1,45 @@
+"""Lays out graphs off the UI thread; of several that are asked for only the newest is delivered."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.ui.panels.autograd.layout import Layout, arrange
+
+
+class Layouter(QObject):
+    arranged = Signal(object)
+    """A Layout."""
+    _finished = Signal(int, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
+        self._numbers = itertools.count(1)
+        self._wanted = 0
+        self._finished.connect(self._deliver)
+
+    def request(self, ids: Iterable[int], edges: Iterable[tuple[int, int]]) -> None:
+        """Lay out this graph; what was asked for before is given up."""
+        self._wanted = next(self._numbers)
+        number = self._wanted
+        job = self._pool.submit(arrange, tuple(ids), tuple(edges), lambda: number != self._wanted)
+        job.add_done_callback(partial(self._finish, number))
+
+    def close(self) -> None:
+        """Give up what is under way and wait until the thread is gone."""
+        self._wanted = 0
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _finish(self, number: int, job: Future[Layout]) -> None:
+        if number == self._wanted and not job.cancelled() and job.exception() is None:
+            self._finished.emit(number, job.result())
+
+    def _deliver(self, number: int, layout: Layout) -> None:
+        if number == self._wanted:
+            self.arranged.emit(layout)

@@ -1,0 +1,135 @@
+"""Autograd: the real backward graph of one step, linked to the layers it came from."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from studio.training.autograd import Snapshot
+from studio.ui import figures, fonts, theme
+from studio.ui.panels.autograd.layout import Layout
+from studio.ui.panels.autograd.layouter import Layouter
+from studio.ui.panels.autograd.scale import NormScale
+from studio.ui.panels.autograd.view import GraphView
+from studio.ui.runner import Runner
+from studio.ui.store import Store
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import label
+
+
+class AutogradPanel(QWidget):
+    def __init__(self, store: Store, runner: Runner, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._runner = store, runner
+        self._snapshot: Snapshot | None = None
+        self._scale = NormScale(())
+        self._layouter = Layouter(self)
+        self._layouter.arranged.connect(self._show)
+        self._empty = EmptyState(
+            "autograd",
+            "No step taken yet",
+            "One forward and backward pass shows the graph that gradients flow through, with their norms.",
+            action="Take one step",
+            run=runner.look,
+        )
+        self.view = GraphView()
+        self._words = label("", "dim")
+        self._words.setFont(fonts.interface(12))
+        self._legend = _Legend()
+        bar = QHBoxLayout()
+        bar.setContentsMargins(12, 4, 8, 4)
+        bar.setSpacing(8)
+        bar.addWidget(self._words)
+        bar.addStretch(1)
+        bar.addWidget(self._legend)
+        bar.addWidget(buttons.tool("step", "Take another step", runner.look))
+        bar.addWidget(buttons.tool("fit", "Show all (Home)", self.view.fit))
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(self.view, 1)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+        runner.looked.connect(self.show_snapshot)
+        store.selection_changed.connect(self._mark)
+        self.view.chosen.connect(self._choose)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return self._snapshot
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Draw the graph of this step."""
+        self._snapshot = snapshot
+        self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)
+
+    def close_view(self) -> None:
+        """End the threads. The panel must not be used afterwards."""
+        self._layouter.close()
+
+    def _show(self, layout: Layout) -> None:
+        snapshot = self._snapshot
+        if snapshot is None:
+            return
+        nodes = snapshot.graph.nodes
+        self._scale = NormScale(node.gradient_norm for node in nodes)
+        self._legend.show_scale(self._scale)
+        kept = figures.size(sum(node.saved_bytes for node in nodes))
+        ops = figures.count(sum(node.leaf is None for node in nodes), "ops")
+        leaves = figures.count(sum(node.leaf is not None for node in nodes), "leaves")
+        self._words.setText(f"Loss {figures.measured(snapshot.loss)} · {ops} · {leaves} · {kept} kept for backward")
+        self._stack.setCurrentIndex(1)
+        self.view.show_graph(snapshot, layout, self._scale)
+        self._mark()
+
+    def _mark(self, *_: object) -> None:
+        self.view.mark(self._store.selection, reveal=not self.view.underMouse())
+
+    def _choose(self, owner: str) -> None:
+        self._store.select([owner] if owner else [])
+
+
+class _Legend(QWidget):
+    """The colour scale of gradient norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scale = NormScale(())
+
+    def show_scale(self, scale: NormScale) -> None:
+        self._scale = scale
+        self.setVisible(not scale.is_empty)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(260, 20)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme.current()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(fonts.interface(11))
+        painter.setPen(colors.color("text-dim"))
+        low, high = (figures.norm(bound) for bound in self._scale.bounds)
+        metrics = painter.fontMetrics()
+        baseline = (self.height() + metrics.ascent() - metrics.descent()) / 2
+        right = self.width() - metrics.horizontalAdvance(high)
+        painter.drawText(right, round(baseline), high)
+        strip_left, strip_right = right - 8 - 72, right - 8
+        start = strip_left - 8 - metrics.horizontalAdvance(low)
+        painter.drawText(start, round(baseline), low)
+        words = "Gradient norm"
+        painter.drawText(start - 12 - metrics.horizontalAdvance(words), round(baseline), words)
+        ramp = QLinearGradient(strip_left, 0, strip_right, 0)
+        for step in range(5):
+            share = step / 4
+            ramp.setColorAt(share, self._scale.color_at(share, colors))
+        painter.setBrush(ramp)
+        painter.setPen(colors.color("border"))
+        painter.drawRoundedRect(strip_left, self.height() // 2 - 4, strip_right - strip_left, 8, 2, 2)

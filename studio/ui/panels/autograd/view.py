@@ -1,0 +1,133 @@
+"""The drawn graph: pan, zoom, fit; a click selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
+
+from studio.training.autograd import Snapshot
+from studio.ui import theme
+from studio.ui.canvas.camera import Camera
+from studio.ui.panels.autograd.items import EdgeItem, OpItem, corner
+from studio.ui.panels.autograd.layout import Layout
+from studio.ui.panels.autograd.scale import NormScale
+
+_NOTCH = 120.0
+_DRAG = 4.0
+"""A press that moves less is a click."""
+
+
+class GraphView(QGraphicsView):
+    chosen = Signal(str)
+    """The canvas node that a click meant; empty for none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setScene(QGraphicsScene(self))
+        self.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setAccessibleName("Autograd graph")
+        self.camera = Camera(self)
+        self.items_by_id: dict[int, OpItem] = {}
+        self._edges: list[EdgeItem] = []
+        self._pressed: QPointF | None = None
+        self._last = QPointF()
+        self._is_fitted = True
+        theme.manager().changed.connect(self._paint_anew)
+        self._paint_anew()
+
+    def show_graph(self, snapshot: Snapshot, layout: Layout, scale: NormScale) -> None:
+        """Draw this graph instead of the one before."""
+        self.scene().clear()
+        self._edges = [EdgeItem(points) for points in layout.routes.values()]
+        self.items_by_id = {node.id: OpItem(node, snapshot.nodes.get(node.id), scale) for node in snapshot.graph.nodes}
+        for edge in self._edges:
+            self.scene().addItem(edge)
+        for number, item in self.items_by_id.items():
+            item.setPos(corner(layout.places[number]))
+            self.scene().addItem(item)
+        self.fit()
+
+    def mark(self, owners: Iterable[str], *, reveal: bool) -> None:
+        """Mark the nodes that came from these canvas nodes, and bring them into view."""
+        wanted = frozenset(owners)
+        area = QRectF()
+        for item in self.items_by_id.values():
+            item.set_marked(item.owner in wanted)
+            if item.is_marked:
+                area = area.united(item.sceneBoundingRect())
+        if reveal and not area.isEmpty():
+            self.camera.reveal(area)
+
+    def fit(self) -> None:
+        """Show all of the graph."""
+        self._is_fitted = True
+        self.camera.fit(self.scene().itemsBoundingRect(), animated=False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._is_fitted:
+            self.fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._is_fitted = False
+        self.camera.zoom_by(event.angleDelta().y() / _NOTCH, event.position())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = self._last = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None:
+            super().mouseMoveEvent(event)
+            return
+        moved = event.position() - self._last
+        if self._is_click(event.position()):
+            return
+        self._last = event.position()
+        self._is_fitted = False
+        self.camera.pan(moved.x(), moved.y())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is not None and self._is_click(event.position()):
+            item = self.itemAt(event.position().toPoint())
+            self.chosen.emit((item.owner or "") if isinstance(item, OpItem) else "")
+        self._pressed = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        middle = QPointF(self.viewport().rect().center())
+        match event.key():
+            case Qt.Key.Key_Home | Qt.Key.Key_F:
+                self.fit()
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self.camera.zoom_by(1, middle)
+            case Qt.Key.Key_Minus:
+                self.camera.zoom_by(-1, middle)
+            case Qt.Key.Key_Left | Qt.Key.Key_Right | Qt.Key.Key_Up | Qt.Key.Key_Down:
+                dx = {Qt.Key.Key_Left: 40, Qt.Key.Key_Right: -40}.get(Qt.Key(event.key()), 0)
+                dy = {Qt.Key.Key_Up: 40, Qt.Key.Key_Down: -40}.get(Qt.Key(event.key()), 0)
+                self.camera.pan(dx, dy)
+            case _:
+                super().keyPressEvent(event)
+                return
+        self._is_fitted = event.key() in (Qt.Key.Key_Home, Qt.Key.Key_F)
+
+    def _is_click(self, place: QPointF) -> bool:
+        return (
+            self._pressed is not None
+            and self._last == self._pressed
+            and ((place - self._pressed).manhattanLength() < _DRAG)
+        )
+
+    def _paint_anew(self, *_: object) -> None:
+        self.setBackgroundBrush(theme.current().color("background"))
+        for edge in self._edges:
+            edge.paint_anew()
+        self.viewport().update()

@@ -1,0 +1,39 @@
+"""Small samples of how curves are drawn, for the legend."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLineF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
+
+from studio.ui import theme
+
+
+def line_sample(*, dashed: bool) -> QIcon:
+    """A short line in the text colour, solid or dashed; faint when it is switched off."""
+    return QIcon(_Line(dashed))
+
+
+class _Line(QIconEngine):
+    def __init__(self, dashed: bool) -> None:
+        super().__init__()
+        self._dashed = dashed
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        pen = QPen(theme.current().color("text", 1.0 if state == QIcon.State.On else 0.35), rect.height() / 7)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        if self._dashed:
+            pen.setDashPattern([2.5, 1.5])
+        area = QRectF(rect)
+        painter.setPen(pen)
+        painter.drawLine(QLineF(area.left() + 1, area.center().y(), area.right() - 1, area.center().y()))
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        picture = QPixmap(size)
+        picture.fill(QColor(0, 0, 0, 0))
+        painter = QPainter(picture)
+        self.paint(painter, picture.rect(), mode, state)
+        painter.end()
+        return picture
+
+    def clone(self) -> QIconEngine:
+        return _Line(self._dashed)

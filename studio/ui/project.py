@@ -1,0 +1,144 @@
+"""One open project: its store, its training, its file, and the journal that a crash leaves behind."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+
+from studio.document import files
+from studio.document.autosave import Autosave, Recovery
+from studio.document.errors import FileError
+from studio.document.model import Document
+from studio.lowering.check import Checker
+from studio.nodes.catalogue import Catalogue
+from studio.ui.runner import Runner
+from studio.ui.store import Store
+
+AUTOSAVE_MS = 1000
+_SETTLE_MS = 300
+"""Editors write a file in several steps; look once it is quiet."""
+
+
+class Project(QObject):
+    disk_changed = Signal()
+    """Somebody else wrote or removed the file."""
+    noted = Signal(str, str)
+    """Something for the log: the text, and "info", "warning" or "error"."""
+
+    def __init__(
+        self,
+        document: Document,
+        catalogue: Catalogue,
+        *,
+        path: Path | None = None,
+        stamp: files.Stamp | None = None,
+        title: str | None = None,
+        journals: Path | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        checker = Checker()
+        self.store = Store(
+            document,
+            catalogue,
+            lambda wanted, base: checker.examine(wanted, catalogue, base)[1],
+            path=path,
+            title=title,
+            parent=self,
+        )
+        self.runner = Runner(self.store, self)
+        self._stamp = stamp
+        self._journal = Autosave(journals)
+        self._autosave = QTimer(self)
+        self._autosave.setSingleShot(True)
+        self._autosave.setInterval(AUTOSAVE_MS)
+        self._autosave.timeout.connect(self.keep)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(_SETTLE_MS)
+        self._settle.timeout.connect(self.look_at_disk)
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.fileChanged.connect(partial(_start, self._settle))
+        self.store.document_changed.connect(partial(_start, self._autosave))
+        self._watch()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the file holds what somebody else wrote since it was read."""
+        path = self.store.path
+        return path is not None and path.exists() and (self._stamp is None or not self._stamp.still_holds(path))
+
+    @property
+    def needs_saving(self) -> bool:
+        """Whether closing would lose work."""
+        return not self.store.is_saved
+
+    def save(self, path: Path) -> None:
+        """Write the project to `path`, which becomes its file. Raises FileError; then nothing changed."""
+        document = self.store.document
+        self._stamp = files.save(document, path)
+        self.store.mark_saved(document, path)
+        self._journal.clear()
+        self._watch()
+        self.noted.emit(f"Saved {path}", "info")
+
+    def reload(self) -> None:
+        """Take what the file holds now, as an edit that undo takes back. Raises FileError."""
+        path = self.store.path
+        assert path is not None
+        document, self._stamp = files.load_stamped(path)
+        self.store.edit("Reload from disk", lambda _: document)
+        self.store.mark_saved(self.store.document, path)
+        self._watch()
+
+    def keep_mine(self) -> None:
+        """Go on with what is open; it counts as unsaved, and saving asks before it replaces the file."""
+        self.store.mark_unsaved()
+
+    def recover(self, recovery: Recovery) -> bool:
+        """Take over the journal of an app that is gone. False if another instance was quicker."""
+        if not self._journal.adopt(recovery):
+            return False
+        self.store.mark_unsaved()
+        return True
+
+    def keep(self) -> None:
+        """Write the journal, or drop it if everything is saved."""
+        self._autosave.stop()
+        if self.store.is_saved:
+            self._journal.clear()
+            return
+        try:
+            self._journal.write(self.store.document, self.store.path)
+        except FileError as error:
+            self.noted.emit(f"Unsaved work could not be kept: {error}", "warning")
+
+    def look_at_disk(self) -> None:
+        """Tell if the file is no longer what was read or written last."""
+        path = self.store.path
+        if path is not None and self._stamp is not None and not self._stamp.still_holds(path):
+            self._stamp = None
+            self.disk_changed.emit()
+        self._watch()
+
+    def close(self) -> None:
+        """End the training and forget the journal: the work is saved or given up."""
+        self._autosave.stop()
+        self.runner.close()
+        self.store.close()
+        self._journal.clear()
+
+    def _watch(self) -> None:
+        """Again after each save: replacing a file ends the watch on the old one."""
+        path = self.store.path
+        if path is not None and str(path) not in self._watcher.files():
+            if self._watcher.files():
+                self._watcher.removePaths(self._watcher.files())
+            if path.exists():
+                self._watcher.addPath(str(path))
+
+
+def _start(timer: QTimer, *_: object) -> None:
+    timer.start()

@@ -1,0 +1,64 @@
+"""Settings: how the studio looks, and its keys. Everything takes effect at once."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
+
+from studio.ui import motion, theme
+from studio.ui.commands import Commands
+from studio.ui.key_table import KeyTable
+from studio.ui.settings import Settings
+from studio.ui.theme import MODES, Mode
+from studio.ui.widgets.labels import label, line
+
+_MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "As the system"}
+
+
+class SettingsDialog(QDialog):
+    def __init__(self, settings: Settings, commands: Commands, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._settings, self._commands = settings, commands
+        self.setWindowTitle("Settings")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(560, 620)
+        self.theme = QComboBox()
+        for mode in MODES:
+            self.theme.addItem(_MODE_WORDS[mode], mode)
+        self.theme.setCurrentIndex(MODES.index(theme.manager().mode))
+        self.theme.activated.connect(self._set_theme)
+        self.motion = QCheckBox("Show changes at once, without movement")
+        self.motion.setChecked(settings.reduce_motion)
+        self.motion.toggled.connect(self._set_motion)
+        self.keys = KeyTable(commands)
+        form = QFormLayout()
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(8)
+        form.addRow("Theme", self.theme)
+        form.addRow("Reduce motion", self.motion)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(label("Appearance", "heading"))
+        column.addLayout(form)
+        column.addWidget(line())
+        column.addWidget(label("Keys", "heading"))
+        column.addWidget(self.keys, 1)
+        column.addWidget(buttons)
+        commands.changed.connect(self._keep_keys)
+
+    def _set_theme(self, index: int) -> None:
+        mode = cast(Mode, self.theme.itemData(index))
+        self._settings.theme = mode
+        theme.manager().set_mode(mode)
+
+    def _set_motion(self, reduced: bool) -> None:
+        self._settings.reduce_motion = reduced
+        motion.set_reduced(reduced)
+
+    def _keep_keys(self) -> None:
+        self._settings.bindings = dict(self._commands.bindings)

@@ -1,0 +1,211 @@
+"""First sight: templates, recent files, and one click that trains a first network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
+
+from studio.document.templates import Template
+from studio.nodes.catalogue import Catalogue
+from studio.ui.thumbnail import Thumbnail
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.picture import Picture
+
+TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+_WIDTH, _COLUMNS = 1000, 3
+FIRST = "digits-mlp"
+"""The template that the one-click button opens and runs."""
+
+
+class WelcomePage(QScrollArea):
+    new_wanted = Signal()
+    open_wanted = Signal()
+    file_wanted = Signal(object)
+    """A Path."""
+    template_wanted = Signal(object, bool)
+    """A Template, and whether to train it at once."""
+
+    def __init__(self, templates: Iterable[Template], catalogue: Catalogue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._catalogue = catalogue
+        self._templates = tuple(templates)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        page = QWidget()
+        page.setObjectName("page")
+        outer = QHBoxLayout(page)
+        outer.setContentsMargins(32, 40, 32, 32)
+        body = QWidget()
+        body.setMaximumWidth(_WIDTH)
+        self._column = QVBoxLayout(body)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        outer.addStretch(1)
+        outer.addWidget(body, 100)
+        outer.addStretch(1)
+        self._column.addLayout(self._head())
+        self._column.addSpacing(32)
+        columns = QHBoxLayout()
+        columns.setSpacing(40)
+        columns.addLayout(self._start(), 0)
+        columns.addLayout(self._cards(), 1)
+        self._column.addLayout(columns)
+        self._column.addStretch(1)
+        self.setWidget(page)
+
+    def show_recent(self, paths: Iterable[Path]) -> None:
+        """List these files, the last opened first."""
+        _clear(self._recent)
+        found = list(paths)[:6]
+        for path in found:
+            self._recent.addWidget(_RecentFile(path, partial(self.file_wanted.emit, path)))
+        if not found:
+            self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
+
+    # -- parts
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(16)
+        row.addWidget(Picture("app", "accent", 44))
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label("Gradwire", "title"))
+        words.addWidget(label("Wire a neural network, train it, and see what happens inside.", "dim"))
+        row.addLayout(words, 1)
+        first = next((template for template in self._templates if template.key == FIRST), None)
+        if first is not None:
+            self.first = buttons.push(
+                "Train your first network",
+                partial(self.template_wanted.emit, first, True),
+                icon="run",
+                kind="primary",
+            )
+            self.first.setMinimumHeight(36)
+            row.addWidget(self.first, 0, Qt.AlignmentFlag.AlignVCenter)
+        return row
+
+    def _start(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        column.addWidget(label("Start", "section"))
+        column.addSpacing(6)
+        for title, icon, run in (
+            ("New empty project", "new", self.new_wanted.emit),
+            ("Open a file", "open", self.open_wanted.emit),
+        ):
+            column.addWidget(buttons.push(title, run, icon=icon, kind="link"))
+        if TUTORIALS.is_dir():
+            column.addWidget(buttons.push("Tutorials", _open_tutorials, icon="book", kind="link"))
+        column.addSpacing(24)
+        column.addWidget(label("Recent", "section"))
+        column.addSpacing(6)
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(2)
+        column.addLayout(self._recent)
+        column.addStretch(1)
+        holder = QWidget()
+        holder.setFixedWidth(220)
+        column.addWidget(holder)
+        return column
+
+    def _cards(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(label("Templates", "section"))
+        column.addSpacing(12)
+        grid = QGridLayout()
+        grid.setSpacing(16)
+        self.cards = [
+            TemplateCard(template, self._catalogue, partial(self.template_wanted.emit, template, False))
+            for template in self._templates
+        ]
+        for index, card in enumerate(self.cards):
+            grid.addWidget(card, index // _COLUMNS, index % _COLUMNS)
+        for index in range(_COLUMNS):
+            grid.setColumnStretch(index, 1)
+        column.addLayout(grid)
+        column.addStretch(1)
+        return column
+
+
+class _Pressable(QFrame):
+    """A frame that acts like a button."""
+
+    pressed = Signal()
+
+    def __init__(self, role: str, name: str) -> None:
+        super().__init__()
+        self.setProperty("role", role)
+        self.setAccessibleName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.pressed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class TemplateCard(_Pressable):
+    """A template: its picture, its title, what it is for."""
+
+    def __init__(self, template: Template, catalogue: Catalogue, run: object) -> None:
+        super().__init__("card", template.title)
+        self.template = template
+        self.pressed.connect(run)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 12)
+        column.setSpacing(4)
+        column.addWidget(Thumbnail(template.document, catalogue))
+        column.addSpacing(4)
+        words = QVBoxLayout()
+        words.setContentsMargins(4, 0, 4, 0)
+        words.setSpacing(2)
+        words.addWidget(label(template.title, "heading", wrap=True))
+        words.addWidget(label(template.summary, "small", wrap=True))
+        words.addStretch(1)
+        column.addLayout(words, 1)
+
+    def sizeHint(self) -> QSize:
+        return QSize(220, super().sizeHint().height())
+
+
+class _RecentFile(_Pressable):
+    def __init__(self, path: Path, run: object) -> None:
+        super().__init__("row", f"Open {path.name}")
+        self.pressed.connect(run)
+        self.setToolTip(str(path))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(6, 4, 6, 4)
+        row.setSpacing(8)
+        row.addWidget(Picture("file", "text-dim"))
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(ElidedLabel(path.stem))
+        folder = ElidedLabel(str(path.parent))
+        folder.setProperty("role", "small")
+        words.addWidget(folder)
+        row.addLayout(words, 1)
+
+
+def _open_tutorials() -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(TUTORIALS)))
+
+
+def _clear(layout: QLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()

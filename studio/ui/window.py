@@ -1,0 +1,297 @@
+"""The main window: project tabs in the middle, docks around them, bars above and below."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
+
+from studio.document.format import SUFFIX
+from studio.document.templates import Template, templates
+from studio.ui import menus
+from studio.ui.canvas.keys import canvas_commands
+from studio.ui.canvas.view import CanvasView
+from studio.ui.command_palette import CommandPalette
+from studio.ui.commands import Commands
+from studio.ui.desk import Desk
+from studio.ui.dockarea import DockArea
+from studio.ui.file_actions import FileActions
+from studio.ui.notice import Notice
+from studio.ui.project import Project
+from studio.ui.settings import Settings
+from studio.ui.settings_dialog import SettingsDialog
+from studio.ui.statusline import StatusLine
+from studio.ui.theme import ThemeManager
+from studio.ui.topbar import TopBar
+from studio.ui.welcome import WelcomePage
+from studio.ui.window_commands import palette_choices, window_commands
+from studio.ui.workspace import Workspace
+
+_SIZE = QSize(1440, 900)
+
+
+class MainWindow(QMainWindow):
+    def __init__(self, workspace: Workspace, settings: Settings, themes: ThemeManager) -> None:
+        super().__init__()
+        self.workspace, self.settings, self.themes = workspace, settings, themes
+        self.desks: dict[Project, Desk] = {}
+        self.files = FileActions(workspace, self)
+        self.docks = DockArea(self)
+        self.setWindowTitle("Gradwire")
+        self.setAcceptDrops(True)
+
+        self.commands = Commands(self, settings.bindings)
+        self.tabs = QTabWidget()
+        self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
+        self.command_palette = CommandPalette(self)
+        self.welcome = WelcomePage(templates(), workspace.catalogue)
+        self.topbar = TopBar(self.commands)
+        self.status = StatusLine()
+        self.setStatusBar(self.status)
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabsClosable(True)
+        self.tabs.setMovable(True)
+        self.setCentralWidget(self._middle())
+        self._toolbar = self._place_topbar()
+        self._recent = menus.fill(self.menuBar(), self.commands)["File"].addMenu("Recent")
+        self._connect()
+        self.resize(_SIZE)
+        self._restore()
+        self._show(None)
+
+    # -- what is open
+
+    @property
+    def project(self) -> Project | None:
+        return self.workspace.current
+
+    @property
+    def canvas(self) -> CanvasView | None:
+        return self.desks[self.project].canvas if self.project else None
+
+    @property
+    def is_focused(self) -> bool:
+        """Whether focus mode hides all but the canvas."""
+        return self.project is not None and self.docks.are_hidden
+
+    # -- what commands do
+
+    def toggle_focus(self) -> None:
+        """All but the canvas away, or back."""
+        if self.project is not None:
+            self._set_chrome(self.docks.are_hidden)
+
+    def restore_layout(self) -> None:
+        self.docks.restore_default()
+        self._set_chrome(self.project is not None)
+
+    def show_problems(self) -> None:
+        self.docks["problems"].reveal()
+
+    def show_welcome(self) -> None:
+        """The welcome page before the projects; opening or choosing one leaves it."""
+        self.workspace.make_current(None)
+
+    def new_project(self) -> None:
+        self.workspace.new()
+
+    def open_palette(self) -> None:
+        """Open the command palette."""
+        self.commands.refresh()
+        self.command_palette.open(palette_choices(self))
+
+    def open_settings(self) -> None:
+        SettingsDialog(self.settings, self.commands, self).show()
+
+    def start_run(self) -> None:
+        """Run, and show the curves."""
+        if self.project is not None:
+            self.project.runner.start()
+            if self.project.runner.is_active:
+                self.docks["runs"].reveal()
+
+    def look_at_gradients(self) -> None:
+        """Take one step and show the graph that its gradients flow through."""
+        if self.project is not None:
+            self.docks["autograd"].reveal()
+            self.project.runner.look()
+
+    def show_notice(self, notice: Notice) -> None:
+        """A strip above the canvas."""
+        self._notices.addWidget(notice)
+
+    # -- Qt's events
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        layout = self.docks.layout() if self.project is not None else self.settings.layout
+        if not self.files.close_all():
+            event.ignore()
+            return
+        self.settings.geometry = self.saveGeometry()
+        if layout is not None:
+            self.settings.layout = layout
+        self.settings.sync()
+        event.accept()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            for project in self.workspace.projects:
+                project.look_at_disk()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _project_files(event):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for path in _project_files(event):
+            self.files.open(path)
+
+    # -- parts
+
+    def _middle(self) -> QWidget:
+        self._central = QStackedWidget()
+        self._central.addWidget(self.welcome)
+        self._central.addWidget(self.tabs)
+        middle = QWidget()
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self._notices = QVBoxLayout()
+        self._notices.setSpacing(0)
+        column.addLayout(self._notices)
+        column.addWidget(self._central, 1)
+        return middle
+
+    def _place_topbar(self) -> QToolBar:
+        bar = QToolBar("Run")
+        bar.setObjectName("topbar")
+        bar.setMovable(False)
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addWidget(self.topbar)
+        self.addToolBar(bar)
+        return bar
+
+    def _connect(self) -> None:
+        self.workspace.opened.connect(self._add)
+        self.workspace.closed.connect(self._remove)
+        self.workspace.current_changed.connect(self._show)
+        self.workspace.recent_changed.connect(self._show_recent)
+        self.files.noticed.connect(self.show_notice)
+        self.files.said.connect(self.status.say)
+        self.tabs.currentChanged.connect(self._choose_tab)
+        self.tabs.tabCloseRequested.connect(self._close_tab)
+        self.status.problems_wanted.connect(self.show_problems)
+        self.welcome.new_wanted.connect(self.new_project)
+        self.welcome.open_wanted.connect(self.files.ask_and_open)
+        self.welcome.file_wanted.connect(self.files.open)
+        self.welcome.template_wanted.connect(self._open_template)
+        self._show_recent()
+
+    def _restore(self) -> None:
+        geometry, layout = self.settings.geometry, self.settings.layout
+        if geometry is not None:
+            self.restoreGeometry(geometry)
+        if layout is not None:
+            self.docks.restore(layout)
+
+    # -- projects come, go and change places
+
+    def _add(self, project: Project) -> None:
+        desk = Desk(project, self.settings, self.themes)
+        self.desks[project] = desk
+        for name, panel in desk.panels.items():
+            self.docks[name].add(project, panel)
+        self.tabs.addTab(desk.canvas, "")
+        self._name_tab(project)
+        project.store.saved_changed.connect(partial(self._name_tab, project))
+        project.store.path_changed.connect(partial(self._name_tab, project))
+        project.store.report_changed.connect(partial(self._count_problems, project))
+        project.runner.state_changed.connect(self.commands.refresh)
+        project.store.document_changed.connect(self.commands.refresh)
+        project.store.selection_changed.connect(self.commands.refresh)
+        desk.canvas.find_action = self._find_action
+        desk.canvas.template_requested.connect(self.show_welcome)
+        desk.zoomed.connect(self.status.show_zoom)
+        desk.said.connect(self.status.say)
+
+    def _remove(self, project: Project) -> None:
+        desk = self.desks.pop(project)
+        for name in desk.panels:
+            self.docks[name].remove(project)
+        self.tabs.removeTab(self.tabs.indexOf(desk.canvas))
+        desk.close()
+
+    def _show(self, project: Project | None) -> None:
+        """Make the window that of this project, or the welcome page."""
+        if project is None:
+            self._central.setCurrentWidget(self.welcome)
+            self.setWindowTitle("Gradwire")
+        else:
+            desk = self.desks[project]
+            self._central.setCurrentWidget(self.tabs)
+            self.tabs.setCurrentWidget(desk.canvas)
+            for dock in self.docks:
+                dock.show_for(project)
+            self.status.show_zoom(desk.zoom)
+            self._name_tab(project)
+            desk.canvas.setFocus()
+        self._set_chrome(project is not None)
+        self.topbar.watch(project)
+        self.status.watch(project)
+        self._count_problems(project)
+        self.commands.refresh()
+
+    def _set_chrome(self, visible: bool) -> None:
+        """Show or hide all that stands around the canvas."""
+        if visible:
+            self.docks.show()
+        else:
+            self.docks.hide()
+        self._toolbar.setVisible(visible)
+        self.status.setVisible(visible)
+
+    def _choose_tab(self, index: int) -> None:
+        chosen = self.tabs.widget(index)
+        for project, desk in self.desks.items():
+            if desk.canvas is chosen and self._central.currentWidget() is self.tabs:
+                self.workspace.make_current(project)
+
+    def _close_tab(self, index: int) -> None:
+        closing = self.tabs.widget(index)
+        project = next(project for project, desk in self.desks.items() if desk.canvas is closing)
+        self.files.close(project)
+
+    def _name_tab(self, project: Project, *_: object) -> None:
+        store = project.store
+        index = self.tabs.indexOf(self.desks[project].canvas)
+        self.tabs.setTabText(index, store.name if store.is_saved else f"{store.name} •")
+        self.tabs.setTabToolTip(index, str(store.path or "Not saved yet"))
+        if project is self.project:
+            self.setWindowTitle(f"{store.name}[*] – Gradwire")
+            self.setWindowModified(not store.is_saved)
+
+    def _count_problems(self, project: Project | None, *_: object) -> None:
+        if project is self.project:
+            self.docks["problems"].set_count(len(project.store.report.problems) if project else 0)
+
+    def _open_template(self, template: Template, run: bool) -> None:
+        project = self.workspace.from_template(template)
+        if run:
+            self.desks[project].run_when_checked()
+
+    def _find_action(self, id: str) -> QAction | None:
+        return self.commands.action(id) if id in self.commands else None
+
+    def _show_recent(self) -> None:
+        recent = self.workspace.recent
+        self.welcome.show_recent(recent)
+        menus.fill_recent(self._recent, recent, self.files.open, self.workspace.forget_recent)
+
+
+def _project_files(event: QDropEvent) -> list[Path]:
+    paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix == SUFFIX]

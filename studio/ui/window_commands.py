@@ -1,0 +1,227 @@
+"""The commands of the window: files, undo, training, panels, help. Those of the canvas are in `canvas.keys`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMessageBox
+
+from studio.ui.command_palette import Choice
+from studio.ui.commands import Command
+from studio.ui.project import Project
+from studio.ui.theme import MODES, Mode
+
+if TYPE_CHECKING:
+    from studio.ui.window import MainWindow
+
+_MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "Theme of the system"}
+
+
+def window_commands(window: MainWindow) -> tuple[Command, ...]:
+    return (*_file(window), *_edit(window), *_view(window), *_run(window), *_help(window))
+
+
+def palette_choices(window: MainWindow) -> Iterator[Choice]:
+    """What the command palette offers now: enabled commands, then the nodes of the project."""
+    for command in window.commands:
+        if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
+            keys = window.commands.shortcuts(command.id)
+            place = command.menu.replace("/", " › ")
+            run = partial(window.commands.run, command.id)
+            yield Choice(command.title, run, place, keys[0] if keys else "", command.icon)
+    if window.project is not None and window.canvas is not None:
+        store = window.project.store
+        for name, node in store.document.nodes.items():
+            kind = store.catalogue.get(node.type)
+            icon = kind.icon if kind else "unknown"
+            yield Choice(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
+
+
+def _on(window: MainWindow, act: Callable[[Project], object]) -> Callable[[], None]:
+    """Does something with the current project, if there is one."""
+
+    def run() -> None:
+        if window.project is not None:
+            act(window.project)
+
+    return run
+
+
+def _if(window: MainWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
+    return lambda: window.project is not None and holds(window.project)
+
+
+def _file(window: MainWindow) -> Iterator[Command]:
+    files = window.files
+    is_open = _if(window, lambda _: True)
+    yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new")
+    yield Command("file.welcome", "Templates…", window.show_welcome, ("Ctrl+Shift+N",), "File", "template")
+    yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open")
+    yield Command(
+        "file.save", "Save", _on(window, files.save), ("Ctrl+S",), "File", "save", enabled=is_open, separated=True
+    )
+    yield Command("file.save-as", "Save as…", _on(window, files.save_as), ("Ctrl+Shift+S",), "File", enabled=is_open)
+    yield Command(
+        "file.close", "Close project", _on(window, files.close), ("Ctrl+W",), "File", enabled=is_open, separated=True
+    )
+    yield Command("file.settings", "Settings…", window.open_settings, ("Ctrl+,",), "File", "settings")
+    yield Command("file.quit", "Quit", window.close, ("Ctrl+Q",), "File")
+
+
+def _edit(window: MainWindow) -> Iterator[Command]:
+    yield Command(
+        "edit.undo",
+        "Undo",
+        _on(window, lambda project: project.store.undo()),
+        ("Ctrl+Z",),
+        "Edit",
+        "undo",
+        enabled=_if(window, lambda project: project.store.history.can_undo),
+    )
+    yield Command(
+        "edit.redo",
+        "Redo",
+        _on(window, lambda project: project.store.redo()),
+        ("Ctrl+Shift+Z", "Ctrl+Y"),
+        "Edit",
+        "redo",
+        enabled=_if(window, lambda project: project.store.history.can_redo),
+    )
+
+
+def _view(window: MainWindow) -> Iterator[Command]:
+    is_open = _if(window, lambda _: True)
+    for number, dock in enumerate(window.docks, start=1):
+        yield Command(
+            f"view.{dock.objectName()}",
+            dock.title,
+            partial(_toggle_dock, window, dock.objectName()),
+            (f"Alt+{number}",),
+            "View/Panels",
+            dock.objectName(),
+            help=f"Show or hide the panel {dock.title}",
+            enabled=is_open,
+            checked=dock.isVisible,
+        )
+    yield Command(
+        "view.focus",
+        "Focus mode",
+        window.toggle_focus,
+        ("F11",),
+        "View",
+        "focus",
+        help="Hide all but the canvas",
+        enabled=is_open,
+        checked=lambda: window.is_focused,
+    )
+    yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
+    for mode in MODES:
+        yield Command(
+            f"view.theme-{mode}",
+            _MODE_WORDS[mode],
+            partial(_set_theme, window, mode),
+            (),
+            "View/Theme",
+            {"light": "sun", "dark": "moon"}.get(mode, ""),
+            checked=partial(_has_theme, window, mode),
+        )
+
+
+def _run(window: MainWindow) -> Iterator[Command]:
+    def is_in(*states: str) -> Callable[[], bool]:
+        return _if(window, lambda project: project.runner.state in states)
+
+    def is_not(*states: str) -> Callable[[], bool]:
+        return _if(window, lambda project: project.runner.state not in states)
+
+    yield Command(
+        "run.start",
+        "Run",
+        window.start_run,
+        ("Ctrl+Return", "F5"),
+        "Run",
+        "run",
+        help="Train the network, or go on after a pause (Ctrl+Enter)",
+        enabled=is_not("running"),
+    )
+    yield Command(
+        "run.pause",
+        "Pause",
+        _on(window, lambda project: project.runner.pause()),
+        ("F6",),
+        "Run",
+        "pause",
+        help="Halt after the batch under way (F6)",
+        enabled=is_in("running"),
+    )
+    yield Command(
+        "run.step",
+        "One batch",
+        _on(window, lambda project: project.runner.step()),
+        ("F10",),
+        "Run",
+        "step",
+        help="Train one batch, then halt (F10)",
+        enabled=is_not("running"),
+    )
+    yield Command(
+        "run.stop",
+        "Stop",
+        _on(window, lambda project: project.runner.stop()),
+        ("Ctrl+.",),
+        "Run",
+        "stop",
+        help="End the run; its curves stay (Ctrl+.)",
+        enabled=is_in("running", "paused"),
+    )
+    yield Command(
+        "run.look",
+        "Look at the gradients of one step",
+        window.look_at_gradients,
+        (),
+        "Run",
+        "autograd",
+        enabled=_if(window, lambda _: True),
+        separated=True,
+    )
+
+
+def _help(window: MainWindow) -> Iterator[Command]:
+    yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
+    yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
+
+
+def _toggle_dock(window: MainWindow, name: str) -> None:
+    """Close a panel that is in view; bring one to the front that is not."""
+    dock = window.docks[name]
+    if dock.isVisible() and not dock.visibleRegion().isEmpty():
+        dock.hide()
+    else:
+        dock.reveal()
+
+
+def _set_theme(window: MainWindow, mode: Mode) -> None:
+    window.settings.theme = mode
+    window.themes.set_mode(mode)
+
+
+def _has_theme(window: MainWindow, mode: Mode) -> bool:
+    return window.themes.mode == mode
+
+
+def _about(window: MainWindow) -> None:
+    QMessageBox.about(
+        window,
+        "About Gradwire",
+        f"Gradwire {_version()}\n\nA studio for neural networks on an engine of its own. MIT licence.",
+    )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("gradwire")
+    except metadata.PackageNotFoundError:
+        return "from source"

@@ -1,0 +1,129 @@
+"""The open projects of a window. Decides nothing that a person should be asked; see `dialogs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.document import files
+from studio.document.autosave import Recovery, discard, recoverable
+from studio.document.model import Document
+from studio.document.recent import RecentFiles
+from studio.document.templates import Template
+from studio.nodes.catalogue import Catalogue
+from studio.ui.project import Project
+
+
+class Workspace(QObject):
+    opened = Signal(object)
+    """A Project; it becomes the current one."""
+    closed = Signal(object)
+    current_changed = Signal(object)
+    """The current Project, or None."""
+    recent_changed = Signal()
+
+    def __init__(self, catalogue: Catalogue, *, state: Path | None = None, parent: QObject | None = None) -> None:
+        """`state` is the folder for journals and recent files; None means the person's own."""
+        super().__init__(parent)
+        self.catalogue = catalogue
+        self.projects: list[Project] = []
+        self._current: Project | None = None
+        self._recent = RecentFiles(state)
+        self._journals = state / "autosave" if state else None
+
+    @property
+    def current(self) -> Project | None:
+        return self._current
+
+    @property
+    def recent(self) -> tuple[Path, ...]:
+        return self._recent.paths()
+
+    def forget_recent(self) -> None:
+        self._recent.clear()
+        self.recent_changed.emit()
+
+    def make_current(self, project: Project | None) -> None:
+        if project is not self._current:
+            self._current = project
+            self.current_changed.emit(project)
+
+    def new(self, document: Document | None = None, title: str = "Untitled") -> Project:
+        """A project without a file; several with one title are numbered."""
+        taken = {project.store.name for project in self.projects}
+        name, number = title, 2
+        while name in taken:
+            name, number = f"{title} {number}", number + 1
+        return self._add(self._project(document or Document(), title=name))
+
+    def from_template(self, template: Template) -> Project:
+        return self.new(template.document, template.title)
+
+    def open(self, path: Path) -> Project:
+        """The project in a file; if it is open already it becomes the current one. Raises FileError."""
+        path = path.absolute()
+        for project in self.projects:
+            if project.store.path == path:
+                self.make_current(project)
+                return project
+        document, stamp = files.load_stamped(path)
+        self._remember(path)
+        return self._add(self._project(document, path=path, stamp=stamp))
+
+    def save(self, project: Project, path: Path) -> None:
+        """Raises FileError."""
+        path = path.absolute()
+        project.save(path)
+        self._remember(path)
+
+    def close(self, project: Project) -> None:
+        project.close()
+        index = self.projects.index(project)
+        self.projects.remove(project)
+        if project is self._current:
+            rest = self.projects[min(index, len(self.projects) - 1)] if self.projects else None
+            self.make_current(rest)
+        self.closed.emit(project)
+        project.deleteLater()
+
+    # -- work that a killed app left
+
+    def recoverable(self) -> list[Recovery]:
+        return recoverable(self._journals)
+
+    def recover(self, recovery: Recovery) -> Project | None:
+        """The unsaved work as an open project; None if another instance took it."""
+        project = self._project(recovery.document, path=recovery.path, title="Recovered")
+        if not project.recover(recovery):
+            project.close()
+            return None
+        return self._add(project)
+
+    def discard(self, recovery: Recovery) -> None:
+        discard(recovery)
+
+    # -- parts
+
+    def _project(
+        self,
+        document: Document,
+        *,
+        path: Path | None = None,
+        stamp: files.Stamp | None = None,
+        title: str | None = None,
+    ) -> Project:
+        return Project(
+            document, self.catalogue, path=path, stamp=stamp, title=title, journals=self._journals, parent=self
+        )
+
+    def _add(self, project: Project) -> Project:
+        self.projects.append(project)
+        self._current = project
+        self.opened.emit(project)
+        self.current_changed.emit(project)
+        return project
+
+    def _remember(self, path: Path) -> None:
+        self._recent.add(path)
+        self.recent_changed.emit()
