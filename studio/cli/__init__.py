@@ -1,0 +1,7 @@
+"""The command line: everything that works without a window."""
+
+from __future__ import annotations
+
+from studio.cli.app import main as main
+
+__all__ = ["main"]

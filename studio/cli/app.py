@@ -1,0 +1,209 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.cli.assignments import assign
+from studio.cli.listing import record, table
+from studio.cli.problems import BAD_INPUT, InputError, complain, explained, print_line
+from studio.cli.running import Watch
+from studio.document import files
+from studio.document.format import SUFFIX, schema
+from studio.document.model import Document
+from studio.document.templates import template, templates
+from studio.lowering.check import check as check_document
+from studio.lowering.report import Problem
+from studio.nodes.catalogue import catalogue
+from studio.training import Session
+
+
+class Device(StrEnum):
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+app = typer.Typer(
+    name="gradwire",
+    help="Train Gradwire projects without a window. Without a command, the studio opens.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NODE.PARAM=VALUE", help="another value for a node's parameter; repeatable"),
+]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Returns the exit code: 0 done, 1 failed in the run, 2 wrong usage or file, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console that lacks a sign must not end the run
+    try:
+        app(list(sys.argv[1:] if arguments is None else arguments), prog_name="gradwire")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+@app.callback()
+def options(
+    show_version: Annotated[bool, typer.Option("--version", help="print the version", is_eager=True)] = False,
+) -> None:
+    if show_version:
+        try:
+            typer.echo(f"gradwire {version('gradwire')}")
+        except PackageNotFoundError:
+            typer.echo("gradwire (not installed; running from its sources)")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    file: File,
+    epochs: Annotated[int | None, typer.Option(min=0, help="epochs to train; else as the project says")] = None,
+    steps: Annotated[int | None, typer.Option(min=0, help="batches to train; alone, without end of epochs")] = None,
+    device: Annotated[Device | None, typer.Option(help="where to train; else as the project says")] = None,
+    seed: Annotated[int | None, typer.Option(help="what every random number follows from")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
+    ] = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
+) -> None:
+    """Train a project."""
+    with explained(as_json=as_json):
+        document = assign(files.load(file), catalogue(), assignments or ())
+        _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
+    session = Session(
+        document,
+        catalogue(),
+        base=_base(file),
+        out=out,
+        runs=None if out else file.with_suffix(".runs"),
+        name=file.stem,
+        epochs=epochs,
+        steps=steps,
+        device=None if device is None else device.value,
+        seed=seed,
+    )
+    raise typer.Exit(Watch(session, as_json=as_json, quiet=quiet).run())
+
+
+@app.command()
+def check(file: File, assignments: Assignments = None, as_json: Json = False) -> None:
+    """Say what is wrong with a project, without training it. Exit code 2 if there are errors."""
+    with explained(as_json=as_json):
+        document = assign(files.load(file), catalogue(), assignments or ())
+        report = check_document(document, catalogue(), base=_base(file))
+    for problem in report.problems:
+        if as_json:
+            print_line({"event": "problem", **_problem(problem)})
+        else:
+            complain(f"{problem.severity}: {_sentence(file, problem)}")
+    errors = len(report.errors)
+    warnings = len(report.problems) - errors
+    if as_json:
+        wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
+        figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
+        print_line({"event": "checked", "errors": errors, "warnings": warnings, **figures})
+    elif not errors:
+        typer.echo(f"{file}: ready to run, {report.parameters:,} parameters, {_counted(warnings, 'warning')}")
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command()
+def nodes(as_json: Json = False) -> None:
+    """List every kind of node: ports, parameters with defaults and bounds, help."""
+    if as_json:
+        for node_type in catalogue():
+            print_line(record(node_type))
+    else:
+        for text in table(catalogue()):
+            typer.echo(text)
+
+
+@app.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of project files."""
+    typer.echo(json.dumps(schema(), indent=2))
+
+
+@app.command("templates")
+def list_templates(as_json: Json = False) -> None:
+    """List the projects to begin with."""
+    with explained(as_json=as_json):
+        found = templates()
+    width = max((len(each.key) for each in found), default=0)
+    for each in found:
+        if as_json:
+            print_line({"key": each.key, "title": each.title, "summary": each.summary})
+        else:
+            typer.echo(f"{each.key:{width}}  {each.title}")
+
+
+@app.command()
+def new(
+    key: Annotated[str, typer.Argument(metavar="TEMPLATE", help="one of those that `templates` lists")],
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"the file to write, *{SUFFIX}")],
+    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there")] = False,
+) -> None:
+    """Begin a project from a template."""
+    with explained():
+        document: Document = template(key).document
+        if out.exists() and not force:
+            raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
+        files.save(document, out)
+    typer.echo(f"{out}: made from {key}")
+
+
+def _base(file: Path) -> Path:
+    """The folder where a project's relative paths begin."""
+    return file.absolute().parent
+
+
+def _refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> None:
+    for problem in errors:
+        complain(_sentence(file, problem))
+        if as_json:
+            print_line({"event": "failed", "message": problem.message, **_problem(problem)})
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _problem(problem: Problem) -> dict[str, str | None]:
+    return {
+        "severity": problem.severity,
+        "code": problem.code,
+        "message": problem.message,
+        "node": problem.node,
+        "port": problem.port,
+        "wire": None if problem.wire is None else str(problem.wire),
+    }
+
+
+def _sentence(file: Path, problem: Problem) -> str:
+    return f"{file}: {problem.message}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

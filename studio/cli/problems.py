@@ -1,0 +1,50 @@
+"""What is wrong with a command's input: one clear message and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from engine.errors import EngineError
+from studio.document.errors import DocumentError
+
+FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+
+class InputError(Exception):
+    """Something that the user gave cannot be used. The text says what, and what to do."""
+
+
+@contextmanager
+def explained(*, as_json: bool = False) -> Iterator[None]:
+    """Turns errors in what the user gave into a message on standard error and exit code 2.
+
+    With `as_json` the message goes to standard output as well, as a line of its own.
+    """
+    try:
+        yield
+    except (InputError, DocumentError, EngineError, FileNotFoundError) as error:
+        refuse(str(error), as_json=as_json)
+
+
+def refuse(message: str, *, as_json: bool = False, node: str | None = None) -> None:
+    """End the command with exit code 2. Raises typer.Exit."""
+    complain(message)
+    if as_json:
+        print_line({"event": "failed", "message": message, "node": node})
+    raise typer.Exit(BAD_INPUT)
+
+
+def complain(message: str) -> None:
+    sys.stderr.write(f"gradwire: {message}\n")
+
+
+def print_line(content: Mapping[str, Any]) -> None:
+    """One JSON object on one line of standard output, at once."""
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,98 @@
+"""The ``run`` command: a session watched until it is over, with Ctrl+C ending it cleanly."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from engine import fit
+from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, print_line
+from studio.cli.screen import Screen
+from studio.training import Failed, Session, SessionEvent
+from studio.training.lines import line, results
+
+_WAIT_SECONDS = 0.1
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+class Watch:
+    """Passes what a session tells on to people or, as lines of JSON, to programs."""
+
+    def __init__(self, session: Session, *, as_json: bool, quiet: bool) -> None:
+        self._session = session
+        self._as_json = as_json
+        self._screen = Screen(quiet=quiet or as_json)
+        self._results: dict[str, Any] = {}
+        self._failure: Failed | None = None
+
+    def run(self) -> int:
+        """Train to the end. Returns the exit code.
+
+        The first Ctrl+C or SIGTERM ends training after the batch under way and keeps the weights so far; a second one
+        ends the process at once.
+        """
+        code = 0
+        with _terminations(), self._screen:
+            try:
+                self._session.start()
+                self._follow()
+            except (KeyboardInterrupt, _Terminated) as signalled:
+                code = INTERRUPTED if isinstance(signalled, KeyboardInterrupt) else TERMINATED
+                self._screen.say("stopping after this batch; press Ctrl+C again to give up at once")
+                self._session.stop()
+                self._follow()
+            finally:
+                self._session.stop()
+            if self._session.folder is not None and self._session.state in ("done", "stopped"):
+                self._screen.say(f"{self._session.state}; weights and figures are in {self._session.folder}")
+        if self._failure is not None:
+            return BAD_INPUT if self._failure.by_input else FAILED
+        return code
+
+    def _follow(self) -> None:
+        is_over = False
+        while not is_over:
+            is_over = self._session.is_over  # asked first: what is told before the end is then in the mailbox
+            for event in self._session.events(timeout=0 if is_over else _WAIT_SECONDS):
+                self._pass_on(event)
+
+    def _pass_on(self, event: SessionEvent) -> None:
+        self._screen.show(event)
+        if isinstance(event, fit.Epoch):
+            self._results = results(event)
+        if isinstance(event, Failed):
+            self._failure = event
+        if self._as_json and not isinstance(event, fit.Step):
+            content = line(event)
+            if content is not None:
+                print_line({**content, **self._summary(event)})
+
+    def _summary(self, event: SessionEvent) -> dict[str, Any]:
+        """What the last line adds: the figures of the last epoch, and where the weights are."""
+        if not isinstance(event, fit.Done):
+            return {}
+        folder = self._session.folder
+        return {**self._results, "folder": None if folder is None else str(folder)}
+
+
+@contextmanager
+def _terminations() -> Iterator[None]:
+    """Lets SIGTERM interrupt the main thread as Ctrl+C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number: int, frame: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,105 @@
+"""What people see of a run: a bar with time left, and a line for each epoch, on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from engine import fit
+from studio.training import Failed, SessionEvent, Warned
+
+
+class _Speed(ProgressColumn):
+    """Samples a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.fields.get("speed")
+        return Text("" if speed is None else f"{speed:,.0f} samples/s", style="dim")
+
+
+class Screen:
+    """Shows events. Without a terminal there is no bar; when quiet there is only what went wrong.
+
+    A context manager, so that the terminal is left as it was.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._console = Console(file=sys.stderr, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[figures]}"),
+            _Speed(),
+            TimeRemainingColumn(compact=True),
+            console=self._console,
+            transient=True,
+            disable=quiet or not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("preparing", total=None, figures="")
+        self._batches = 1
+        self._epochs: int | None = None
+
+    def __enter__(self) -> Screen:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def show(self, event: SessionEvent) -> None:
+        match event:
+            case fit.Started():
+                self._show_start(event)
+            case fit.Step():
+                figures = _figures({"loss": event.loss, **event.metrics})
+                self._bar.update(self._task, completed=event.step, figures=figures, speed=event.samples_per_second)
+                self._describe(event.epoch)
+            case fit.Epoch():
+                self._show_epoch(event)
+            case Warned():
+                self.say(f"warning: {event.message}", always=True)
+            case Failed():
+                self.say(f"gradwire: {event.node + ': ' if event.node else ''}{event.message}", always=True)
+            case _:
+                pass
+
+    def say(self, text: str, *, always: bool = False) -> None:
+        """A line above the bar; not when quiet, unless `always`."""
+        if always or not self._quiet:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+    def _show_start(self, event: fit.Started) -> None:
+        self._epochs, self._batches = event.epochs, event.batches
+        by_epochs = None if event.epochs is None else event.epochs * event.batches
+        limits = [limit for limit in (by_epochs, event.steps) if limit is not None]
+        self._bar.update(self._task, total=min(limits))
+        self.say(
+            f"{event.parameters:,} parameters, {event.train_samples:,} training and {event.validation_samples:,} "
+            f"validation samples, on {event.device}, seed {event.seed}"
+        )
+
+    def _describe(self, epoch: int) -> None:
+        of = "" if self._epochs is None else f"/{self._epochs}"
+        self._bar.update(self._task, description=f"epoch {epoch}{of}")
+
+    def _show_epoch(self, event: fit.Epoch) -> None:
+        validation = {} if event.val_loss is None else {"loss": event.val_loss, **event.val_metrics}
+        train = _figures({"loss": event.train_loss, **event.train_metrics})
+        of = "" if self._epochs is None else f"/{self._epochs}"
+        text = f"epoch {event.epoch}{of}  train {train}"
+        if validation:
+            text += f"  validation {_figures(validation)}"
+        self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
+        if not event.finite:
+            self.say("warning: the loss is not a number any more. Lower the learning rate.", always=True)
+
+
+def _figures(values: Mapping[str, Any]) -> str:
+    return " ".join(f"{name} {value:.4g}" for name, value in values.items())
