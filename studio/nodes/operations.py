@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 from engine.ops.record import REGISTRY, Op
 from engine.registry import parameters
@@ -32,6 +33,9 @@ TAGS = {
 
 ICONS = {"add": "plus", "sub": "minus", "mul": "multiply", "cat": "concat"}
 
+HELP = {"alpha": "factor of the second input", "dim": "the dimension along which the inputs are joined"}
+"""Of parameters that the op itself says nothing about."""
+
 LIST_PORTS = ("a", "b", "c", "d")
 """Inputs of an op that takes a list of tensors; the last two may stay empty."""
 
@@ -56,7 +60,7 @@ def _operation(op: Op, title: str) -> NodeType:
         icon=ICONS.get(op.name, "operation"),
         inputs=inputs,
         outputs=(Port("output", PortType.TENSOR),),
-        params=parameters(op.kernel),
+        params=tuple(replace(each, help=each.help or HELP.get(each.name, "")) for each in parameters(op.kernel)),
         tags=(op.name, *TAGS.get(op.name, ())),
         role=Role.OPERATION,
         target=op.function,

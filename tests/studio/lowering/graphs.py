@@ -29,7 +29,9 @@ def document(nodes: dict[str, str | Node], wires: Iterable[str] = ()) -> Documen
     return Document(nodes=made, wires=tuple(sorted(map(wire, wires))))
 
 
-def digits(layers: dict[str, str | Node], *, last: str | None = None, wires: Iterable[str] = (), **more: str | Node) -> Document:
+def digits(
+    layers: dict[str, str | Node], *, last: str | None = None, wires: Iterable[str] = (), **more: str | Node
+) -> Document:
     """The digits, a chain of layers behind them, cross entropy and Adam; `more` nodes and `wires` on top."""
     names = list(layers)
     nodes: dict[str, str | Node] = {

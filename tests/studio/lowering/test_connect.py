@@ -28,7 +28,10 @@ def refused(base: Document, text: str) -> str | None:
             "scale.samples carries samples, but hidden.input takes a tensor. "
             "Put a loader between them, which makes batches of samples.",
         ),
-        ("logits.output -> adam.loss", "logits.output carries a tensor, but adam.loss takes a loss. Put a loss between them."),
+        (
+            "logits.output -> adam.loss",
+            "logits.output carries a tensor, but adam.loss takes a loss. Put a loss between them.",
+        ),
         ("logits.output -> hidden.input", "hidden already feeds logits: this wire would close a loop."),
     ],
 )
@@ -44,7 +47,10 @@ def test_a_fitting_wire_is_not_refused_even_where_one_is() -> None:
 def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
     base = document({"a": "nn.ReLU", "odd": "gone.Layer", "b": "nn.ReLU"}, ["a.output -> odd.in_port"])
     assert refused(base, "a.output -> odd.in_port") is None
-    assert refused(base, "b.output -> odd.other") == "odd is of an unknown type: it keeps its wires, but takes no new ones."
+    assert (
+        refused(base, "b.output -> odd.other")
+        == "odd is of an unknown type: it keeps its wires, but takes no new ones."
+    )
 
 
 def test_asking_about_every_port_of_a_large_graph_is_fast() -> None:

@@ -13,12 +13,16 @@ MISTAKES: dict[str, Document] = {
     "squashed-scores": digits({**FLATTEN, **LOGITS, "softmax": "nn.Softmax"}),
     "relu-on-scores": digits({**FLATTEN, **LOGITS, "relu": "nn.ReLU"}),
     "dropout-on-scores": digits({**FLATTEN, **LOGITS, "dropout": "nn.Dropout"}),
-    "no-activation": digits({**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "drop": "nn.Dropout", **LOGITS}),
+    "no-activation": digits(
+        {**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "drop": "nn.Dropout", **LOGITS}
+    ),
     "too-many-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 12})}),
     "too-few-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 2})}),
     "learning-rate-high": changed(mlp(), "adam", params={"lr": 0.5}),
     "not-shuffled": changed(mlp(), "batches", params={"shuffle": False}),
-    "batch-norm-single": digits({**FLATTEN, "norm": "nn.BatchNorm1d", **LOGITS}, batches=Node("data.Batches", {"batch_size": 1})),
+    "batch-norm-single": digits(
+        {**FLATTEN, "norm": "nn.BatchNorm1d", **LOGITS}, batches=Node("data.Batches", {"batch_size": 1})
+    ),
     "in-place-shared": digits(
         {**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "relu": Node("nn.ReLU", {"inplace": True})},
         last="logits",

@@ -24,7 +24,10 @@ def test_the_class_that_is_shown_trains() -> None:
 
 
 def test_equal_seeds_give_equal_losses() -> None:
-    first, second = ([event.loss for event in fit.fit(program().build(seed=s), steps=4) if isinstance(event, fit.Step)] for s in (1, 1))
+    first, second = (
+        [event.loss for event in fit.fit(program().build(seed=s), steps=4) if isinstance(event, fit.Step)]
+        for s in (1, 1)
+    )
     assert first == second
 
 

@@ -65,7 +65,13 @@ def test_a_layer_of_equal_sizes_is_itself_the_cause() -> None:
 
 
 def test_a_forgotten_flatten_is_inserted() -> None:
-    broken = digits({"hidden": Node("nn.Linear", {"out_features": 32}), "relu": "nn.ReLU", "logits": Node("nn.Linear", {"out_features": 10})})
+    broken = digits(
+        {
+            "hidden": Node("nn.Linear", {"out_features": 32}),
+            "relu": "nn.ReLU",
+            "logits": Node("nn.Linear", {"out_features": 10}),
+        }
+    )
     problem = coded(broken, "shape-mismatch")
     assert problem.message == (
         "cross_entropy expects one answer for each sample but gets N×1×8×10: hidden works on the last dimension of an "
@@ -132,4 +138,6 @@ def test_a_metric_that_does_not_fit_is_reported() -> None:
         mae="metrics.MeanAbsoluteError",
         wires=["logits.output -> mae.input", "batches.target -> mae.target"],
     )
-    assert coded(broken, "shape-mismatch").message.startswith("mae cannot take N×10 float32 from logits and N int64 from batches: ")
+    assert coded(broken, "shape-mismatch").message.startswith(
+        "mae cannot take N×10 float32 from logits and N int64 from batches: "
+    )

@@ -15,7 +15,7 @@ from tests.studio.lowering.graphs import changed, digits, document, mlp, wire
 
 ROOT = Path(__file__).parents[3]
 
-GOLDEN = '''\
+GOLDEN = """\
 from engine import data, fit, metrics, nn, optim
 from engine.data import transforms
 
@@ -56,7 +56,7 @@ class DigitsMlpTraining(fit.Task):
         cross_entropy = self.cross_entropy(logits, labels)
         self.measure(self.accuracy, logits, labels)
         return {self.adam: cross_entropy}
-'''
+"""
 
 
 def source(base: Document) -> str:
@@ -153,7 +153,13 @@ def test_several_optimizers_take_the_layers_before_their_losses() -> None:
 
 def test_names_of_modules_are_not_hidden() -> None:
     base = mlp()
-    for old, new in {"digits": "data", "scale": "transforms", "flatten": "nn", "hidden": "engine", "logits": "batch"}.items():
+    for old, new in {
+        "digits": "data",
+        "scale": "transforms",
+        "flatten": "nn",
+        "hidden": "engine",
+        "logits": "batch",
+    }.items():
         base = edits.rename(base, old, new)
     base = edits.rename(base, "relu", "images")
     text = source(base)

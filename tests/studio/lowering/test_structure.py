@@ -6,7 +6,19 @@ from engine import fit
 from studio.document.model import Document, Node
 from studio.lowering.structure import RESERVED
 from studio.nodes.types import Role
-from tests.studio.lowering.graphs import changed, coded, codes, digits, document, fixed, mlp, only, report, wire, without
+from tests.studio.lowering.graphs import (
+    changed,
+    coded,
+    codes,
+    digits,
+    document,
+    fixed,
+    mlp,
+    only,
+    report,
+    wire,
+    without,
+)
 
 
 def test_a_sound_graph_has_no_problems() -> None:
@@ -22,9 +34,7 @@ def test_an_empty_canvas_says_how_to_begin() -> None:
 def test_an_unknown_type_is_named_and_its_wires_kept() -> None:
     broken = changed(mlp(), "relu", type="nn.Relu")
     problem = coded(broken, "unknown-type")
-    assert problem.message == (
-        "relu is a nn.Relu, which this version of Gradwire does not know. Did you mean nn.ReLU?"
-    )
+    assert problem.message == ("relu is a nn.Relu, which this version of Gradwire does not know. Did you mean nn.ReLU?")
     assert report(fixed(broken, problem)).problems == ()
     assert codes(broken) == ["unknown-type"]
 
@@ -43,7 +53,9 @@ def test_targets_come_from_the_loader() -> None:
 
 
 def test_a_node_without_wires_is_left_out_with_a_warning() -> None:
-    problem = only(digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}, spare="nn.ReLU"))
+    problem = only(
+        digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}, spare="nn.ReLU")
+    )
     assert (problem.severity, problem.code, problem.node) == ("warning", "not-wired", "spare")
 
 
@@ -109,7 +121,12 @@ def test_every_attribute_of_a_task_is_reserved() -> None:
         def configure(self) -> None: ...
         def losses(self, batch: object) -> None: ...  # type: ignore[override]
 
-    assert {*vars(Bare()), *dir(Bare())} - {"__module__"} <= {*RESERVED[Role.LOSS], *dir(object), "__weakref__", "__dict__"}
+    assert {*vars(Bare()), *dir(Bare())} - {"__module__"} <= {
+        *RESERVED[Role.LOSS],
+        *dir(object),
+        "__weakref__",
+        "__dict__",
+    }
 
 
 def test_a_muted_source_of_samples_is_named() -> None:
