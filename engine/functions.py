@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from engine.ops import COMPOSITES, REGISTRY
 
-_found = {name: op.function for name, op in REGISTRY.items()} | COMPOSITES
+_found = {name: op.function for name, op in REGISTRY.items() if op.public} | COMPOSITES
 globals().update(_found)
 __all__ = sorted(_found)  # noqa: PLE0605  (the registry is the list; the stub spells it out)

@@ -8,8 +8,8 @@ import numpy as np
 
 from engine.backend import namespace
 from engine.dispatch import run_in_place
-from engine.ops.update import assign
 from engine.ops.index import Index, Place, put, slice_, take
+from engine.ops.update import assign
 from engine.tensor import Storage, Tensor
 
 

@@ -115,35 +115,28 @@ def _(*tensors: Spec, layout: Index):
 @take.gradient
 def _(g, tensors, layout):
     x, *index = tensors
-    return (put_zeros(g, *index, shape=x.shape, layout=layout), *(None for _ in index))
+    return (put_zeros((g, *index), shape=x.shape, layout=layout), *(None for _ in index))
 
 
 @op("movement", method=False, keeps_from=1, sample=lambda s: [
     ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
 ])  # fmt: skip
-def _put_zeros(xp, *tensors, shape: Shape, layout: Index):
+def put_zeros(xp, *tensors, shape: Shape, layout: Index):
     """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
     out = xp.zeros(shape, tensors[0].dtype)
     xp.add.at(out, _fill(layout, tensors[1:]), tensors[0])
     return out
 
 
-_put_zeros.name = "put_zeros"
-
-
-@_put_zeros.shape
+@put_zeros.shape
 def _(*tensors: Spec, shape: Shape, layout: Index):
     return shape
 
 
-@_put_zeros.gradient
+@put_zeros.gradient
 def _(g, tensors, layout):
     index = tensors[1:]
     return (take((g, *index), layout=layout), *(None for _ in index))
-
-
-def put_zeros(x: Any, *index: Any, shape: Shape, layout: Index) -> Any:
-    return _put_zeros((x, *index), shape=shape, layout=layout)
 
 
 @op("movement", method=False, keeps_from=2, sample=lambda s: [

@@ -218,7 +218,7 @@ def _(g, dims):
     return g.flip(dims)
 
 
-@op("movement", method=False, promotes=True, sample=lambda s: [
+@op("movement", method=False, public=True, promotes=True, sample=lambda s: [
     ((s.normal(2, 3), s.normal(2, 1)), {"dim": 1}), ((s.normal(2, 3), s.normal(0, 3), s.normal(1, 3)), {"dim": 0}),
     ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
 ])  # fmt: skip

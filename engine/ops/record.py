@@ -80,6 +80,7 @@ class Op:
         view: bool = False,
         varargs: str | None = None,
         method: bool = True,
+        public: bool | None = None,
         operators: tuple[str, ...] = (),
         outputs: int = 1,
         random: bool = False,
@@ -100,6 +101,8 @@ class Op:
         self.varargs = varargs
         """The static argument that takes what is left of the positional ones: `x.permute(2, 0, 1)`."""
         self.method = method
+        self.public = method if public is None else public
+        """Exported as `engine.NAME`."""
         self.operators = operators
         self.outputs = outputs
         self.random = random

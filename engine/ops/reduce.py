@@ -9,9 +9,10 @@ import numpy as np
 from engine import dtypes
 from engine.errors import DTypeError
 from engine.ops.choice import where
+from engine.ops.movement import cat
 from engine.ops.record import Op, composite, op
 from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
-from engine.shape import Spec, count
+from engine.shape import Dim, Spec, count
 
 
 def _over(record: Op, dtype: Any = None) -> Op:
@@ -58,8 +59,32 @@ def prod(xp, x, dim: Dims = None, keepdim: bool = False):
 
 
 @prod.gradient
-def _(g, out, x, dim, keepdim):
-    return _spread(g * out, x.spec, dim, keepdim) / x
+def _(g, x, dim, keepdim):
+    dims = wrap_dims("prod", dim, x.ndim)
+    order = (*(i for i in range(x.ndim) if i not in dims), *dims)
+    kept = tuple(x.shape[i] for i in order[: x.ndim - len(dims)])
+    sizes = tuple(x.shape[i] for i in dims)
+    others = _product_of_others(x.permute(order).reshape(*kept, count(sizes))).reshape(*kept, *sizes)
+    return _spread(g, x.spec, dim, keepdim) * others.permute(tuple(order.index(i) for i in range(x.ndim)))
+
+
+def _product_of_others(x: Any) -> Any:
+    """For each element the product of all others in the last dimension; without division, since one may be 0.
+
+    Pairs are multiplied up a binary tree; on the way down each half is given the product of the other.
+    """
+    size = x.shape[-1]
+    levels = [x]
+    while levels[-1].shape[-1] > 1:
+        level = levels[-1]
+        if level.shape[-1] % 2:
+            level = levels[-1] = cat([level, level[..., :1] * 0 + 1], dim=-1)
+        levels.append(level[..., ::2] * level[..., 1::2])
+    found = x[..., :1] * 0 + 1
+    for level in reversed(levels[:-1]):
+        pairs = level.reshape(*level.shape[:-1], -1, 2).flip(-1)
+        found = (pairs * found[..., : pairs.shape[-2]].unsqueeze(-1)).reshape(level.shape)
+    return found[..., :size]
 
 
 @op("reduce")
@@ -185,7 +210,12 @@ def mean(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
 def var(x: Any, dim: Dims = None, keepdim: bool = False, correction: int = 1) -> Any:
     """Variance over `dim`, divided by n − correction."""
     centred = x - mean(x, dim, True)
-    return sum(centred * centred, dim, keepdim) / (_count(x, dim) - correction)
+    return sum(centred * centred, dim, keepdim) / _at_least_zero(_count(x, dim) - correction)
+
+
+def _at_least_zero(number: Any) -> Any:
+    """Too few elements for their correction give NaN or ∞, never a negative variance."""
+    return number if isinstance(number, Dim) or number > 0 else 0
 
 
 @composite

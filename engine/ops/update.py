@@ -38,9 +38,19 @@ def addcmul(xp, x, y, z, value: float = 1):
     return x + value * y * z
 
 
-@addcmul.gradient
-def _(g, y, z, value):
-    return g, g * z * value, g * y * value
+@addcmul.gradient("x")
+def _(g):
+    return g
+
+
+@addcmul.gradient("y")
+def _(g, z, value):
+    return g * z * value
+
+
+@addcmul.gradient("z")
+def _(g, y, value):
+    return g * y * value
 
 
 @op(floats=True, domain=(0.5, 2.0))
@@ -49,9 +59,19 @@ def addcdiv(xp, x, y, z, value: float = 1):
     return x + value * y / z
 
 
-@addcdiv.gradient
+@addcdiv.gradient("x")
+def _(g):
+    return g
+
+
+@addcdiv.gradient("y")
+def _(g, z, value):
+    return g / z * value
+
+
+@addcdiv.gradient("z")
 def _(g, y, z, value):
-    return g, g / z * value, -g * y / (z * z) * value
+    return -g * y / (z * z) * value
 
 
 @op()
@@ -60,6 +80,16 @@ def lerp(xp, x, y, weight):
     return x + weight * (y - x)
 
 
-@lerp.gradient
-def _(g, x, y, weight):
-    return g * (1 - weight), g * weight, g * (y - x)
+@lerp.gradient("x")
+def _(g, weight):
+    return g * (1 - weight)
+
+
+@lerp.gradient("y")
+def _(g, weight):
+    return g * weight
+
+
+@lerp.gradient("weight")
+def _(g, x, y):
+    return g * (y - x)
