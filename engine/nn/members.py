@@ -1,0 +1,222 @@
+"""What a module is made of: parameters, buffers and further modules, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from engine.nn.parameter import Parameter
+from engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from engine.nn.module import Module
+
+
+class Members:
+    """Registers what is assigned to attributes, and walks through it. The base of `Module`, and of nothing else."""
+
+    def __init__(self) -> None:
+        # Straight into __dict__: __setattr__ needs the three tables to be there.
+        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _unsaved=set[str]())
+
+    # -- registration
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Make `param` trainable under `name`; None keeps the name for one that may come later."""
+        self._check_name(name, self._parameters, "parameter")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"parameter {name!r} must be an nn.Parameter or None, not {type(param).__name__}")
+        if param is not None and not param.is_leaf:
+            raise ValueError(
+                f"parameter {name!r} is the result of an op. Register a leaf, and compute from it in forward."
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Make `tensor` part of the module's state without training it; in `state_dict` only if `persistent`."""
+        self._check_name(name, self._buffers, "buffer")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"buffer {name!r} must be a Tensor or None, not {type(tensor).__name__}")
+        self._buffers[name] = tensor
+        if persistent:
+            self._unsaved.discard(name)
+        else:
+            self._unsaved.add(name)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Make `module` a child under `name`."""
+        self._check_name(name, self._modules, "module")
+        if module is not None and not isinstance(module, Members):
+            raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
+        self._modules[name] = module
+
+    add_module = register_module
+
+    def _check_name(self, name: Any, table: Mapping[str, Any], kind: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot register {kind} {name!r} before super().__init__() has been called")
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
+        if name == "" or "." in name:
+            raise KeyError(f"{kind} name {name!r} must not be empty or contain a dot: dots separate nested modules")
+        if name not in table and (name in self.__dict__ or hasattr(type(self), name) or name in self._taken()):
+            raise KeyError(f"attribute {name!r} already exists in {type(self).__name__}")
+
+    def _taken(self) -> Iterator[str]:
+        for table in (self._parameters, self._buffers, self._modules):
+            yield from table
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for names that are not in __dict__ or the class. Layers get here in each forward, so no loop.
+        attributes = self.__dict__
+        if "_parameters" in attributes:
+            if name in (table := attributes["_parameters"]):
+                return table[name]
+            if name in (table := attributes["_modules"]):
+                return table[name]
+            if name in (table := attributes["_buffers"]):
+                return table[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self._replace(name, "_parameters", self.register_parameter, value)
+        elif isinstance(value, Members):
+            self._replace(name, "_modules", self.register_module, value)
+        elif (table := self._table_of(name)) is None:
+            object.__setattr__(self, name, value)
+        elif value is None or (table is self._buffers and isinstance(value, Tensor)):
+            table[name] = value
+        else:
+            kind = (
+                "a Tensor"
+                if table is self._buffers
+                else "an nn.Module"
+                if table is self._modules
+                else "an nn.Parameter"
+            )
+            raise TypeError(
+                f"{type(self).__name__}.{name} must be {kind} or None, not {type(value).__name__}. "
+                f"Delete the attribute first to give the name another meaning."
+            )
+
+    def _replace(self, name: str, table: str, register: Callable[[str, Any], None], value: Any) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {name!r} before super().__init__() has been called")
+        if name not in self.__dict__[table]:
+            self.__dict__.pop(name, None)
+            self._forget(name)
+        register(name, value)
+
+    def _table_of(self, name: str) -> dict[str, Any] | None:
+        attributes = self.__dict__
+        for table in ("_parameters", "_modules", "_buffers"):
+            if table in attributes and name in attributes[table]:
+                return attributes[table]
+        return None
+
+    def _forget(self, name: str) -> bool:
+        table = self._table_of(name)
+        if table is None:
+            return False
+        del table[name]
+        self._unsaved.discard(name)
+        return True
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self._taken()})
+
+    # -- walks
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, parents first, each with its dotted name; the module itself is ""."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        me = cast("Module", self)
+        if remove_duplicate:
+            memo.add(me)
+        yield prefix, me
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        for _, module in self.named_children():
+            yield module
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Every parameter with its dotted name; shared ones once, unless `remove_duplicate` is False."""
+        yield from self._named_members("_parameters", prefix, recurse=recurse, remove_duplicate=remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Every buffer with its dotted name."""
+        yield from self._named_members("_buffers", prefix, recurse=recurse, remove_duplicate=remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def _named_members(
+        self, table: str, prefix: str, *, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
+        seen: set[int] = set()
+        for path, module in modules:
+            for name, tensor in module.__dict__[table].items():
+                if tensor is None or id(tensor) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+    def get_submodule(self, target: str) -> Module:
+        """The module with the dotted name `target`; "" is this one. Raises AttributeError if there is none."""
+        module = cast("Module", self)
+        for name in target.split(".") if target else ():
+            if name not in module._modules or module._modules[name] is None:
+                known = ", ".join(module._modules) or "none"
+                raise AttributeError(
+                    f"there is no module {target!r}: {type(module).__name__} has no {name!r}, only: {known}"
+                )
+            module = module._modules[name]
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        path, _, name = target.rpartition(".")
+        return self.get_submodule(path)._member("_parameters", name)
+
+    def get_buffer(self, target: str) -> Tensor:
+        path, _, name = target.rpartition(".")
+        return self.get_submodule(path)._member("_buffers", name)
+
+    def _member(self, table: str, name: str) -> Any:
+        found = self.__dict__[table].get(name)
+        if found is None:
+            raise AttributeError(f"{type(self).__name__} has no {table[1:-1]} {name!r}")
+        return found
