@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, QRectF, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QWidget
+
+from studio.ui.theme import ThemeManager
 
 _WIDEST, _GAP, _STAYS = 320, 16, 4000
 
@@ -11,9 +14,9 @@ _WIDEST, _GAP, _STAYS = 320, 16, 4000
 class Bubble(QLabel):
     """Looks like a tooltip, but is not taken away by the drag that it comments on."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Widget)
-        self.setObjectName("bubble")
+    def __init__(self, themes: ThemeManager, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._themes = themes
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setWordWrap(True)
@@ -30,7 +33,7 @@ class Bubble(QLabel):
             return
         parent = self.parentWidget()
         assert parent is not None
-        width = min(self.fontMetrics().horizontalAdvance(text) + 24, _WIDEST)
+        width = min(self.fontMetrics().horizontalAdvance(text) + 2 * self.margin() + 4, _WIDEST)
         self.resize(width, self.heightForWidth(width))
         x = min(at.x() + _GAP, parent.width() - self.width() - 8)
         y = at.y() + _GAP if at.y() + _GAP + self.height() < parent.height() else at.y() - _GAP - self.height()
@@ -38,3 +41,12 @@ class Bubble(QLabel):
         self.show()
         self.raise_()
         self._timer.start()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(self._themes.color("border-strong"))
+        painter.setBrush(self._themes.color("raised"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
+        painter.end()
+        super().paintEvent(event)

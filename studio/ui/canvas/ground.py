@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.surface import Surface
 
-_CLOSEST = 14.0
+_CLOSEST = 16.0
 """Pixels of the screen between dots below which every second row is left out."""
 
 
@@ -30,7 +30,7 @@ def paint_ground(painter: QPainter, rect: QRectF, surface: Surface) -> None:
 def _dots(painter: QPainter, rect: QRectF, pitch: float, surface: Surface, strength: float) -> None:
     color = QColor(surface.style.grid)
     color.setAlphaF(strength)
-    pen = QPen(color, 1.5 if surface.zoom.scale < 2 else 2.0)
+    pen = QPen(color, 1.5 * surface.zoom.ratio)
     pen.setCosmetic(True)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.document import edits, names
+from studio.ui.canvas.bubble import Bubble
 from studio.ui.store import Store
+from studio.ui.theme import ThemeManager
 
 
 class RenameEditor(QLineEdit):
@@ -15,19 +17,13 @@ class RenameEditor(QLineEdit):
 
     closed = Signal()
 
-    def __init__(self, store: Store, name: str, parent: QWidget) -> None:
+    def __init__(self, store: Store, themes: ThemeManager, name: str, parent: QWidget) -> None:
         super().__init__(name, parent)
         self._store = store
         self._name = name
         self._done = False
         self.setAccessibleName(f"New name of {name}")
-        self.reason = QLabel(parent)
-        self.reason.setObjectName("rename-reason")
-        self.reason.setProperty("role", "error")
-        self.reason.setWordWrap(True)
-        self.reason.setAutoFillBackground(True)
-        self.reason.setMargin(6)
-        self.reason.hide()
+        self.reason = Bubble(themes, parent)
         self.textChanged.connect(self._judge)
         self.returnPressed.connect(self._take)
         store.document_changed.connect(self._document_changed)
@@ -35,7 +31,6 @@ class RenameEditor(QLineEdit):
 
     def open_at(self, rect: QRect) -> None:
         self.setGeometry(rect)
-        self.reason.setFixedWidth(max(rect.width(), 240))
         self.show()
         self.raise_()
         self.selectAll()
@@ -73,12 +68,7 @@ class RenameEditor(QLineEdit):
         self.setProperty("invalid", "true" if problem else "false")
         self.style().unpolish(self)
         self.style().polish(self)
-        self.reason.setVisible(problem is not None)
-        if problem is not None:
-            self.reason.setText(problem)
-            self.reason.setFixedHeight(self.reason.heightForWidth(self.reason.width()))
-            self.reason.move(self.x(), self.geometry().bottom() + 4)
-            self.reason.raise_()
+        self.reason.say(problem or "", self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
         new, old = self.text(), self._name

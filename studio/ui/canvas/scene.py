@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.difference import difference
-from studio.document.model import Document, Node, Wire
+from studio.document.model import Document, End, Node, Wire
 from studio.lowering.graph import node_type
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.types import PortType
@@ -38,7 +38,7 @@ class CanvasScene(QGraphicsScene):
     def __init__(self, store: Store, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self.surface = Surface(Style(theme))
+        self.surface = Surface(Style(theme), covered=self._is_covered)
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._at: defaultdict[str, set[WireItem]] = defaultdict(set)
@@ -67,6 +67,7 @@ class CanvasScene(QGraphicsScene):
         if not change:
             return
         self.set_hovered(NOTHING)
+        self.surface.revision += 1
         for wire in change.wires_removed:
             self._remove_wire(wire)
         for name in change.removed:
@@ -185,6 +186,7 @@ class CanvasScene(QGraphicsScene):
                 item.setPos(*at)
                 touched |= self._at[name]
         self._reroute(touched)
+        self.surface.revision += 1
         self.far.refresh()
 
     def end_preview(self, names: Iterable[str]) -> None:
@@ -226,6 +228,13 @@ class CanvasScene(QGraphicsScene):
             [item for item in found if isinstance(item, NodeItem)],
             [item for item in found if isinstance(item, WireItem)],
         )
+
+    def _is_covered(self, box: Box) -> bool:
+        for node in self.near(QRectF(box.left, box.top, box.width, box.height))[0]:
+            other = node.box
+            if box.left < other.right and other.left < box.right and box.top < other.bottom and other.top < box.bottom:
+                return True
+        return False
 
     # -- items
 
@@ -322,6 +331,8 @@ def _wire_errors(report: Report) -> dict[object, str]:
     for problem in report.errors:
         if problem.wire is not None:
             errors[problem.wire] = problem.message
+        elif problem.node is not None and problem.port is not None:
+            errors[End(problem.node, problem.port)] = problem.message
     return errors
 
 

@@ -38,7 +38,7 @@ class Style:
         self.selected = QPen(self.accent, 2.0)
         self.failed = QPen(self.error, 1.5)
         self.rim = QPen(theme.color("raised"), 1.5)
-        self.band_fill = QBrush(theme.color("accent", 0.12))
+        self.band_fill = QBrush(theme.color("accent", 0.09))
         self.band_line = hairline(self.accent)
         self.guide = hairline(theme.color("accent"))
         self.knife = QPen(self.error, 1.5, Qt.PenStyle.DashLine)

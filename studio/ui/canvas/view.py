@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QAction,
-    QCursor,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDragMoveEvent,
@@ -68,6 +67,7 @@ class CanvasView(QGraphicsView):
     def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.store = store
+        self._themes = themes
         self.canvas = CanvasScene(store, themes.theme, self)
         self.setScene(self.canvas)
         self._set_up_widget()
@@ -83,13 +83,15 @@ class CanvasView(QGraphicsView):
         self.search = SearchPalette(store.catalogue, themes, self)
         self.minimap = Minimap(self.canvas, self.camera, self)
         self.hint = EmptyHint(self)
-        self.bubble = Bubble(self)
+        self.bubble = Bubble(themes, self)
         self.editor: RenameEditor | None = None
         self._wants_minimap = True
         self._gesture: Gesture | None = None
         self._edge_pan = EdgePan(lambda: QRectF(self.viewport().rect()), self._pan_at_edge, self)
         self._space: bool | None = None
         """None while Space is up, True once it has been used to pan."""
+        self._pointer_at: QPointF | None = None
+        """Where the pointer is in the viewport; None while it is elsewhere."""
         self._place = QPointF()
         self._adds_to: Wiring | None = None
         self._shown = False
@@ -140,16 +142,13 @@ class CanvasView(QGraphicsView):
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or in the middle if it is elsewhere."""
-        place = self.viewport().mapFromGlobal(QCursor.pos())
-        if not self.viewport().rect().contains(place):
-            place = self.viewport().rect().center()
-        self._open_search_for(self.camera.to_scene(QPointF(place)), None)
+        at = self._pointer_at
+        self._open_search_for(self.camera.visible.center() if at is None else self.camera.to_scene(at), None)
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or in the middle if it is elsewhere."""
-        place = self.viewport().mapFromGlobal(QCursor.pos())
-        inside = self.viewport().rect().contains(place)
-        self.do.paste(self.camera.to_scene(QPointF(place)) if inside else None, with_inputs=with_inputs)
+        at = self._pointer_at
+        self.do.paste(None if at is None else self.camera.to_scene(at), with_inputs=with_inputs)
 
     def rename(self) -> None:
         """Rename the selected node in place."""
@@ -243,6 +242,7 @@ class CanvasView(QGraphicsView):
             self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
             return True
         if event.type() == QEvent.Type.Leave and self._gesture is None:
+            self._pointer_at = None
             self.canvas.set_hovered(NOTHING)
         return super().viewportEvent(event)
 
@@ -259,6 +259,7 @@ class CanvasView(QGraphicsView):
         self.viewport().setCursor(shape)
 
     def _pointer(self, event: QMouseEvent) -> Pointer:
+        self._pointer_at = event.position()
         return Pointer(event.position(), self.camera.to_scene(event.position()), event.modifiers())
 
     def _end_gesture(self) -> Gesture:
@@ -271,9 +272,8 @@ class CanvasView(QGraphicsView):
 
     def _pan_at_edge(self, dx: float, dy: float) -> None:
         self.camera.pan(dx, dy)
-        if self._gesture is not None:
-            place = QPointF(self.viewport().mapFromGlobal(QCursor.pos()))
-            self._gesture.move(Pointer(place, self.camera.to_scene(place)))
+        if self._gesture is not None and self._pointer_at is not None:
+            self._gesture.move(Pointer(self._pointer_at, self.camera.to_scene(self._pointer_at)))
 
     # -- the keyboard
 
@@ -378,7 +378,7 @@ class CanvasView(QGraphicsView):
         self.camera.finish()
         top_left = self.camera.to_view(QPointF(*node.at)).toPoint()
         width = max(round(node.layout.width * self.camera.scale), 160)
-        self.editor = RenameEditor(self.store, name, self)
+        self.editor = RenameEditor(self.store, self._themes, name, self)
         self.editor.closed.connect(self._forget_editor)
         self.editor.open_at(QRect(top_left, top_left + QPoint(width, 28)))
 
@@ -404,7 +404,8 @@ class CanvasView(QGraphicsView):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _say(self, text: str) -> None:
-        self.bubble.say(text, self.mapFromGlobal(QCursor.pos()))
+        at = self._pointer_at or QPointF(self.viewport().rect().center())
+        self.bubble.say(text, at.toPoint())
 
     def _place_minimap(self) -> None:
         """In the lower right corner, while some of the graph is out of sight."""

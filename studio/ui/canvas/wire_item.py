@@ -10,11 +10,13 @@ from studio.document.model import Wire
 from studio.nodes.types import PortType
 from studio.ui.canvas import wire_paint
 from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import Curve, Point, wire_curve
+from studio.ui.canvas.geometry import Box, Curve, Point, wire_curve
 from studio.ui.canvas.surface import Surface
 
 WIRE_Z, HOVERED_Z = 0.0, 3.0
 _MARGIN = 18.0
+_SPOTS = (0.5, 0.38, 0.62, 0.26, 0.74)
+"""Where along the wire a label may stand, best first."""
 
 
 class WireItem(QGraphicsRectItem):
@@ -33,6 +35,7 @@ class WireItem(QGraphicsRectItem):
         self._hovered = False
         self._selected = False
         self._lifted = False
+        self._found: tuple[tuple[int, str], Box | None] | None = None
         self.curve: Curve = wire_curve(start, end)
         self.path: QPainterPath = wire_paint.curve_path(self.curve)
         self._frame()
@@ -43,6 +46,7 @@ class WireItem(QGraphicsRectItem):
             return
         self.curve = wire_curve(start, end)
         self.path = wire_paint.curve_path(self.curve)
+        self._found = None
         self._frame()
         self.update()
 
@@ -89,32 +93,40 @@ class WireItem(QGraphicsRectItem):
         """Leave the drawing to the layer that draws everything at once."""
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, quiet)
 
-    def shows_label(self) -> bool:
-        return self._label_pixels() > 0
-
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         style, zoom = self._surface.style, self._surface.zoom
         painter.setOpacity(0.25 if self._lifted else 1.0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(self.pen())
         painter.drawPath(self.path)
-        pixels = self._label_pixels()
-        if pixels:
-            wire_paint.paint_label(painter, self.curve, self.label, pixels, style, strong=self._hovered)
+        box = self.label_box()
+        if box is not None:
+            pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
+            wire_paint.paint_label(painter, box, self.label, pixels, style, strong=self._hovered)
         if self.error:
-            width = wire_paint.label_box(self.curve, self.label, pixels).width if pixels else 0.0
-            wire_paint.paint_mark(painter, self.curve, style, zoom, beside=width / 2 + 10 if pixels else 0.0)
+            beside = box.width / 2 + 10 if box else 0.0
+            wire_paint.paint_mark(painter, self.curve, style, zoom, beside=beside)
         painter.setOpacity(1.0)
 
-    def _label_pixels(self) -> int:
+    def label_box(self) -> Box | None:
+        """Where the label is drawn; None where there is no room for it, or nothing to say."""
         zoom = self._surface.zoom
         if not self.label or (zoom.detail is not Detail.FULL and not self._hovered):
-            return 0
+            return None
         pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
-        if not pixels or self._hovered:
-            return pixels
-        width = wire_paint.label_box(self.curve, self.label, pixels).width
-        return pixels if wire_paint.has_room(self.curve, width) else 0
+        if self._hovered:
+            return wire_paint.label_box(self.curve, self.label, pixels)
+        return self._free_box(pixels) if pixels else None
+
+    def _free_box(self, pixels: int) -> Box | None:
+        """The first box along the wire that no node covers. Looked for again only when nodes have moved."""
+        asked = (self._surface.revision, self.label)
+        if self._found is None or self._found[0] != asked:
+            boxes = [wire_paint.label_box(self.curve, self.label, pixels, t) for t in _SPOTS]
+            if not wire_paint.has_room(self.curve, boxes[0].width):
+                boxes = []
+            self._found = asked, next((box for box in boxes if not self._surface.covered(box)), None)
+        return self._found[1]
 
     def _frame(self) -> None:
         """Bounds: the curve, and the label where it is drawn unasked on a short wire."""

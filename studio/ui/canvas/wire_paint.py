@@ -39,20 +39,21 @@ def label_pixels(zoom: Zoom, *, asked: bool) -> int:
     return round(MONO_PX / zoom.scale) if asked else 0
 
 
-def label_box(curve: Curve, label: str, pixels: int) -> Box:
-    """Where a label lies, centred on the wire."""
+def label_box(curve: Curve, label: str, pixels: int, t: float = 0.5) -> Box:
+    """Where a label lies that is centred on the wire at `t`."""
     metrics = QFontMetricsF(monospace_font(pixels))
-    width, height = metrics.horizontalAdvance(label) + pixels * 1.1, pixels * 1.6
-    middle = curve.at(0.5)
+    width, height = metrics.horizontalAdvance(label) + pixels, pixels * 1.5
+    middle = curve.at(t)
     return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
 
 
-def paint_label(painter: QPainter, curve: Curve, label: str, pixels: int, style: Style, *, strong: bool) -> None:
-    box = label_box(curve, label, pixels)
+def paint_label(painter: QPainter, box: Box, label: str, pixels: int, style: Style, *, strong: bool) -> None:
+    """The label on a patch of ground, so that the wire does not run through it; with a frame where it is `strong`."""
     rect = QRectF(box.left, box.top, box.width, box.height)
     painter.setPen(style.pill_line if strong else style.no_pen)
     painter.setBrush(style.pill if strong else style.ground)
-    painter.drawRoundedRect(rect, box.height / 2, box.height / 2)
+    patch = rect if strong else rect.adjusted(0, box.height * 0.22, 0, -box.height * 0.22)
+    painter.drawRoundedRect(patch, patch.height() / 2, patch.height() / 2)
     painter.setPen(style.text if strong else style.dim)
     painter.setFont(monospace_font(pixels))
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from studio.nodes.types import NodeType
 from studio.ui import fonts, icons
 from studio.ui.palette.groups import Group
+from studio.ui.palette.tree import summary
 from studio.ui.theme import ThemeManager
 
 ROW, HEADING = 28, 30
@@ -77,14 +78,14 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
         if self._wide:
             text.setLeft(text.left() + max(metrics.horizontalAdvance(title) + 12, 0))
-            self._paint_summary(painter, text, kind.summary)
+            self._paint_summary(painter, text, summary(kind))
 
-    def _paint_summary(self, painter: QPainter, room: QRectF, summary: str) -> None:
+    def _paint_summary(self, painter: QPainter, room: QRectF, words: str) -> None:
         if room.width() < 40:
             return
         painter.setFont(self._small)
         painter.setPen(self._themes.color("text-dim"))
-        line = QFontMetricsF(self._small).elidedText(summary, Qt.TextElideMode.ElideRight, room.width())
+        line = QFontMetricsF(self._small).elidedText(words, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)
 
     def _paint_ports(self, painter: QPainter, room: QRectF, kind: NodeType) -> float:
