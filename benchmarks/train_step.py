@@ -97,10 +97,9 @@ def parse() -> argparse.Namespace:
 
 
 def set_threads(threads: int) -> None:
-    """Must run before NumPy is imported."""
+    """Must run before NumPy is imported. How threads wait is set by `import engine`, for both libraries."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ[name] = str(threads)
-    importlib.import_module("engine.threads").configure()
 
 
 def load(name: str) -> Any:

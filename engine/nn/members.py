@@ -88,13 +88,8 @@ class Members:
         elif value is None or (table is self._buffers and isinstance(value, Tensor)):
             table[name] = value
         else:
-            kind = (
-                "a Tensor"
-                if table is self._buffers
-                else "an nn.Module"
-                if table is self._modules
-                else "an nn.Parameter"
-            )
+            kinds = {"a Tensor": self._buffers, "an nn.Module": self._modules, "an nn.Parameter": self._parameters}
+            kind = next(kind for kind, members in kinds.items() if members is table)
             raise TypeError(
                 f"{type(self).__name__}.{name} must be {kind} or None, not {type(value).__name__}. "
                 f"Delete the attribute first to give the name another meaning."
