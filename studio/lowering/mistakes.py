@@ -57,6 +57,8 @@ def value_mistakes(flow: Flow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if facts.arguments.values.get("inplace"):
             yield from _in_place(flow, name)
+        if facts.type.key == "ops.cat":
+            yield from _joined_batches(name, facts)
 
 
 # -- around the loss --------------------------------------------------------------------------
@@ -144,6 +146,14 @@ def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
         yield Problem(
             "warning", "in-place-shared", message, node=name, fix=fixes.clear(name, "inplace", "Turn inplace off")
         )
+
+
+def _joined_batches(name: str, facts: Facts) -> Iterator[Problem]:
+    """Concatenation along the batch instead of the features."""
+    spec = facts.spec(facts.type.inputs[0].name)
+    if spec is not None and spec.ndim > 1 and facts.arguments.values.get("dim") in (0, -spec.ndim):
+        message = f"{name} joins its inputs along the batch, so there are more samples than targets. Set dim to 1."
+        yield Problem("warning", "joined-batches", message, node=name, fix=fixes.assign(name, "dim", 1))
 
 
 # -- settings ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
@@ -47,7 +48,7 @@ def digits(
         "digits.samples -> scale.samples",
         "scale.samples -> batches.samples",
         f"batches.input -> {names[0]}.input",
-        *(f"{a}.output -> {b}.input" for a, b in zip(names, names[1:], strict=False)),
+        *(f"{a}.output -> {b}.input" for a, b in pairwise(names)),
         f"{last or names[-1]}.output -> cross_entropy.input",
         "batches.target -> cross_entropy.target",
         "cross_entropy.loss -> adam.loss",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -25,8 +26,10 @@ def refused(base: Document, text: str) -> str | None:
         ("hidden.output -> digits.input", "digits has no inputs."),
         (
             "scale.samples -> hidden.input",
-            "scale.samples carries samples, but hidden.input takes a tensor. "
-            "Put a loader between them, which makes batches of samples.",
+            (
+                "scale.samples carries samples, but hidden.input takes a tensor. "
+                "Put a loader between them, which makes batches of samples."
+            ),
         ),
         (
             "logits.output -> adam.loss",
@@ -56,7 +59,7 @@ def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
 def test_asking_about_every_port_of_a_large_graph_is_fast() -> None:
     names = [f"n{i}" for i in range(2000)]
     nodes = dict.fromkeys(names, Node("nn.ReLU"))
-    wires = tuple(sorted(Wire(End(a, "output"), End(b, "input")) for a, b in zip(names, names[1:], strict=False)))
+    wires = tuple(sorted(Wire(End(a, "output"), End(b, "input")) for a, b in pairwise(names)))
     base = Document(nodes=nodes, wires=wires)
     began = time.process_time()
     answers = [refusal(base, catalogue(), Wire(End("n1000", "output"), End(name, "input"))) for name in names]

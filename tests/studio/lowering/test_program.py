@@ -4,8 +4,11 @@ import gc
 import linecache
 import traceback
 
+import pytest
+
 import engine
 from engine import fit, inspect
+from engine.errors import ShapeError
 from studio.lowering import Program, lower
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, mlp
@@ -45,13 +48,10 @@ def test_an_exception_is_blamed_on_its_node_and_shows_its_line() -> None:
     made = program()
     task = made.build()
     task.setup()
-    try:
+    with pytest.raises(ShapeError) as caught:
         task.model(engine.zeros(2, 1, 8, 9))
-    except Exception as error:
-        assert made.node_of(error) == "hidden"
-        assert "hidden = self.hidden(flatten)" in "".join(traceback.format_exception(error))
-    else:
-        raise AssertionError("a wrong shape went through")
+    assert made.node_of(caught.value) == "hidden"
+    assert "hidden = self.hidden(flatten)" in "".join(traceback.format_exception(caught.value))
     assert made.node_of(ValueError("from elsewhere")) is None
 
 

@@ -1,0 +1,157 @@
+"""Each node type, placed in a graph where it fits, is checked, written and run for one step."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import fit, inspect
+from engine.shape import Dim, Spec
+from studio.document.model import Document, Node
+from studio.lowering import check, lower
+from studio.nodes import NodeType, Role, catalogue
+from tests.studio.lowering.graphs import document
+
+PARAMS: dict[str, dict[str, Any]] = {
+    "nn.Linear": {"out_features": 6},
+    "nn.Conv2d": {"out_channels": 3, "kernel_size": 3},
+    "nn.MaxPool2d": {"kernel_size": 2},
+    "nn.AvgPool2d": {"kernel_size": 2},
+    "nn.AdaptiveAvgPool2d": {"output_size": 2},
+    "nn.Embedding": {"num_embeddings": 17, "embedding_dim": 3},
+    "nn.Unflatten": {"dim": 3, "unflattened_size": [2, 4]},
+    "nn.LayerNorm": {"normalized_shape": 8},
+    "nn.Softmax": {"dim": 1},
+    "nn.LogSoftmax": {"dim": 1},
+    "ops.cat": {"dim": 1},
+    "data.CSV": {"path": "table.csv", "target": "kind"},
+    "data.IDX": {"folder": "images"},
+}
+"""What has no default, for images of 1×8×8."""
+
+FLAT = {"nn.BatchNorm1d"}
+"""Layers that take vectors."""
+
+WHOLE_NUMBERS = {"nn.Embedding"}
+CLASS_JUDGES = {"nn.CrossEntropyLoss", "nn.NLLLoss", "metrics.Accuracy", "metrics.TopKAccuracy"}
+
+TAIL: dict[str, str | Node] = {
+    "flat": "nn.Flatten",
+    "scores": Node("nn.Linear", {"out_features": 10}),
+    "entropy": "nn.CrossEntropyLoss",
+    "adam": "optim.Adam",
+}
+JUDGED = [
+    "scores.output -> entropy.input",
+    "batches.target -> entropy.target",
+    "entropy.loss -> adam.loss",
+]
+HEAD: dict[str, str | Node] = {
+    "digits": "data.Digits",
+    "scale": Node("transforms.Normalize", {"std": 16.0}),
+    "batches": Node("data.Batches", {"batch_size": 16}),
+}
+FED = ["digits.samples -> scale.samples", "scale.samples -> batches.samples"]
+CONV = Node("nn.Conv2d", {"out_channels": 1, "kernel_size": 3, "padding": 1})
+
+
+def layer(node: Node) -> Document:
+    before = {"before": Node("nn.Flatten")} if node.type in FLAT else {"before": Node("nn.Identity")}
+    samples = ["digits.samples -> batches.samples"] if node.type in WHOLE_NUMBERS else FED
+    head = {name: HEAD[name] for name in HEAD if name != "scale" or node.type not in WHOLE_NUMBERS}
+    wires = ["batches.input -> before.input", "before.output -> it.input", "it.output -> flat.input"]
+    return document({**head, **before, "it": node, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED])
+
+
+def operation(node: Node) -> Document:
+    first, second = (port.name for port in catalogue()[node.type].inputs[:2])
+    wires = ["batches.input -> a.input", "batches.input -> b.input", f"a.output -> it.{first}", f"b.output -> it.{second}"]
+    wires += ["it.output -> flat.input", "flat.output -> scores.input", *JUDGED]
+    return document({**HEAD, "a": CONV, "b": CONV, "it": node, **TAIL}, [*FED, *wires])
+
+
+def judge(node: Node) -> Document:
+    """A loss or metric: of scores and classes, or of an image and the image that it should be."""
+    wires = [*FED, "batches.input -> conv.input", "conv.output -> sigmoid.input"]
+    wires += ["sigmoid.output -> flat.input", "flat.output -> scores.input", "batches.target -> entropy.target"]
+    classes = node.type in CLASS_JUDGES
+    given = ("scores.output", "batches.target") if classes else ("sigmoid.output", "batches.input")
+    nodes = {**HEAD, "conv": CONV, "sigmoid": "nn.Sigmoid", **TAIL, "it": node}
+    wires += [f"{given[0]} -> it.input", f"{given[1]} -> it.target", "scores.output -> entropy.input"]
+    if catalogue()[node.type].role is Role.METRIC:
+        return document(nodes, [*wires, "entropy.loss -> adam.loss"])
+    total = {"total": "studio.LossSum"}
+    joined = ["entropy.loss -> total.a", "it.loss -> total.b", "total.loss -> adam.loss"]
+    return document({**nodes, **total}, [*wires, *joined])
+
+
+def around(node: Node) -> Document:
+    """A data source, transform, loader, optimizer or sum of losses in its place in the digits network."""
+    name = {Role.SOURCE: "digits", Role.TRANSFORM: "scale", Role.LOADER: "batches", Role.OPTIMIZER: "adam"}
+    role = catalogue()[node.type].role
+    if role is Role.LOSS_SUM:
+        return judge(Node("nn.MSELoss"))
+    nodes: dict[str, str | Node] = {**HEAD, **TAIL, name[role]: node}
+    wires = ["batches.input -> flat.input", "flat.output -> scores.input"]
+    return document(nodes, [*FED, *wires, *JUDGED])
+
+
+PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.METRIC: judge}
+
+
+def placed(node_type: NodeType) -> Document:
+    node = Node(node_type.key, PARAMS.get(node_type.key, {}))
+    return PLACES.get(node_type.role, around)(node)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    generator = np.random.default_rng(0)
+    rows = [f"{a},{b},{number % 10}" for number, (a, b) in enumerate(generator.random((200, 2)))]
+    (folder / "table.csv").write_text("\n".join(["x,y,kind", *rows]) + "\n")
+    (folder / "images").mkdir()
+    for part, count in (("train", 64), ("t10k", 16)):
+        images = generator.integers(0, 255, (count, 8, 8), dtype=np.uint8)
+        labels = np.arange(count, dtype=np.uint8) % 10
+        for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
+            header = struct.pack(f">I{array.ndim}I", 0x0800 + array.ndim, *array.shape)
+            with gzip.open(folder / "images" / f"{part}-{kind}-ubyte.gz", "wb") as file:
+                file.write(header + array.tobytes())
+    return folder
+
+
+@pytest.mark.parametrize("node_type", list(catalogue()), ids=lambda node_type: node_type.key)
+def test_it_is_checked_written_and_run(node_type: NodeType, files: Path) -> None:
+    base = placed(node_type)
+    report = check(base, catalogue(), files)
+    assert [problem.message for problem in report.errors] == []
+    assert set(report.nodes) == set(base.nodes)
+    program = lower(base, catalogue(), base=files)
+    [step] = [event for event in fit.fit(program.build(), steps=1) if isinstance(event, fit.Step)]
+    assert step.finite
+
+
+@pytest.mark.parametrize("node_type", list(catalogue()), ids=lambda node_type: node_type.key)
+def test_the_shapes_that_the_check_finds_are_those_of_the_run(node_type: NodeType, files: Path) -> None:
+    base = placed(node_type)
+    infos = check(base, catalogue(), files).nodes
+    program = lower(base, catalogue(), base=files)
+    task = program.build()
+    batch = next(iter(task.setup().train))
+    with inspect.trace() as trace:
+        task.losses(batch)
+    last = {program.node_at(*call.where): call.outputs[0] for call in trace.calls if call.where is not None}
+    compared = {name for name in last if name is not None and "output" in infos[name].outputs}
+    for name in compared:
+        assert last[name] == _concrete(infos[name].outputs["output"], len(batch[0])), name
+    assert "scores" in compared
+
+
+def _concrete(spec: Spec, batch: int) -> Spec:
+    return spec.with_shape(size.at(batch) if isinstance(size, Dim) else size for size in spec.shape)
