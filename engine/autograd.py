@@ -101,8 +101,9 @@ class Node:
         return Spec(tuple(shape), dtypes.from_numpy(dtype))
 
     def release(self) -> None:
+        """Frees what was saved. A node that keeps nothing can run again, as in PyTorch."""
+        self.released = self.released or bool(self.saved)
         self.saved = {}
-        self.released = True
 
     def check_usable(self) -> None:
         if self.released:
@@ -170,7 +171,7 @@ class OpNode(Node):
         arguments: dict[str, Any] = {name: statics[name] for name in rule.statics}
         if self.op.variadic:
             arguments |= {name: [self._spec(i) for i in range(len(self.edges))] for name, _ in rule.specs}
-            arguments |= {name: [self.unpack(i) for i in range(len(self.edges))] for name, _ in rule.inputs}
+            arguments |= {name: self._variadic() for name, _ in rule.inputs}
         else:
             for name, index in rule.specs:
                 arguments[name] = self._spec(index)
@@ -180,6 +181,10 @@ class OpNode(Node):
             outs = [self.unpack(-1 - k)._with_history(self, k) for k in range(len(self.outputs))]
             arguments["out"] = outs[0] if self.op.outputs == 1 else tuple(outs)
         return arguments
+
+    def _variadic(self) -> list[Any]:
+        first = self.op.keeps_from
+        return [self._spec(i) if i < first else self.unpack(i) for i in range(len(self.edges))]
 
     def _spec(self, index: int) -> Any:
         meta = self.metas[index]

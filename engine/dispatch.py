@@ -82,13 +82,16 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
         raise AutogradError(
             f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first."
         )
-    before = _before(target)
-    inputs = [before if value is target else value for value in inputs]
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+    before = _before(target) if tracked else target
+    if tracked:
+        inputs = [before if value is target else value for value in inputs]
+    if tracked and _gradient_needs(op, inputs, before):
+        before._array, before._storage = before._array if target.is_meta else before._array.copy(), Storage(target.device)
     device = target.device
     if any(isinstance(value, Tensor) and value.device is not device for value in inputs):
         device = _common_device(op, inputs)
-    result = _promote(op, arrays) or target.dtype
+    result = (_promote(op, arrays) if op.promotes else None) or target.dtype
     if result.kind > target.dtype.kind and op.result != "bool":
         raise DTypeError(
             f"{op.name}_() cannot write its {result.name} result into a {target.dtype.name} tensor. Convert it first."
@@ -108,8 +111,15 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
     return target
 
 
-def record(op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Tensor], where: Place) -> None:
-    """Makes the autograd node of a call and hangs its outputs on it."""
+def record(
+    op: Op,
+    inputs: Sequence[Any],
+    statics: dict[str, Any],
+    outs: Sequence[Tensor],
+    where: Place,
+    written: Storage | None = None,
+) -> None:
+    """Makes the autograd node of a call and hangs its outputs on it; `written` is the memory that the call wrote to."""
     edges = tuple([value.edge if isinstance(value, Tensor) else None for value in inputs])
     plan = op.plan(tuple([edge is not None for edge in edges]))
     if not plan.rules:
@@ -118,7 +128,8 @@ def record(op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequenc
     for index in plan.saves:
         value = inputs[index]
         if isinstance(value, Tensor):
-            saved[index] = (value, value._storage.version)
+            storage = value._storage
+            saved[index] = (value, storage.version - 1 if storage is written else storage.version)
     if plan.wants_out:
         for k, out in enumerate(outs):
             saved[-1 - k] = (out.detach(), out._storage.version)
@@ -150,6 +161,8 @@ def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device)
     """What the kernel returns: an array, or a tuple of arrays for an op of several outputs."""
     try:
         if device is CPU:
+            if op.kind == "movement":  # cannot overflow, and entering errstate costs a microsecond
+                return op.kernel(np, *arrays, **statics)
             with np.errstate(all="ignore"):
                 return op.kernel(np, *arrays, **statics)
         xp = namespace(device)
@@ -198,7 +211,7 @@ def _explained(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Ex
 def _wrap(op: Op, inputs: Sequence[Any], statics: dict[str, Any], result: Any, device: Device) -> Sequence[Tensor]:
     if op.view:
         source = inputs[0]
-        if device is META or result is source._array or np.may_share_memory(result, source._array):
+        if device is META or result is source._array or not result.size or np.may_share_memory(result, source._array):
             return (_view(op, source, statics, result),)
     if op.outputs == 1:
         return (Tensor(_array(result, device), Storage(device)),)
@@ -228,9 +241,15 @@ def _before(target: Tensor) -> Tensor:
     return alias
 
 
+def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
+    """Whether the backward pass will ask for the numbers that a write is about to replace."""
+    plan = op.plan(tuple([isinstance(value, Tensor) and value.requires_grad for value in inputs]))
+    return any([inputs[index] is before for index in plan.saves])
+
+
 def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
     destination = target._array
-    if not destination.flags.c_contiguous and 0 in destination.strides and destination.size > 1:
+    if 0 in destination.strides and destination.size and _repeats(destination):
         raise ShapeError(
             f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first."
         )
@@ -242,6 +261,11 @@ def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], d
     result = _array(_compute(op, arrays, statics, device), device)
     _check_same_shape(op, target, result.shape)
     destination[...] = result
+
+
+def _repeats(array: Any) -> bool:
+    """Whether one element of memory stands in several places."""
+    return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
 
 
 def _fits(array: Any, destination: Any) -> bool:
@@ -265,10 +289,10 @@ def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
 
 def _give_history(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: Place) -> None:
     if target._base is None:
-        record(op, inputs, statics, [target], where)
+        record(op, inputs, statics, [target], where, target._storage)
         return
     value = Tensor(target._array, target._storage)
-    record(op, inputs, statics, [value], where)
+    record(op, inputs, statics, [value], where, target._storage)
     base, chain = target._base, target._view[0]  # pyright: ignore[reportOptionalSubscript]
     record(OVERWRITE, [_before(base), value], {"chain": chain}, [base], where)
     target._refresh()

@@ -65,8 +65,8 @@ def _(g, y):
 
 
 @div.gradient("y")
-def _(g, out, y):
-    return -g * out / y
+def _(g, x, y):
+    return -g * (x / y) / y
 
 
 @op(operators=("__floordiv__", "__rfloordiv__"), domain=(0.5, 2.0))

@@ -209,28 +209,36 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
 ])  # fmt: skip
 def gather_along(xp, x, index, dim: int):
     """x's elements at `index` along `dim`."""
-    if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
-        wrong = int(index.min()) if index.min() < 0 else int(index.max())
-        raise ShapeError(
-            f"gather: index {wrong} is outside dimension {dim} of size {x.shape[dim]}. Use 0 to {x.shape[dim] - 1}."
-        )
+    _check_range("gather", index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.take_along_axis(x[whole], index, axis=dim)
 
 
 @gather_along.shape
 def _(x: Spec, index: Spec, dim: int):
-    place = wrap_dim("gather", dim, x.ndim)
+    _check_index("gather", index, x.shape, dim)
+    return Spec(index.shape, x.dtype)
+
+
+def _check_range(name: str, index: Any, size: int, dim: int) -> None:
+    """Raises ShapeError for a position that dimension `dim` does not have."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        wrong = int(index.min()) if index.min() < 0 else int(index.max())
+        raise ShapeError(f"{name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}.")
+
+
+def _check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
+    """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
+    place = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
-        raise DTypeError(f"gather: the index must be whole numbers, not {index.dtype.name}. Convert with .long().")
-    if index.ndim != x.ndim:
-        raise ShapeError(f"gather: the index has {index.ndim} dimensions, the tensor {x.ndim}; they must be equal")
-    for i, (a, b) in enumerate(zip(index.shape, x.shape, strict=True)):
+        raise DTypeError(f"{name}: the index must be whole numbers, not {index.dtype.name}. Convert with .long().")
+    if index.ndim != len(shape):
+        raise ShapeError(f"{name}: the index has {index.ndim} dimensions, the tensor {len(shape)}; they must be equal")
+    for i, (a, b) in enumerate(zip(index.shape, shape, strict=True)):
         if i != place and a > b:
             raise ShapeError(
-                f"gather: index {format_shape(index.shape)} is larger than {format_shape(x.shape)} in dimension {i}"
+                f"{name}: index {format_shape(index.shape)} is larger than {format_shape(shape)} in dimension {i}"
             )
-    return Spec(index.shape, x.dtype)
 
 
 @gather_along.gradient("x")
@@ -244,6 +252,8 @@ def _(g, x: Spec, index, dim):
 def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
+    dim = wrap_dim("scatter", dim, x.ndim)
+    _check_range("scatter", index, out.shape[dim], dim)
     if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
         xp.put_along_axis(out, index, x, axis=dim)
         return out
@@ -255,6 +265,9 @@ def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
 
 @scatter_into.shape
 def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
+    _check_index("scatter", index, tuple(shape), dim)
+    if x.shape != index.shape:
+        raise ShapeError(f"scatter: {format_shape(x.shape)} at an index of {format_shape(index.shape)}; they must be equal")
     return Spec(tuple(shape), x.dtype)
 
 
@@ -268,12 +281,18 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     """The elements of x at `index` along `dim`."""
     if x.ndim == 0 and index.ndim == 0:
         return gather_along(x.reshape(1), index.reshape(1), dim=dim).reshape(())
+    _check_index("gather", index.spec, x.shape, dim)
     return gather_along(x, index, dim=dim)
 
 
 @composite
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """x with `src` added at `index` along `dim`."""
+    """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
+    if x.ndim == 0 and index.ndim == 0:
+        return scatter_add(x.reshape(1), dim, index.reshape(1), src.reshape(1)).reshape(())
+    _check_index("scatter_add", index.spec, x.shape, dim)
+    if index.ndim == src.ndim and any(a < b for a, b in zip(index.shape, src.shape, strict=True)):
+        src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
     return x + scatter_into(src, index, tuple(x.shape), dim)
 
 

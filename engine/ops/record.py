@@ -157,7 +157,7 @@ class Op:
             inputs, rest = args[: len(self.inputs)], args[len(self.inputs) :]
             if len(inputs) < len(self.inputs):
                 inputs = (*inputs, *(self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]))
-        if not rest and not kwargs:
+        if not rest and not kwargs and self._needs_no_static:
             return inputs, self.defaults
         statics = dict(self.defaults)
         if self.varargs is not None and rest:
@@ -223,6 +223,7 @@ class Op:
         self.static_names = tuple(argument.name for argument in statics)
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
+        self._needs_no_static = len(self.defaults) == len(statics)
         self.signature = inspect.Signature(
             [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)]
             if not self.variadic

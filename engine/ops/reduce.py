@@ -64,7 +64,7 @@ def _(g, x, dim, keepdim):
     order = (*(i for i in range(x.ndim) if i not in dims), *dims)
     kept = tuple(x.shape[i] for i in order[: x.ndim - len(dims)])
     sizes = tuple(x.shape[i] for i in dims)
-    others = _product_of_others(x.permute(order).reshape(*kept, count(sizes))).reshape(*kept, *sizes)
+    others = _product_of_others(x.permute(order).reshape((*kept, count(sizes)))).reshape((*kept, *sizes))
     return _spread(g, x.spec, dim, keepdim) * others.permute(tuple(order.index(i) for i in range(x.ndim)))
 
 
@@ -82,7 +82,7 @@ def _product_of_others(x: Any) -> Any:
         levels.append(level[..., ::2] * level[..., 1::2])
     found = x[..., :1] * 0 + 1
     for level in reversed(levels[:-1]):
-        pairs = level.reshape(*level.shape[:-1], -1, 2).flip(-1)
+        pairs = level.reshape(*level.shape[:-1], level.shape[-1] // 2, 2).flip(-1)
         found = (pairs * found[..., : pairs.shape[-2]].unsqueeze(-1)).reshape(level.shape)
     return found[..., :size]
 
@@ -235,6 +235,8 @@ def _count(x: Any, dim: Dims) -> Any:
 @composite
 def logsumexp(x: Any, dim: Dims, keepdim: bool = False) -> Any:
     """ln Σ eˣ over `dim`, safe for large x."""
+    if 0 in x.shape:
+        return x.exp().sum(dim, keepdim).log()
     top = amax(x, dim, True).detach()
     top = where(top.isfinite(), top, 0.0)
     total = (x - top).exp().sum(dim, True).log() + top

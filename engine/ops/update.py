@@ -33,9 +33,12 @@ def _(g):
 
 
 @op()
-def addcmul(xp, x, y, z, value: float = 1):
+def addcmul(xp, x, y, z, out=None, value: float = 1):
     """x + value · y · z."""
-    return x + value * y * z
+    product = y * z
+    if value != 1:
+        product *= value  # in the memory of the product, which nobody else has
+    return xp.add(x, product, out=out)
 
 
 @addcmul.gradient("x")
@@ -54,9 +57,12 @@ def _(g, y, value):
 
 
 @op(floats=True, domain=(0.5, 2.0))
-def addcdiv(xp, x, y, z, value: float = 1):
+def addcdiv(xp, x, y, z, out=None, value: float = 1):
     """x + value · y / z."""
-    return x + value * y / z
+    quotient = y / z
+    if value != 1:
+        quotient *= value
+    return xp.add(x, quotient, out=out)
 
 
 @addcdiv.gradient("x")
@@ -75,9 +81,9 @@ def _(g, y, z, value):
 
 
 @op()
-def lerp(xp, x, y, weight):
+def lerp(xp, x, y, weight, out=None):
     """x + weight · (y − x)."""
-    return x + weight * (y - x)
+    return xp.add(x, (y - x) * weight, out=out)
 
 
 @lerp.gradient("x")
