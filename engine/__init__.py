@@ -1,5 +1,11 @@
 """The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""
 
+import os
+
+from engine import threads
+
+os.environ.update(threads.missing_settings())  # before NumPy is imported
+
 from engine import dtypes, errors, functions, indexing, inspect, methods
 from engine.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.backend import Device as device

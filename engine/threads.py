@@ -30,15 +30,15 @@ class Cpu(NamedTuple):
     avx512: bool = False
 
 
-def configure() -> None:
-    """Set the environment for libraries that are loaded later. Without effect if NumPy is there already."""
-    if "numpy" not in sys.modules:
-        for name, value in settings(this_cpu()).items():
-            os.environ.setdefault(name, value)
+def missing_settings() -> dict[str, str]:
+    """What to add to the environment: nothing that is there, and nothing at all if NumPy is loaded already."""
+    if "numpy" in sys.modules:
+        return {}
+    return {name: value for name, value in settings(this_cpu()).items() if name not in os.environ}
 
 
 def settings(cpu: Cpu) -> Mapping[str, str]:
-    """Environment variables by name."""
+    """Environment variables for a CPU, by name."""
     chosen = {"OMP_WAIT_POLICY": "passive"}
     if cpu.vendor == "AuthenticAMD" and cpu.family >= _ZEN5 and cpu.avx512:
         chosen["OPENBLAS_CORETYPE"] = "SKYLAKEX"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,13 +24,7 @@ from studio.lowering.check import check as check_document
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-
-
-class Device(StrEnum):
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
+from studio.training.session import Device
 
 app = typer.Typer(
     name="gradwire",
@@ -63,11 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-@app.callback()
-def options(
-    show_version: Annotated[bool, typer.Option("--version", help="print the version", is_eager=True)] = False,
-) -> None:
-    if show_version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         try:
             typer.echo(f"gradwire {version('gradwire')}")
         except PackageNotFoundError:
@@ -75,12 +65,23 @@ def options(
         raise typer.Exit
 
 
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="print the version", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command()
 def run(
     file: File,
     epochs: Annotated[int | None, typer.Option(min=0, help="epochs to train; else as the project says")] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="batches to train; alone, without end of epochs")] = None,
-    device: Annotated[Device | None, typer.Option(help="where to train; else as the project says")] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="auto|cpu|cuda", help="where to train; else as the project says")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="what every random number follows from")] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
@@ -91,6 +92,7 @@ def run(
 ) -> None:
     """Train a project."""
     with explained(as_json=as_json):
+        chosen = _device(device)
         document = assign(files.load(file), catalogue(), assignments or ())
         _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
     session = Session(
@@ -102,7 +104,7 @@ def run(
         name=file.stem,
         epochs=epochs,
         steps=steps,
-        device=None if device is None else device.value,
+        device=chosen,
         seed=seed,
     )
     raise typer.Exit(Watch(session, as_json=as_json, quiet=quiet).run())
@@ -179,6 +181,14 @@ def new(
 def _base(file: Path) -> Path:
     """The folder where a project's relative paths begin."""
     return file.absolute().parent
+
+
+def _device(name: str | None) -> Device | None:
+    match name:
+        case None | "auto" | "cpu" | "cuda":
+            return name
+        case _:
+            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
 
 
 def _refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> None:

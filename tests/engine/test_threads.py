@@ -46,6 +46,7 @@ def _run(code: str, **environment: str) -> dict[str, str]:
         "assert 'numpy' not in sys.modules\n"
         "threads.this_cpu = lambda: threads.Cpu('AuthenticAMD', 26, True)\n"
     )
+    code = code.replace("configure", "os.environ.update(threads.missing_settings())")
     end = "\nprint(json.dumps({k: os.environ.get(k) for k in ('OPENBLAS_CORETYPE', 'OMP_WAIT_POLICY')}))"
     result = subprocess.run(
         [sys.executable, "-c", start + code + end], env=environment, capture_output=True, text=True, check=True
@@ -54,6 +55,13 @@ def _run(code: str, **environment: str) -> dict[str, str]:
 
 
 def test_what_is_set_when() -> None:
-    assert _run("threads.configure()") == {"OPENBLAS_CORETYPE": "SKYLAKEX", "OMP_WAIT_POLICY": "passive"}
-    assert _run("threads.configure()", OPENBLAS_CORETYPE="Zen")["OPENBLAS_CORETYPE"] == "Zen"
-    assert _run("import numpy; threads.configure()")["OPENBLAS_CORETYPE"] is None
+    assert _run("configure") == {"OPENBLAS_CORETYPE": "SKYLAKEX", "OMP_WAIT_POLICY": "passive"}
+    assert _run("configure", OPENBLAS_CORETYPE="Zen")["OPENBLAS_CORETYPE"] == "Zen"
+    assert _run("import numpy; configure")["OPENBLAS_CORETYPE"] is None
+
+
+def test_the_engine_sets_it_first_of_all() -> None:
+    code = "import engine, os; print(os.environ['OMP_WAIT_POLICY'])"
+    root = Path(threads.__file__).parents[1]
+    result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "passive"
