@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.registry import Parameter, PathTo, Range
+from studio.cli.assignments import assign, parse
+from studio.cli.problems import InputError
+from studio.document.model import Document, Node
+from studio.nodes.catalogue import catalogue
+
+DOCUMENT = Document({"hidden": Node("nn.Linear"), "adam": Node("optim.Adam"), "odd": Node("made.Up")})
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        (Parameter("x", "int"), "-3", -3),
+        (Parameter("x", "float"), "1e-3", 0.001),
+        (Parameter("x", "bool"), "Yes", True),
+        (Parameter("x", "bool"), "0", False),
+        (Parameter("x", "str"), "a=b c", "a=b c"),
+        (Parameter("x", "str", optional=True), "none", None),
+        (Parameter("x", "str"), "none", "none"),
+        (Parameter("x", "floats"), "0.9, 0.999", [0.9, 0.999]),
+        (Parameter("x", "ints"), "(3, 5)", [3, 5]),
+        (Parameter("x", "ints"), "3", 3),
+        (Parameter("x", "choice", choices=("mean", 2)), "2", 2),
+    ],
+)
+def test_values_have_the_parameters_type(parameter: Parameter, text: str, value: Any) -> None:
+    parsed = parse(parameter, text, "")
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+def test_paths_begin_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse(Parameter("x", "path", path=PathTo("folder")), "mnist", "") == str(tmp_path / "mnist")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "message"),
+    [
+        (Parameter("x", "int"), "1.5", "x must be a whole number, not '1.5'"),
+        (Parameter("x", "int", range=Range(ge=1)), "0", "x must be ≥ 1, not 0"),
+        (Parameter("x", "float"), "nan", "x must be a finite number, not nan"),
+        (Parameter("x", "float"), "1e999", "x must be a finite number, not inf"),
+        (Parameter("x", "bool"), "maybe", "x must be true or false, not 'maybe'"),
+        (Parameter("x", "ints"), "1,b", "x must be whole numbers, not '1,b'"),
+        (Parameter("x", "choice", choices=("a", "b")), "c", "x must be one of 'a', 'b', not 'c'"),
+    ],
+)
+def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(parameter, text, f"n.x={text}")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("adam.lr", "write it as NODE.param=value"),
+        ("lr=3", "write it as NODE.param=value"),
+        ("adan.lr=3", "no node 'adan'. Did you mean 'adam'?"),
+        ("zzz.lr=3", "It has: hidden, adam, odd."),
+        ("hidden.out_feature=3", "has no parameter 'out_feature'. Did you mean 'out_features'?"),
+        ("odd.x=3", "'made.Up', which this version does not know"),
+    ],
+)
+def test_places_that_are_not_there(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        assign(DOCUMENT, catalogue(), [text])
+    assert message in str(caught.value)
+
+
+def test_all_are_made() -> None:
+    document = assign(DOCUMENT, catalogue(), ["hidden.out_features=5", "adam.betas=0.8,0.9"])
+    assert document.nodes["hidden"].params == {"out_features": 5}
+    assert document.nodes["adam"].params == {"betas": [0.8, 0.9]}
+    assert document.nodes["odd"] is DOCUMENT.nodes["odd"]
