@@ -1,0 +1,119 @@
+"""A canvas in a window, as the studio has it, with a check that the test decides about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QMainWindow
+from pytestqt.qtbot import QtBot
+
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering.report import Report
+from studio.nodes.catalogue import catalogue
+from studio.ui import motion
+from studio.ui.canvas.keys import canvas_commands
+from studio.ui.canvas.view import CanvasView
+from studio.ui.commands import Commands
+from studio.ui.store import Store
+from studio.ui.theme import ThemeManager
+from tests.ui.canvas.hand import Hand
+
+MakeView = Callable[[Document], CanvasView]
+
+
+def wire(text: str) -> Wire:
+    """From how wires are written in files."""
+    source, target = (end.split(".") for end in text.split(" -> "))
+    return Wire(End(*source), End(*target))
+
+
+def network() -> Document:
+    """A short network whose nodes stand in a row, with all types of ports."""
+    nodes = {
+        "digits": Node("data.Digits", at=(0, 0)),
+        "batches": Node("data.Batches", at=(200, 0)),
+        "hidden": Node("nn.Linear", {"out_features": 32}, at=(440, 0)),
+        "relu": Node("nn.ReLU", at=(640, 0)),
+        "loss": Node("nn.CrossEntropyLoss", at=(840, 0)),
+        "adam": Node("optim.Adam", at=(1080, 0)),
+    }
+    wires = [
+        "batches.input -> hidden.input",
+        "batches.target -> loss.target",
+        "digits.samples -> batches.samples",
+        "hidden.output -> relu.input",
+        "loss.loss -> adam.loss",
+        "relu.output -> loss.input",
+    ]
+    return Document(nodes, tuple(sorted(map(wire, wires))))
+
+
+class Checks:
+    """What the check finds, whatever the document."""
+
+    def __init__(self) -> None:
+        self.report = Report()
+
+    def __call__(self, document: Document, base: Path | None) -> Report:
+        return self.report
+
+
+@pytest.fixture
+def checks() -> Checks:
+    return Checks()
+
+
+@pytest.fixture
+def themes(qtbot: QtBot) -> ThemeManager:
+    return ThemeManager("dark")
+
+
+@pytest.fixture
+def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[MakeView]:
+    """Views on documents, at 100%, with (600, 100) in the middle, without animations."""
+    motion.set_reduced(True)
+    made: list[tuple[CanvasView, QMainWindow]] = []
+
+    def make(document: Document) -> CanvasView:
+        window = QMainWindow()
+        qtbot.addWidget(window)
+        store = Store(document, catalogue(), checks)
+        view = CanvasView(store, themes)
+        made.append((view, window))
+        commands = Commands(window)
+        commands.add(*canvas_commands(lambda: view, view))
+        store.selection_changed.connect(commands.refresh)
+        view.find_action = commands.action
+        window.setCentralWidget(view)
+        window.resize(1280, 640)
+        window.show()
+        window.activateWindow()
+        view.setFocus()
+        view.camera.zoom_to(1.0)
+        view.camera.center_on(QPointF(600, 100))
+        qtbot.waitUntil(lambda: store.is_checked)
+        return view
+
+    yield make
+    motion.set_reduced(False)
+    for view, _ in made:
+        view.close_view()
+        view.store.close()
+
+
+@pytest.fixture
+def view(make_view: MakeView) -> CanvasView:
+    return make_view(network())
+
+
+@pytest.fixture
+def store(view: CanvasView) -> Store:
+    return view.store
+
+
+@pytest.fixture
+def hand(view: CanvasView) -> Hand:
+    return Hand(view)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studio.nodes.types import Port, PortType
+from studio.ui.canvas.face import Face
+from studio.ui.canvas.geometry import (
+    FIRST_PORT,
+    GRID,
+    Box,
+    Point,
+    Role,
+    bounds,
+    node_layout,
+    snap,
+    snap_up,
+    wire_curve,
+)
+
+coordinates = st.floats(-5000, 5000)
+points = st.tuples(coordinates, coordinates)
+
+
+def measure(text: str, role: Role) -> float:
+    return 7.0 * len(text)
+
+
+def face(
+    inputs: int = 1, outputs: int = 1, *, name: str = "linear", summary: str = "", collapsed: bool = False
+) -> Face:
+    ports = [
+        tuple(Port(f"{side}{n}", PortType.TENSOR) for n in range(count))
+        for side, count in (("in", inputs), ("out", outputs))
+    ]
+    return Face(name, "", "linear", "layer", *ports, summary=summary, collapsed=collapsed)
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.text(max_size=60), st.text(max_size=60), st.booleans())
+def test_sizes_are_on_the_grid_and_ports_on_the_edges(
+    inputs: int, outputs: int, name: str, summary: str, collapsed: bool
+) -> None:
+    layout = node_layout(face(inputs, outputs, name=name, summary=summary, collapsed=collapsed), measure)
+    assert layout.width % GRID == 0
+    assert layout.height % GRID == 0
+    assert all(port.x == 0 and 0 < port.y < layout.height for port in layout.inputs.values())
+    assert all(port.x == layout.width and 0 < port.y < layout.height for port in layout.outputs.values())
+
+
+def test_the_first_port_is_at_the_same_height_on_every_node_so_that_chains_are_straight() -> None:
+    layouts = [node_layout(face(n, m), measure) for n in range(1, 4) for m in range(1, 4)]
+    assert {layout.inputs["in0"].y for layout in layouts} == {FIRST_PORT}
+    assert {layout.outputs["out0"].y for layout in layouts} == {FIRST_PORT}
+
+
+def test_ports_of_one_side_never_share_a_place() -> None:
+    layout = node_layout(face(4, 3), measure)
+    assert len(set(layout.inputs.values())) == 4
+    assert len(set(layout.outputs.values())) == 3
+
+
+def test_a_long_name_widens_the_node_up_to_a_bound() -> None:
+    assert node_layout(face(name="x" * 20), measure).width > node_layout(face(), measure).width
+    assert node_layout(face(name="x" * 500), measure).width == node_layout(face(name="y" * 900), measure).width
+
+
+def test_a_loss_does_not_grow_when_its_figure_appears() -> None:
+    quiet = Face("loss", "", "loss", "loss", (Port("input", PortType.TENSOR), Port("target", PortType.TENSOR)), ())
+    live = Face("loss", "", "loss", "loss", quiet.inputs, (), live="0.31")
+    assert node_layout(quiet, measure) == node_layout(live, measure)
+
+
+def test_a_port_that_the_node_does_not_have_hangs_at_the_middle_of_its_edge() -> None:
+    layout = node_layout(face(), measure)
+    assert layout.port("input", "gone") == Point(0, layout.height / 2)
+    assert layout.port("output", "gone") == Point(layout.width, layout.height / 2)
+
+
+@given(points, points)
+def test_wires_are_horizontal_at_their_ends(start: tuple[float, float], end: tuple[float, float]) -> None:
+    curve = wire_curve(start, end)
+    assert curve.first.y == start[1]
+    assert curve.second.y == end[1]
+    assert curve.first.x >= start[0]
+    assert curve.second.x <= end[0]
+    assert curve.at(0) == pytest.approx(start)
+    assert curve.at(1) == pytest.approx(end)
+
+
+def test_distance_and_cuts_of_a_straight_wire() -> None:
+    curve = wire_curve((0, 0), (100, 0))
+    assert curve.distance((50, 7)) == pytest.approx(7)
+    assert curve.distance((120, 0)) == pytest.approx(20)
+    assert curve.crosses((50, -5), (55, 5))
+    assert not curve.crosses((50, 5), (55, 15))
+    assert not curve.crosses((130, -5), (130, 5))
+
+
+@given(coordinates)
+def test_snapping(value: float) -> None:
+    assert snap(value) % GRID == 0
+    assert abs(snap(value) - value) <= GRID / 2
+    assert 0 <= snap_up(value) - value <= GRID
+
+
+def test_bounds() -> None:
+    assert bounds([]) is None
+    assert bounds([Box(0, 5, 10, 8), Box(-3, 6, 4, 20)]) == Box(-3, 5, 10, 20)

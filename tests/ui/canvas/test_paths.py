@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.paths import Graph, beside
+from tests.ui.canvas.conftest import network, wire
+
+
+def test_the_path_through_a_wire() -> None:
+    graph = Graph(network().wires)
+    path = graph.through(wire("hidden.output -> relu.input"))
+    assert path == {
+        wire("digits.samples -> batches.samples"),
+        wire("batches.input -> hidden.input"),
+        wire("hidden.output -> relu.input"),
+        wire("relu.output -> loss.input"),
+        wire("loss.loss -> adam.loss"),
+    }
+
+
+def test_a_circle_ends_the_walk() -> None:
+    graph = Graph([wire("a.o -> b.i"), wire("b.o -> a.i")])
+    assert graph.upstream("a")[0] == {"a", "b"}
+    assert len(graph.through(wire("a.o -> b.i"))) == 2
+
+
+def test_arrows_go_to_the_nearest_node_in_their_direction() -> None:
+    boxes = {
+        "here": Box(0, 0, 100, 48),
+        "near": Box(200, 16, 300, 64),
+        "far": Box(400, 0, 500, 48),
+        "below": Box(0, 200, 100, 248),
+    }
+    assert beside(boxes, "here", "right") == "near"
+    assert beside(boxes, "near", "right") == "far"
+    assert beside(boxes, "far", "left") == "near"
+    assert beside(boxes, "here", "down") == "below"
+    assert beside(boxes, "here", "up") is None
