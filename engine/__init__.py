@@ -59,9 +59,18 @@ methods.install(
     Tensor, _run_in_place, {"_move": _move, "__getitem__": indexing.getitem, "__setitem__": indexing.setitem}
 )
 
+# Modules that are written with tensors come last, when tensors have their methods.
+from engine import data, fit, io, metrics, nn, optim  # noqa: E402
+
 double, half, long = float64, float16, int64
 
 __all__ = [
+    "optim",
+    "nn",
+    "metrics",
+    "io",
+    "fit",
+    "data",
     "arange",
     "as_tensor",
     "bool",
