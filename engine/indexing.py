@@ -25,6 +25,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         array = np.asarray(value, x.dtype.numpy) if not x.is_meta else np.zeros(np.shape(value), x.dtype.numpy)
         value = Tensor(array) if x.is_meta else Tensor(namespace(x.device).asarray(array), Storage(x.device))
+    while value.ndim and value.shape[0] == 1:  # leading ones may outnumber the dimensions written to
+        value = value.squeeze(0)
     if tensors:
         run_in_place(put, x, (value.to(x.dtype), *tensors), {"layout": layout})
     else:

@@ -130,7 +130,8 @@ class Tensor(TensorMethods):
 
     @property
     def data(self) -> Tensor:
-        return self.detach()
+        """The same numbers without history; autograd does not see what is written to it."""
+        return Tensor(self._array, Storage(self.device))
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -399,10 +400,17 @@ class Tensor(TensorMethods):
 
     def new_empty(self, *size: Any) -> Tensor:
         """Memory of this one's dtype and device."""
+        return self._new("empty", size)
+
+    def new_zeros(self, *size: Any) -> Tensor:
+        """Zeros of this one's dtype and device."""
+        return self._new("zeros", size)
+
+    def _new(self, kind: str, size: tuple[Any, ...]) -> Tensor:
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         if self.is_meta:
             return Tensor(MetaArray(shape, self._array.dtype))
-        return Tensor(namespace(self.device).empty(shape, self._array.dtype), Storage(self.device))
+        return Tensor(getattr(namespace(self.device), kind)(shape, self._array.dtype), Storage(self.device))
 
     # -- in-place writes that are not variants of an op
 

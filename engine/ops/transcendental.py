@@ -19,7 +19,7 @@ def pow(xp, x, y, out=None):
 def _(g, x, y):
     # y·x^(y−1) is 0·∞ where y is 0; the derivative there is 0.
     if isinstance(y, (int, float)):
-        return g * (y * x ** (y - 1)) if y else g * 0
+        return g * (y * x ** (y - 1)) if y else g.new_zeros(g.shape)
     return g * where(y == 0, 0.0, y * x ** (y - 1))
 
 

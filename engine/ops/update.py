@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from engine.errors import ShapeError
 from engine.ops.record import op
+from engine.ops.rules import broadcast_shapes
+from engine.shape import Spec, format_shape
 
 
 @op()
@@ -22,9 +25,16 @@ def assign(xp, x, y):
     return xp.broadcast_to(y, x.shape)
 
 
+@assign.shape
+def _(x: Spec, y: Spec):
+    if x.ndim < y.ndim or broadcast_shapes("copy", [x.shape, y.shape]) != x.shape:
+        raise ShapeError(f"copy: {format_shape(y.shape)} does not broadcast to {format_shape(x.shape)}")
+    return x.shape
+
+
 @assign.gradient("x")
 def _(g):
-    return g * 0
+    return g.new_zeros(g.shape)
 
 
 @assign.gradient("y")
