@@ -180,6 +180,32 @@ def test_values_and_gradients(case: Case, dtype: str) -> None:
     compare_pass(case, dtype, ours, theirs, 7)
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
+@pytest.mark.parametrize("case", [c for c in CASES if c.below is None and not c.random], ids=str)
+def test_gradients_of_gradients(case: Case) -> None:
+    """Of the squared length of the input's gradient, as in a gradient penalty."""
+    ours, theirs = ours_and_theirs(case, "float64")
+    values = drawn(case, "float64")
+    x, y = engine.tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
+    penalties = []
+    for grad, layer, leaf in ((engine.grad, ours, x), (torch.autograd.grad, theirs, y)):
+        # Squared, so that the first gradient depends on the input even if the layer is linear.
+        loss = (layer(leaf.clone()) ** 2).sum()
+        (gradient,) = grad(loss, [leaf], create_graph=True)
+        penalties.append((gradient**2).sum())
+        penalties[-1].backward()
+    close(*penalties, "float64")
+    close(x.grad, y.grad, "float64")
+    for name, parameter in theirs.named_parameters():
+        # A bias that the penalty does not depend on has no gradient in one library, and one of zeros in the other.
+        actual, expected = ours.get_parameter(name).grad, parameter.grad
+        close(
+            engine.zeros_like(ours.get_parameter(name)) if actual is None else actual,
+            torch.zeros_like(parameter) if expected is None else expected,
+            "float64",
+        )
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_repr(case: Case) -> None:
     ours, theirs = ours_and_theirs(case, "float32")

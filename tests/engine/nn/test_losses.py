@@ -128,6 +128,25 @@ def test_values_and_gradients(case: Case, reduction: Any, dtype: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), **tolerance)
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradients_of_gradients(case: Case) -> None:
+    random = np.random.default_rng(1)
+    arrays = {k: v(random) if callable(v) else v for k, v in case.kwargs.items()}
+    values, target = case.input(random), case.target(random)
+    if "BCE" in case.name:
+        target = target.astype(float)
+    leaves = []
+    for library, grad in ((engine, engine.grad), (torch, torch.autograd.grad)):
+        arguments = {k: library.tensor(v) if isinstance(v, np.ndarray) else v for k, v in arrays.items()}
+        leaf = library.tensor(values, requires_grad=True)
+        # Squared, so that the first gradient depends on the input even if the loss is linear.
+        loss = getattr(library.nn, case.name)(**arguments)(leaf, library.tensor(target)) ** 2
+        (gradient,) = grad(loss, [leaf], create_graph=True)
+        (gradient**2).sum().backward()
+        leaves.append(leaf.grad.numpy())
+    np.testing.assert_allclose(*leaves, rtol=1e-10, atol=1e-12)
+
+
 def test_every_loss_has_a_case() -> None:
     assert {entry.target.__name__ for entry in LOSSES} == {case.name for case in CASES}
 
