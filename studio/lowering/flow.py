@@ -54,7 +54,6 @@ class Flow:
         self.graph = graph
         self.facts: dict[str, Facts] = {}
         """In topological order; nodes on or behind a cycle are absent."""
-        self.values: dict[End, Value] = {}
         known = {} if previous is None else previous.facts
         for name in graph.order:
             node, node_type = document.nodes[name], graph.types[name]
@@ -63,12 +62,15 @@ class Flow:
             if facts is None or not _holds(facts, node, node_type, inputs):
                 facts = _find(node, node_type, inputs, evaluator, base)
             self.facts[name] = facts
-            for port, value in facts.outputs.items():
-                self.values[End(name, port)] = value
+
+    def value(self, end: End) -> Value | None:
+        """What leaves an output, if it is known."""
+        facts = self.facts.get(end.node)
+        return None if facts is None else facts.outputs.get(end.port)
 
     def _inputs(self, name: str) -> dict[str, Value]:
-        values = self.values
-        return {port: values[end] for port, end in self.graph.feeding[name].items() if end in values}
+        feeding = self.graph.feeding[name].items()
+        return {port: value for port, end in feeding if (value := self.value(end)) is not None}
 
 
 def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:

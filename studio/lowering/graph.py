@@ -28,6 +28,7 @@ class Graph:
         """By node: the wires that leave it."""
         for wire in document.wires:
             self._add(wire)
+        self._upstream: dict[tuple[str, ...], set[str]] = {}
         self.order: list[str] = self._sorted()
         """Sources first, else as in the document where that is possible. Without nodes on or behind a cycle."""
 
@@ -67,13 +68,16 @@ class Graph:
 
     def upstream(self, names: list[str]) -> set[str]:
         """These nodes and all that their values depend on; muted ones are not among them."""
-        found, waiting = set(names), list(names)
-        while waiting:
-            for end in self.sources(waiting.pop()).values():
-                if end.node not in found:
-                    found.add(end.node)
-                    waiting.append(end.node)
-        return found
+        key = tuple(names)
+        if key not in self._upstream:
+            found, waiting = set(names), list(names)
+            while waiting:
+                for end in self.sources(waiting.pop()).values():
+                    if end.node not in found:
+                        found.add(end.node)
+                        waiting.append(end.node)
+            self._upstream[key] = found
+        return self._upstream[key]
 
     def readers(self, end: End) -> list[End]:
         """The inputs that an output's value reaches, muted nodes passed through."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from engine.shape import Spec
 from studio.document.model import End
-from studio.lowering.evaluate import SampleSpec, Value
+from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.nodes.types import Role
 
@@ -13,7 +12,7 @@ def origin_of_size(flow: Flow, end: End, axis: int) -> str:
     """The node that decided the size of one dimension of what leaves `end`; layers that only pass it on are skipped."""
     while True:
         facts = flow.facts[end.node]
-        before = None if _decides(facts, axis, flow.values[end]) else _before(flow, end, axis)
+        before = None if _decides(facts, axis, _shape(flow, end)) else _before(flow, end, axis)
         if before is None:
             return end.node
         end = before
@@ -22,23 +21,23 @@ def origin_of_size(flow: Flow, end: End, axis: int) -> str:
 def origin_of_rank(flow: Flow, end: End) -> str:
     """The node that decided how many dimensions a tensor has."""
     while True:
-        spec, source = _shape(flow.values[end]), _first_source(flow, end)
+        spec, source = _shape(flow, end), _first_source(flow, end)
         if source is None or flow.facts[end.node].type.role is Role.LOADER:
             return end.node
-        if len(_shape(flow.values[source])) != len(spec):
+        if len(_shape(flow, source)) != len(spec):
             return end.node
         end = source
 
 
 def _before(flow: Flow, end: End, axis: int) -> End | None:
     """The output upstream that has the same size in the same dimension, if a node may just have passed it on."""
-    shape = _shape(flow.values[end])
+    shape = _shape(flow, end)
     source = _first_source(flow, end)
     if source is None:
         return None
     if flow.facts[end.node].type.role is Role.LOADER:
         return source if axis > 0 and end.port == flow.facts[end.node].type.outputs[0].name else None
-    above = _shape(flow.values[source])
+    above = _shape(flow, source)
     sampled = flow.facts[end.node].type.role is Role.TRANSFORM
     place = axis - 1 if sampled else axis
     same = len(above) == len(shape) and above[place] == shape[place]
@@ -48,18 +47,19 @@ def _before(flow: Flow, end: End, axis: int) -> End | None:
 def _first_source(flow: Flow, end: End) -> End | None:
     node_type = flow.facts[end.node].type
     source = flow.graph.source(end.node, node_type.inputs[0].name) if node_type.inputs else None
-    return source if source in flow.values else None
+    return source if source is not None and flow.value(source) is not None else None
 
 
-def _decides(facts: Facts, axis: int, value: Value) -> bool:
+def _decides(facts: Facts, axis: int, shape: tuple[object, ...]) -> bool:
     """Whether a layer with `in_features` and `out_features` made the size itself, even if both are equal."""
     axes = [parameter.from_input.axis for parameter in facts.type.params if parameter.from_input is not None]
     sizes = any(parameter.name.startswith("out_") for parameter in facts.type.params)
-    rank = len(_shape(value))
-    return sizes and any(own % rank == axis % rank for own in axes)
+    return sizes and any(own % len(shape) == axis % len(shape) for own in axes)
 
 
-def _shape(value: Value) -> tuple[object, ...]:
-    """Of a batch, or of one sample's input."""
-    spec: Spec = value.input if isinstance(value, SampleSpec) else value
-    return spec.shape
+def _shape(flow: Flow, end: End) -> tuple[object, ...]:
+    """Of a batch, or of one sample's input; empty if nothing is known of it."""
+    value = flow.value(end)
+    if value is None:
+        return ()
+    return value.input.shape if isinstance(value, SampleSpec) else value.shape

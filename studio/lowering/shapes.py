@@ -114,14 +114,30 @@ def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:
     return None
 
 
+def _flattened_image(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A layer for images stands behind the layer that makes vectors of them."""
+    port = facts.type.inputs[0].name
+    spec, end = facts.spec(port), flow.graph.source(name, port)
+    if facts.type.role is not Role.LAYER or spec is None or end is None:
+        return None
+    cause = origin_of_rank(flow, end)
+    image = flow.facts[cause].spec("input")
+    if flow.facts[cause].type.key != "nn.Flatten" or image is None or image.ndim <= spec.ndim:
+        return None
+    message = (
+        f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images ({format_shape(image.shape)}). "
+        f"Put {name} before {cause}."
+    )
+    return Problem("error", "shape-mismatch", message, node=name, port=port)
+
+
 def _general(flow: Flow, name: str, facts: Facts) -> Problem:
     """What the engine says, with where the input comes from and who gave it its form."""
     given: list[str] = []
     for port in facts.type.inputs:
         end = flow.graph.source(name, port.name)
         if end is not None and port.name in facts.inputs:
-            source = _described(flow, end) if facts.type.role is Role.LAYER else end.node
-            given.append(f"{facts.inputs[port.name]} from {source}")
+            given.append(f"{facts.inputs[port.name]} from {end.node}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot take {' and '.join(given)}: {text}." if given else f"{name}: {text}."
     code = "bad-data" if facts.type.role is Role.SOURCE else "shape-mismatch"
@@ -133,6 +149,7 @@ EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
     _unflattened_scores,
     _lone_column,
     _branches,
+    _flattened_image,
     _general,
 )
 """Asked in turn; the last one always has an answer."""
@@ -146,7 +163,7 @@ def _no_dimension(flow: Flow, name: str, facts: Facts) -> Problem:
     value = facts.inputs[port]
     spec = value.input if isinstance(value, SampleSpec) else value
     end = flow.graph.source(name, port)
-    source = "" if end is None else f" from {_described(flow, end)}"
+    source = "" if end is None else f" from {end.node}"
     found = (
         "that has no such dimension"
         if not -spec.ndim <= axis < spec.ndim
@@ -166,15 +183,8 @@ def _cause(flow: Flow, name: str, port: str, axis: int) -> str:
     return "its input" if end is None else origin_of_size(flow, end, axis)
 
 
-def _described(flow: Flow, end: End) -> str:
-    """The node before, and the one that gave the tensor its number of dimensions if that is another layer."""
-    rank = origin_of_rank(flow, end)
-    shaped = flow.facts[rank].type.group == "Shape"
-    return end.node if rank == end.node or not shaped else f"{end.node} (its shape is from {rank})"
-
-
 def _noun(parameter: str) -> str:
-    return parameter.removeprefix("in_").removeprefix("num_").replace("_", " ")
+    return "channels" if parameter.endswith("channels") else "features"
 
 
 def _first_conflict(facts: Facts, a: Spec, b: Spec) -> int | None:

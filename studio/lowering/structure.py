@@ -52,7 +52,7 @@ def _unknown_types(graph: Graph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         if node_type.category == "unknown":
             known = [known.key for known in graph.catalogue]
-            near = difflib.get_close_matches(node_type.key, known, n=1)
+            near = difflib.get_close_matches(node_type.key, known, n=1, cutoff=0.8)
             remedy = (
                 f"Did you mean {near[0]}?" if near else "Remove it, or open the file with the version that made it."
             )

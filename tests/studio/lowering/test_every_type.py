@@ -70,8 +70,9 @@ def layer(node: Node) -> Document:
 
 def operation(node: Node) -> Document:
     first, second = (port.name for port in catalogue()[node.type].inputs[:2])
-    wires = ["batches.input -> a.input", "batches.input -> b.input", f"a.output -> it.{first}", f"b.output -> it.{second}"]
-    wires += ["it.output -> flat.input", "flat.output -> scores.input", *JUDGED]
+    wires = ["batches.input -> a.input", "batches.input -> b.input"]
+    wires += [f"a.output -> it.{first}", f"b.output -> it.{second}", "it.output -> flat.input"]
+    wires += ["flat.output -> scores.input", *JUDGED]
     return document({**HEAD, "a": CONV, "b": CONV, "it": node, **TAIL}, [*FED, *wires])
 
 

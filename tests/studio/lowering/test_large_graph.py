@@ -1,0 +1,104 @@
+"""Graphs of 2,000 nodes are checked while they are edited: an edit must cost what it changes, not what there is."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from engine.dtypes import float32
+from engine.shape import Spec
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering import check as check_module
+from studio.lowering.check import Checker
+from studio.lowering.evaluate import Evaluator
+from studio.nodes import catalogue
+from tests.studio.lowering.graphs import digits, wire
+
+SIZE = 2000
+
+
+def deep(size: int = SIZE) -> Document:
+    """Linear layers and activations in one chain, each of its own width."""
+    layers: dict[str, str | Node] = {"flatten": "nn.Flatten"}
+    for place in range((size - 8) // 2):
+        layers[f"linear{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})
+        layers[f"relu{place}"] = "nn.ReLU"
+    return digits({**layers, "logits": Node("nn.Linear", {"out_features": 10})})
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return deep()
+
+
+@pytest.fixture
+def checker(document: Document) -> Checker:
+    made = Checker()
+    _, report = made.examine(document, catalogue())
+    assert report.problems == ()
+    assert len(report.nodes) == len(document.nodes)
+    return made
+
+
+def evaluated(checker: Checker, document: Document) -> int:
+    """How many nodes a check has to evaluate."""
+    before = checker.evaluator.evaluations
+    checker.examine(document, catalogue())
+    return checker.evaluator.evaluations - before
+
+
+def test_equal_layers_are_evaluated_once(checker: Checker) -> None:
+    # 500 widths, each with one or two kinds of input, and their activations
+    assert checker.evaluator.evaluations < 1200
+
+
+def test_an_edit_evaluates_what_it_changes(checker: Checker, document: Document) -> None:
+    assert evaluated(checker, document) == 0
+    wider = edits.set_param(document, "linear700", "out_features", 1234)
+    assert evaluated(checker, wider) == 3  # the layer, its activation, and the layer behind
+    assert evaluated(checker, edits.move(wider, {"linear3": (8.0, 8.0)})) == 0
+    assert evaluated(checker, edits.set_flag(wider, ["relu9"], frozen=True)) == 0
+    assert evaluated(checker, document) == 0  # undone
+
+
+def test_a_wire_and_a_node_cost_little(checker: Checker, document: Document) -> None:
+    more = edits.add(document, "extra", Node("nn.Tanh"))
+    assert evaluated(checker, more) == 0
+    more = edits.connect(more, wire("relu5.output -> extra.input"))
+    assert evaluated(checker, more) == 1
+    assert evaluated(checker, edits.disconnect(more, [wire("relu5.output -> extra.input")])) == 0
+
+
+def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Document) -> None:
+    times: list[float] = []
+    for width in range(1001, 1008):
+        edited = edits.set_param(document, "linear700", "out_features", width)
+        began = time.process_time()
+        checker.examine(edited, catalogue())
+        times.append(time.process_time() - began)
+    assert min(times) < 0.1  # a few milliseconds on a quiet machine
+
+
+def test_memory_is_bounded() -> None:
+    evaluator = Evaluator(remembered=10)
+    relu = catalogue()["nn.ReLU"]
+    for place in range(50):
+        evaluator.evaluate(relu, {"place": place}, {})
+    assert len(evaluator) == 10
+
+
+def test_equal_numbers_of_different_types_are_not_confused() -> None:
+    evaluator = Evaluator()
+    linear = catalogue()["nn.Linear"]
+    arguments: dict[str, Any] = {"in_features": 2, "out_features": 3}
+    inputs = {"input": Spec((2, 2), float32)}
+    assert evaluator.evaluate(linear, {**arguments, "bias": True}, inputs).failure == ""
+    evaluator.evaluate(linear, {**arguments, "bias": 1}, inputs)
+    assert evaluator.evaluations == 2
+
+
+def test_one_checker_serves_all() -> None:
+    assert check_module(deep(50), catalogue()).problems == ()
