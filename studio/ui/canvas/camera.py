@@ -114,7 +114,7 @@ class Camera(QObject):
     def _advance(self, t: float) -> None:
         if self._goal is None:
             return
-        scale = self._from[0] * math.pow(self._goal[0] / self._from[0], t)
+        scale = self._goal[0] if t >= 1 else self._from[0] * math.pow(self._goal[0] / self._from[0], t)
         if self._anchor is not None:
             self._look(scale, *self._anchor)
             return

@@ -38,6 +38,8 @@ class CanvasScene(QGraphicsScene):
     def __init__(self, store: Store, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
+        self._document = Document()
+        """What the items show: the store's document, but for the moment in which it changes."""
         self.surface = Surface(Style(theme), covered=self._is_covered)
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
@@ -49,6 +51,7 @@ class CanvasScene(QGraphicsScene):
         self._hit: Hit = NOTHING
         self._lit: frozenset[Wire] = frozenset()
         self._wiring: Wiring | None = None
+        self._previewed: set[str] = set()
         self.far = FarLayer(self.surface, self.nodes, self.wires)
         self.overlay = Overlay(self.surface)
         self.addItem(self.far)
@@ -67,6 +70,8 @@ class CanvasScene(QGraphicsScene):
         if not change:
             return
         self.set_hovered(NOTHING)
+        self.end_preview()
+        self._document = new
         self.surface.revision += 1
         for wire in change.wires_removed:
             self._remove_wire(wire)
@@ -179,20 +184,26 @@ class CanvasScene(QGraphicsScene):
         self.far.refresh()
 
     def preview(self, places: Mapping[str, tuple[float, float]]) -> None:
-        """Show nodes elsewhere than the document has them, while a gesture or an animation lasts."""
+        """Show nodes elsewhere than the document has them, until the next change of it at the latest."""
+        self._previewed |= places.keys()
+        self._put(places)
+
+    def end_preview(self) -> None:
+        """Put nodes back where the document has them."""
+        nodes = self._document.nodes
+        self._put({name: nodes[name].at for name in self._previewed if name in nodes})
+        self._previewed.clear()
+
+    def _put(self, places: Mapping[str, tuple[float, float]]) -> None:
         touched: set[WireItem] = set()
         for name, at in places.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
                 item.setPos(*at)
                 touched |= self._at[name]
-        self._reroute(touched)
-        self.surface.revision += 1
-        self.far.refresh()
-
-    def end_preview(self, names: Iterable[str]) -> None:
-        """Put nodes back where the document has them."""
-        nodes = self._store.document.nodes
-        self.preview({name: nodes[name].at for name in names if name in nodes})
+        if touched or places:
+            self._reroute(touched)
+            self.surface.revision += 1
+            self.far.refresh()
 
     # -- questions
 
@@ -284,7 +295,7 @@ class CanvasScene(QGraphicsScene):
             )
 
     def _show_again(self, names: Iterable[str]) -> None:
-        nodes = self._store.document.nodes
+        nodes = self._document.nodes
         for name in names:
             if self.nodes[name].show_face(self._face(name, nodes[name])):
                 self._reroute(self._at[name])
@@ -304,7 +315,7 @@ class CanvasScene(QGraphicsScene):
             self.far.update()
 
     def _face(self, name: str, node: Node) -> Face:
-        document, catalogue = self._store.document, self._store.catalogue
+        document, catalogue = self._document, self._store.catalogue
         return face(
             name,
             node,

@@ -119,7 +119,7 @@ class Tidy(QObject):
         )
 
     def _arrive(self) -> None:
-        self._scene.end_preview(self._to)
+        self._scene.end_preview()
         self._from, self._to = {}, {}
         self.finished.emit()
 

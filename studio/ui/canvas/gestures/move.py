@@ -45,7 +45,7 @@ class Move(Gesture):
         scene.preview({name: (box.left + offset.dx, box.top + offset.dy) for name, box in self._boxes.items()})
         frame = self._frame.moved(offset.dx, offset.dy)
         self._draw_guides(offset.guides, frame)
-        self._wire = self._wire_below(frame)
+        self._wire = self._wire_below(frame, pointer)
         scene.set_hovered(Hit(wire=self._wire) if self._wire else NOTHING)
 
     def release(self, pointer: Pointer) -> None:
@@ -69,11 +69,11 @@ class Move(Gesture):
         what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
         title = f"Insert {self._name} into a wire" if pair else f"Move {what}"
         if not self.context.store.edit(title, function):
-            self.context.scene.end_preview(places)
+            self.context.scene.end_preview()
 
     def cancel(self) -> None:
         self._clear()
-        self.context.scene.end_preview(self._boxes)
+        self.context.scene.end_preview()
         self.context.store.select(self._before)
 
     def _lift(self, pointer: Pointer) -> None:
@@ -90,25 +90,25 @@ class Move(Gesture):
         way = pointer.scene - self.start.scene
         scene, visible = self.context.scene, self.context.camera.visible
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
-            return Snapped(way.x(), way.y())
+            return Snapped(round(way.x()), round(way.y()))
         neighbours: list[Box] = []
         if scene.surface.zoom.detail is not Detail.COLOR:
             neighbours = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
         return snapped(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
 
-    def _wire_below(self, frame: Box) -> Wire | None:
-        """The wire that a single node without wires has been moved onto."""
+    def _wire_below(self, frame: Box, pointer: Pointer) -> Wire | None:
+        """The wire that a single node without wires has been moved onto; of several the one nearest the pointer."""
         if len(self._boxes) != 1:
             return None
         store, scene = self.context.store, self.context.scene
         _, wires = scene.near(QRectF(frame.left, frame.top, frame.width, frame.height))
-        near = sorted((item.curve.distance(frame.center), str(item.wire), item.wire) for item in wires)
-        for distance, _, wire in near:
-            if distance > frame.height / 2:
-                break
-            if changes.insertion(store.document, store.catalogue, self._name, wire):
-                return wire
-        return None
+        below = [item for item in wires if item.curve.distance(frame.center) <= frame.height / 2]
+        at = (pointer.scene.x(), pointer.scene.y())
+        below.sort(key=lambda item: (item.curve.distance(at), str(item.wire)))
+        fits = (
+            item.wire for item in below if changes.insertion(store.document, store.catalogue, self._name, item.wire)
+        )
+        return next(fits, None)
 
     def _click(self, pointer: Pointer) -> None:
         store = self.context.store

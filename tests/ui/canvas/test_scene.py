@@ -1,0 +1,166 @@
+"""The scene is the document: after whatever edits, undo and redo."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtWidgets import QGraphicsItem
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.lowering.report import NodeInfo, Problem, Report
+from studio.nodes.types import PortType
+from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.geometry import node_layout
+from studio.ui.canvas.hit import Hit
+from studio.ui.canvas.node_item import NodeItem
+from studio.ui.canvas.scene import CanvasScene
+from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.wire_item import WireItem
+from studio.ui.store import Store
+from tests.studio.document.strategies import Edit, documents, edit
+from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+
+Step = Edit | str
+steps = st.lists(st.one_of(edit(), st.sampled_from(["undo", "undo", "redo"])), max_size=20)
+
+
+def assert_shows(scene: CanvasScene, document: Document) -> None:
+    """Items and document agree, in what there is, where it is and what it says."""
+    assert set(scene.nodes) == set(document.nodes)
+    assert set(scene.wires) == set(document.wires)
+    items = scene.items()
+    assert {item for item in items if isinstance(item, NodeItem)} == set(scene.nodes.values())
+    assert {item for item in items if isinstance(item, WireItem)} == set(scene.wires.values())
+    for name, node in document.nodes.items():
+        item = scene.nodes[name]
+        assert (item.name, item.at) == (name, node.at)
+        assert (item.face.muted, item.face.frozen, item.face.collapsed) == (node.muted, node.frozen, node.collapsed)
+        assert item.layout == node_layout(item.face, scene.surface.style.measure)
+        wired = {f"output.{w.source.port}" for w in document.wires if w.source.node == name}
+        wired |= {f"input.{w.target.port}" for w in document.wires if w.target.node == name}
+        assert item.look.wired == wired
+    for here, item in scene.wires.items():
+        assert item.curve.start == scene.nodes[here.source.node].port("output", here.source.port)
+        assert item.curve.end == scene.nodes[here.target.node].port("input", here.target.port)
+
+
+def take(store: Store, step: Step) -> None:
+    if isinstance(step, Edit):
+        store.edit(step.title, step, merge=step.merge_key)
+    else:
+        (store.undo if step == "undo" else store.redo)()
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(documents(), steps)
+def test_the_scene_is_the_document(make_view: MakeView, document: Document, sequence: list[Step]) -> None:
+    view = make_view(document)
+    assert_shows(view.canvas, document)
+    for step in sequence:
+        take(view.store, step)
+        assert_shows(view.canvas, view.store.document)
+    while view.store.history.can_undo:
+        view.store.undo()
+    assert_shows(view.canvas, document)
+
+
+def test_unchanged_nodes_keep_their_items(view: CanvasView, store: Store) -> None:
+    before = dict(view.canvas.nodes)
+    store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
+    assert view.canvas.nodes["first"] is before["hidden"]
+    assert all(view.canvas.nodes[name] is item for name, item in before.items() if name != "hidden")
+
+
+def test_the_report_shows_at_nodes_and_wires(make_view: MakeView, checks: Checks) -> None:
+    there = wire("hidden.output -> relu.input")
+    problems = (
+        Problem("error", "shape", "Too wide.", node="hidden", port="input"),
+        Problem("warning", "odd", "Odd.", node="relu"),
+        Problem("error", "type", "No.", wire=there),
+    )
+    infos = {"hidden": NodeInfo(summary="64 → 32")}
+    checks.report = Report(problems, infos, {there: "N×32 float32"})
+    canvas = make_view(network()).canvas
+    assert canvas.nodes["hidden"].face.summary == "64 → 32"
+    assert canvas.nodes["hidden"].face.error == "Too wide."
+    assert canvas.nodes["relu"].face.warning == "Odd."
+    assert canvas.wires[there].label == "N×32 float32"
+    assert canvas.wires[there].error == "No."
+    assert canvas.wires[wire("batches.input -> hidden.input")].error == "Too wide."
+
+
+def test_wires_have_the_type_of_their_port(view: CanvasView) -> None:
+    kinds = {str(here): item.kind for here, item in view.canvas.wires.items()}
+    assert kinds["digits.samples -> batches.samples"] is PortType.SAMPLES
+    assert kinds["loss.loss -> adam.loss"] is PortType.LOSS
+    assert kinds["hidden.output -> relu.input"] is PortType.TENSOR
+
+
+def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
+    canvas = view.canvas
+    canvas.set_hovered(Hit(wire=wire("relu.output -> loss.input")))
+    lit = {str(here) for here, item in canvas.wires.items() if item.is_lit}
+    assert lit == {str(here) for here in canvas.wires} - {"batches.target -> loss.target"}
+    canvas.set_hovered(Hit())
+    assert not any(item.is_lit for item in canvas.wires.values())
+
+
+def test_a_label_shows_where_there_is_room_and_always_under_the_pointer(make_view: MakeView, checks: Checks) -> None:
+    near, far = wire("hidden.output -> relu.input"), wire("loss.loss -> adam.loss")
+    checks.report = Report(wires={near: "N×32 float32", far: "scalar"})
+    view = make_view(network())
+    view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0)}))
+    canvas = view.canvas
+    assert canvas.wires[near].label_box() is None
+    assert canvas.wires[far].label_box() is not None
+    canvas.set_hovered(Hit(wire=near))
+    assert canvas.wires[near].label_box() is not None
+    view.camera.zoom_to(0.2)
+    assert canvas.wires[far].label_box() is None
+    assert canvas.wires[near].label_box() is not None
+
+
+def test_a_label_steps_aside_for_a_node(make_view: MakeView, checks: Checks) -> None:
+    there = wire("loss.loss -> adam.loss")
+    checks.report = Report(wires={there: "scalar"})
+    view = make_view(network())
+    view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
+    canvas = view.canvas
+    box = canvas.wires[there].label_box()
+    assert box is not None
+    canvas.preview({"relu": (box.right - 20, box.top - 20)})
+    aside = canvas.wires[there].label_box()
+    assert aside is not None
+    assert aside != box
+
+
+def test_live_figures_come_and_go(view: CanvasView) -> None:
+    loss = view.canvas.nodes["loss"]
+    width = loss.layout.width
+    view.set_live({"loss": "0.31", "gone": "1"}, {"loss": 0.5})
+    assert (loss.face.line, loss.look.progress) == ("0.31", 0.5)
+    assert loss.layout.width == width
+    view.set_live({})
+    assert (loss.face.line, loss.look.progress) == ("", None)
+
+
+def test_selection_goes_both_ways(view: CanvasView, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    assert {name for name, item in view.canvas.nodes.items() if item.look.selected} == {"hidden", "relu"}
+
+
+def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
+    canvas = view.canvas
+    for scale, detail in ((1.0, Detail.FULL), (0.4, Detail.NAME), (0.1, Detail.COLOR), (0.9, Detail.FULL)):
+        view.camera.zoom_to(scale)
+        assert canvas.surface.zoom.detail is detail
+        quiet = {
+            bool(item.flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
+            for item in (*canvas.nodes.values(), *canvas.wires.values())
+        }
+        assert quiet == {detail is Detail.COLOR}
+        assert canvas.far.isVisible() == (detail is Detail.COLOR)
+    view.camera.zoom_to(0.1)
+    view.store.edit("Add", lambda document: edits.add(document, "new", document.nodes["relu"]))
+    assert canvas.nodes["new"].flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents
