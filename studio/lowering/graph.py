@@ -83,6 +83,10 @@ class Graph:
         """The inputs that an output's value reaches, muted nodes passed through."""
         return self._readers.get(end, [])
 
+    def free_outputs(self, port_type: PortType) -> list[End]:
+        """The outputs of a type that nothing reads."""
+        return self._free[port_type]
+
     @cached_property
     def cyclic(self) -> list[str]:
         """The nodes of a cycle, each feeding the next; empty if there is none."""
@@ -140,6 +144,15 @@ class Graph:
             if name not in self.muted:
                 by_role[node_type.role].append(name)
         return by_role
+
+    @cached_property
+    def _free(self) -> dict[PortType, list[End]]:
+        free: dict[PortType, list[End]] = {port_type: [] for port_type in PortType}
+        for name, node_type in self.types.items():
+            for port in node_type.outputs if name not in self.muted else ():
+                if not self.readers(end := End(name, port.name)):
+                    free[port.type].append(end)
+        return free
 
     @cached_property
     def _readers(self) -> dict[End, list[End]]:

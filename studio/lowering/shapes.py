@@ -125,8 +125,8 @@ def _flattened_image(flow: Flow, name: str, facts: Facts) -> Problem | None:
     if flow.facts[cause].type.key != "nn.Flatten" or image is None or image.ndim <= spec.ndim:
         return None
     message = (
-        f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images ({format_shape(image.shape)}). "
-        f"Put {name} before {cause}."
+        f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images "
+        f"({format_shape(image.shape)}). Put {name} before {cause}."
     )
     return Problem("error", "shape-mismatch", message, node=name, port=port)
 

@@ -24,6 +24,10 @@ RESERVED = {
 """Attributes of the generated classes that a node must not overwrite, by role."""
 
 
+FEW = 8
+"""With more unused outputs than this, none of them is certain to be the one that is meant."""
+
+
 def structure_problems(graph: Graph) -> Iterator[Problem]:
     yield from _names(graph)
     yield from _unknown_types(graph)
@@ -51,8 +55,10 @@ def _names(graph: Graph) -> Iterator[Problem]:
 def _unknown_types(graph: Graph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         if node_type.category == "unknown":
-            known = [known.key for known in graph.catalogue]
-            near = difflib.get_close_matches(node_type.key, known, n=1, cutoff=0.8)
+            known = {known.key.lower(): known.key for known in graph.catalogue}
+            near = [
+                known[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), known, n=1, cutoff=0.8)
+            ]
             remedy = (
                 f"Did you mean {near[0]}?" if near else "Remove it, or open the file with the version that made it."
             )
@@ -126,15 +132,12 @@ def _certain_source(graph: Graph, end: End) -> End | None:
     loaders = graph.having(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
         return End(loaders[0], "target")
+    free = [] if port is None else graph.free_outputs(port.type)
+    if len(free) > FEW:
+        return None
     behind = _downstream(graph, end.node)
-    free = [
-        End(name, output.name)
-        for name, node_type in graph.types.items()
-        if name not in behind and name not in graph.muted
-        for output in node_type.outputs
-        if port is not None and output.type is port.type and not graph.readers(End(name, output.name))
-    ]
-    return free[0] if len(free) == 1 else None
+    candidates = [output for output in free if output.node not in behind]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _downstream(graph: Graph, name: str) -> set[str]:

@@ -102,3 +102,11 @@ def test_equal_numbers_of_different_types_are_not_confused() -> None:
 
 def test_one_checker_serves_all() -> None:
     assert check_module(deep(50), catalogue()).problems == ()
+
+
+def test_thousands_of_loose_nodes_are_no_burden() -> None:
+    loose = Document(nodes={f"n{place}": Node("nn.Linear") for place in range(SIZE)})
+    began = time.process_time()
+    _, report = Checker().examine(loose, catalogue())
+    assert time.process_time() - began < 2
+    assert len(report.problems) > SIZE

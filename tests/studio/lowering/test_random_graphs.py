@@ -66,9 +66,8 @@ def networks(draw: st.DrawFn) -> Document:
         params = {each.name: SIZES[each.name] for each in node_type.params if each.name in SIZES}
         muted, frozen = draw(st.booleans()) and draw(st.booleans()), draw(st.booleans())
         nodes[name] = Node(node_type.key, params, muted=muted, frozen=frozen)
-        for port in node_type.inputs:
-            if not port.optional:
-                wires.append(f"{draw(tensor(free))} -> {name}.{port.name}")
+        needed = [port for port in node_type.inputs if not port.optional]
+        wires += [f"{draw(tensor(free))} -> {name}.{port.name}" for port in needed]
         free.append(f"{name}.output")
     last = draw(tensor(free)).partition(".")[0]
     scores = {"flat": "nn.Flatten", "scores": Node("nn.Linear", {"out_features": 10})}
