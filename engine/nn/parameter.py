@@ -18,7 +18,8 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         data = empty(0) if data is None else data
-        super().__init__(data._array, data._storage, requires_grad=requires_grad)
+        super().__init__(data._array, data._storage)
+        self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"

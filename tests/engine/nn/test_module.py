@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine import nn, optim
-from engine.errors import DeviceError
+from engine.errors import AutogradError, DeviceError
 
 
 class Block(nn.Module):
@@ -130,6 +130,19 @@ def test_a_computed_tensor_is_no_parameter() -> None:
     assert type(computed) is engine.Tensor
     with pytest.raises(TypeError, match=r"nn\.Parameter"):
         Block().register_parameter("computed", computed)  # pyright: ignore[reportArgumentType]
+
+
+def test_whole_numbers_are_no_parameter_that_is_trained() -> None:
+    with pytest.raises(AutogradError, match="int64"):
+        nn.Parameter(engine.arange(3))
+    assert not nn.Parameter(engine.arange(3), requires_grad=False).requires_grad
+
+
+def test_a_parameter_shares_memory_and_prints_as_pytorchs() -> None:
+    data = engine.ones(2)
+    parameter = nn.Parameter(data)
+    data.fill_(3)
+    assert repr(parameter) == "Parameter containing:\ntensor([3., 3.], requires_grad=True)"
 
 
 def test_get_by_dotted_name() -> None:

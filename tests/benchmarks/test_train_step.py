@@ -1,0 +1,31 @@
+"""The benchmark of the training step still runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "train_step.py"
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, str(SCRIPT), "--only", "mlp-64", "--threads", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.slow
+def test_json() -> None:
+    [line] = run("--seconds", "0", "--json").splitlines()
+    found = json.loads(line)
+    assert found["benchmark"] == "mlp-64"
+    assert found["steps"] >= 10
+    assert found["engine_ms"] > 0
+
+
+@pytest.mark.slow
+def test_profile_names_functions() -> None:
+    assert "run_backward" in run("--profile")
