@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from engine.errors import RegistryError
+from studio.ui import icons
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Command:
     menu: str = ""
     """Title of the menu it stands in, "" for none; "View/Panels" for a menu in a menu."""
     icon: str = ""
+    token: str = "text"
+    """Colour of the icon."""
     help: str = ""
     enabled: Callable[[], bool] | None = None
     checked: Callable[[], bool] | None = None
@@ -126,6 +129,8 @@ class Commands(QObject):
         action = QAction(command.title, self)
         action.setObjectName(command.id)
         action.setShortcuts([QKeySequence(keys) for keys in self.shortcuts(command.id)])
+        if command.icon:
+            action.setIcon(icons.themed(command.icon, command.token))
         action.setToolTip(command.help or command.title)
         action.setStatusTip(command.help)
         if command.checked is not None:

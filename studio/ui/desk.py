@@ -48,6 +48,7 @@ class Desk(QObject):
             "code": self.code,
             "log": self.log,
         }
+        self._has_begun = False
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
@@ -56,6 +57,13 @@ class Desk(QObject):
         runner.state_changed.connect(self._note_state)
         runner.events.connect(self._take)
         store.report_changed.connect(self._run_if_wanted)
+        store.document_changed.connect(self._forget_figures)
+
+    def begin(self) -> None:
+        """Show the whole graph, once, when the canvas has its final size."""
+        if not self._has_begun:
+            self._has_begun = True
+            self.canvas.do.fit(self.project.store.document.nodes, animated=False)
 
     def run_when_checked(self) -> None:
         """Run as soon as the graph has been checked."""
@@ -67,12 +75,31 @@ class Desk(QObject):
             self._runs_when_checked = False
             self.project.runner.start()
 
+    def _forget_figures(self, *_: object) -> None:
+        """The figures on the nodes are those of another graph now."""
+        if not self.project.runner.is_active:
+            self.canvas.set_live({})
+
+    def _show_figures(self, step: fit.Step) -> None:
+        """The losses and metrics at their nodes."""
+        values = {name: figures.measured(value) for name, value in step.metrics.items()}
+        progress: dict[str, float] = {}
+        run = self.project.runner.run
+        for wire in self.project.store.document.wires:
+            if wire.target.node in step.losses:
+                values[wire.source.node] = figures.measured(step.losses[wire.target.node])
+                progress[wire.source.node] = run.progress.fraction if run else 0.0
+        self.canvas.set_live(values, progress if self.project.runner.is_active else None)
+
     def _note_state(self, state: str) -> None:
         run = self.project.runner.run
         if run is not None:
             self.log.add(f"{run.name} {state}", "error" if state == "failed" else "info")
 
     def _take(self, events: list[object]) -> None:
+        steps = [event for event in events if isinstance(event, fit.Step)]
+        if steps:
+            self._show_figures(steps[-1])
         for event in events:
             match event:
                 case fit.Epoch():

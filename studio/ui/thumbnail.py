@@ -9,17 +9,16 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.document.model import Document
 from studio.nodes.catalogue import Catalogue
 from studio.ui import icons, theme
+from studio.ui.layered import arrange
 
-_NODE = (150.0, 60.0)
-"""What a node measures on the canvas, near enough."""
 _MARGIN = 16.0
-_LARGEST_SCALE = 0.4
+_LARGEST_STEP = 40.0
 
 
 class Thumbnail(QWidget):
-    """Follows the document's own layout, fitted into the widget."""
+    """Laid out for a small place, whatever the document's own layout is."""
 
-    def __init__(self, document: Document, catalogue: Catalogue, height: int = 112) -> None:
+    def __init__(self, document: Document, catalogue: Catalogue, height: int = 120) -> None:
         super().__init__()
         self._document = document
         self._categories = {
@@ -30,6 +29,11 @@ class Thumbnail(QWidget):
             name: kind.icon if (kind := catalogue.get(node.type)) else "unknown"
             for name, node in document.nodes.items()
         }
+        names = list(document.nodes)
+        number = {name: index for index, name in enumerate(names)}
+        edges = [(number[wire.target.node], number[wire.source.node]) for wire in document.wires]
+        places = arrange(range(len(names)), edges).places
+        self._layout = {name: places[number[name]] for name in names}
         self._height = height
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -62,24 +66,18 @@ class Thumbnail(QWidget):
 
     def _places(self) -> dict[str, QRectF]:
         """The nodes' rectangles in the widget."""
-        if not self._document.nodes:
+        if not self._layout:
             return {}
-        width, height = _NODE
-        boxes = {name: QRectF(*node.at, width, height) for name, node in self._document.nodes.items()}
-        whole = QRectF()
-        for box in boxes.values():
-            whole = whole.united(box)
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        across = min(room.width() / whole.width(), _LARGEST_SCALE)
-        down = min(room.height() / whole.height(), _LARGEST_SCALE)
+        xs, ys = zip(*self._layout.values(), strict=True)
+        step = min(room.width() / (max(xs) + 1), _LARGEST_STEP)
+        down = min(room.height() / (max(ys) - min(ys) + 1), step)
+        width, height = step * 0.68, min(step * 0.68, down * 0.8)
+        left = room.center().x() - (max(xs) * step + width) / 2
+        middle = (max(ys) + min(ys)) / 2
         return {
-            name: QRectF(
-                room.center().x() + (box.x() - whole.center().x()) * across,
-                room.center().y() + (box.y() - whole.center().y()) * down,
-                max(box.width() * across * 0.86, 12.0),
-                max(box.height() * down, 12.0),
-            )
-            for name, box in boxes.items()
+            name: QRectF(left + x * step, room.center().y() + (y - middle) * down - height / 2, width, height)
+            for name, (x, y) in self._layout.items()
         }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
 from studio.ui import figures, fonts
@@ -16,20 +15,22 @@ from studio.ui.widgets.labels import label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
 _NUMBERS = 3
+_NUMBER_WIDTH = 148
 
 
-class TopBar(QFrame):
+class TopBar(QWidget):
     """Shows one project at a time; `watch` says which."""
 
     def __init__(self, commands: Commands, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setProperty("role", "bar")
         self._project: Project | None = None
         row = QHBoxLayout(self)
-        row.setContentsMargins(8, 6, 8, 6)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         for command in ("run.start", "run.pause", "run.step", "run.stop"):
-            row.addWidget(buttons.for_action(commands.action(command)))
+            button = buttons.for_action(commands.action(command), size=20)
+            button.setProperty("kind", "transport")
+            row.addWidget(button)
         row.addSpacing(8)
         self.device = QComboBox()
         self.device.setAccessibleName("Device")
@@ -110,24 +111,29 @@ class TopBar(QFrame):
 
 
 class _Number(QWidget):
-    """A quantity with its value in training and in validation."""
+    """A quantity with its value in training, and greyed in validation."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.setMinimumWidth(_NUMBER_WIDTH)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 0, 8, 0)
         column.setSpacing(0)
         self._title = label("", "small")
-        self._value = label("")
-        self._value.setFont(fonts.monospace(13))
-        self._value.setTextFormat(Qt.TextFormat.PlainText)
+        self._train, self._validation = label("", "mono"), label("", "mono-dim")
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._train)
+        row.addWidget(self._validation)
+        row.addStretch(1)
         column.addWidget(self._title)
-        column.addWidget(self._value)
+        column.addLayout(row)
 
     def show_values(self, name: str, train: float, validation: float | None) -> None:
-        self._title.setText(name if validation is None else f"{name} · validation")
-        text = figures.measured(train)
-        self._value.setText(text if validation is None else f"{text} · {figures.measured(validation)}")
+        self._title.setText(name)
+        self._train.setText(figures.measured(train))
+        self._validation.setText("" if validation is None else f"val {figures.measured(validation)}")
+        self.setToolTip(f"{name} of the batches of this epoch so far, and of the last validation")
 
 
 def _words(progress: Progress, state: str) -> str:

@@ -18,7 +18,7 @@ from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.picture import Picture
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-_WIDTH, _COLUMNS = 1000, 3
+_WIDTH, _COLUMNS = 1040, 2
 FIRST = "digits-mlp"
 """The template that the one-click button opens and runs."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
@@ -240,6 +240,8 @@ class MainWindow(QMainWindow):
             self._name_tab(project)
             desk.canvas.setFocus()
         self._set_chrome(project is not None)
+        if project is not None:
+            QTimer.singleShot(0, self.desks[project].begin)
         self.topbar.watch(project)
         self.status.watch(project)
         self._count_problems(project)

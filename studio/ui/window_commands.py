@@ -144,6 +144,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         ("Ctrl+Return", "F5"),
         "Run",
         "run",
+        token="accent",
         help="Train the network, or go on after a pause (Ctrl+Enter)",
         enabled=is_not("running"),
     )

@@ -13,8 +13,8 @@ from engine.inspect import GraphNode
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.autograd.scale import NormScale
 
-WIDTH, HEIGHT = 152.0, 46.0
-STEP_X, STEP_Y = 200.0, 62.0
+WIDTH, HEIGHT = 124.0, 44.0
+STEP_X, STEP_Y = 156.0, 56.0
 _STRIP = 6.0
 _READABLE = 0.5
 """Below this scale, text is too small to read and is left out."""

@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.ui.panels.autograd.layout import Layout, arrange
+from studio.ui.layered import Layout, arrange
 
 
 class Layouter(QObject):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.autograd import Snapshot
 from studio.ui import figures, fonts, theme
-from studio.ui.panels.autograd.layout import Layout
+from studio.ui.layered import Layout
 from studio.ui.panels.autograd.layouter import Layouter
 from studio.ui.panels.autograd.scale import NormScale
 from studio.ui.panels.autograd.view import GraphView

@@ -11,11 +11,14 @@ from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 from studio.training.autograd import Snapshot
 from studio.ui import theme
 from studio.ui.canvas.camera import Camera
+from studio.ui.layered import Layout
 from studio.ui.panels.autograd.items import EdgeItem, OpItem, corner
-from studio.ui.panels.autograd.layout import Layout
 from studio.ui.panels.autograd.scale import NormScale
 
 _NOTCH = 120.0
+_FIRST_SCALE = 0.75
+"""Names can still be read at it."""
+_MARGIN = 24.0
 _DRAG = 4.0
 """A press that moves less is a click."""
 
@@ -37,7 +40,7 @@ class GraphView(QGraphicsView):
         self._edges: list[EdgeItem] = []
         self._pressed: QPointF | None = None
         self._last = QPointF()
-        self._is_fitted = True
+        self._is_untouched = True
         theme.manager().changed.connect(self._paint_anew)
         self._paint_anew()
 
@@ -51,7 +54,7 @@ class GraphView(QGraphicsView):
         for number, item in self.items_by_id.items():
             item.setPos(corner(layout.places[number]))
             self.scene().addItem(item)
-        self.fit()
+        self.begin()
 
     def mark(self, owners: Iterable[str], *, reveal: bool) -> None:
         """Mark the nodes that came from these canvas nodes, and bring them into view."""
@@ -64,18 +67,26 @@ class GraphView(QGraphicsView):
         if reveal and not area.isEmpty():
             self.camera.reveal(area)
 
+    def begin(self) -> None:
+        """Show all of the graph where that can be read, else its end at the loss."""
+        self.fit()
+        if self.camera.scale < _FIRST_SCALE:
+            area = self.scene().itemsBoundingRect()
+            half = self.viewport().width() / 2 - _MARGIN
+            self.camera.zoom_to(_FIRST_SCALE, animated=False)
+            self.camera.center_on(QPointF(area.right() - half / _FIRST_SCALE, area.center().y()), animated=False)
+
     def fit(self) -> None:
         """Show all of the graph."""
-        self._is_fitted = True
         self.camera.fit(self.scene().itemsBoundingRect(), animated=False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._is_fitted:
-            self.fit()
+        if self._is_untouched:
+            self.begin()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._is_fitted = False
+        self._is_untouched = False
         self.camera.zoom_by(event.angleDelta().y() / _NOTCH, event.position())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -89,7 +100,7 @@ class GraphView(QGraphicsView):
         if self._is_click(event.position()):
             return
         self._last = event.position()
-        self._is_fitted = False
+        self._is_untouched = False
         self.camera.pan(moved.x(), moved.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -117,7 +128,7 @@ class GraphView(QGraphicsView):
             case _:
                 super().keyPressEvent(event)
                 return
-        self._is_fitted = event.key() in (Qt.Key.Key_Home, Qt.Key.Key_F)
+        self._is_untouched = False
 
     def _is_click(self, place: QPointF) -> bool:
         return (

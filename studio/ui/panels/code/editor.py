@@ -28,6 +28,7 @@ class CodeEditor(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(fonts.monospace())
         self._marked: frozenset[int] = frozenset()
+        self._corner: QWidget | None = None
         self._numbers = _Numbers(self)
         self.blockCountChanged.connect(self._fit_margin)
         self.updateRequest.connect(self._scroll_margin)
@@ -36,6 +37,11 @@ class CodeEditor(QPlainTextEdit):
     @property
     def marked(self) -> frozenset[int]:
         return self._marked
+
+    def set_corner(self, widget: QWidget) -> None:
+        """Keep a small widget in the top right corner, over the text."""
+        self._corner = widget
+        widget.setParent(self)
 
     def mark(self, lines: Iterable[int], *, scroll: bool = True) -> None:
         """Mark these lines; bring the first into view."""
@@ -56,6 +62,11 @@ class CodeEditor(QPlainTextEdit):
         super().resizeEvent(event)
         area = self.contentsRect()
         self._numbers.setGeometry(QRect(area.left(), area.top(), self._numbers.width_needed(), area.height()))
+        if self._corner is not None:
+            size = self._corner.sizeHint()
+            self._corner.setGeometry(
+                self.viewport().geometry().right() - size.width() - 8, 6, size.width(), size.height()
+            )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)

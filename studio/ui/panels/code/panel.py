@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.lowering.program import LoweringError, Program, lower
 from studio.ui import theme
@@ -34,16 +34,16 @@ class CodePanel(QWidget):
         self.editor = CodeEditor()
         self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
         self._notice = label("", "warning")
-        self._notice.setContentsMargins(12, 0, 0, 0)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(0, 4, 8, 4)
-        bar.addWidget(self._notice, 1)
-        bar.addWidget(buttons.tool("copy", "Copy the code", self._copy))
+        self._notice.setContentsMargins(12, 6, 12, 6)
+        self._notice.hide()
+        copy = buttons.tool("copy", "Copy the code", self._copy)
+        copy.setProperty("kind", "chip")
+        self.editor.set_corner(copy)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(bar)
+        column.addWidget(self._notice)
         column.addWidget(self.editor, 1)
         self._empty = EmptyState("code", "No code yet", "The Python class that your graph stands for appears here.")
         self._stack = QStackedLayout(self)
@@ -69,7 +69,7 @@ class CodePanel(QWidget):
         except LoweringError:
             self._show_errors()
             return
-        self._notice.setText("")
+        self._notice.hide()
         self._stack.setCurrentIndex(1)
         if self._program is None or program.source != self._program.source:
             position = self.editor.verticalScrollBar().value()
@@ -99,6 +99,7 @@ class CodePanel(QWidget):
             self._stack.setCurrentIndex(0)
         else:
             self._notice.setText(f"The graph has {what}. This is the code before.")
+            self._notice.show()
 
     def _mark(self, *_: object) -> None:
         if self._program is None:

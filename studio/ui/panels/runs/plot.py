@@ -151,10 +151,12 @@ class CurvePlot(pg.PlotWidget):
             axis.setTextPen(colors.color("text-dim"))
             axis.setTickFont(fonts.interface(11))
             axis.setStyle(tickLength=-4, tickTextOffset=4)
+            axis.enableAutoSIPrefix(False)
+        self.getAxis("bottom").setHeight(36)
         style = {"color": colors.color("text-dim").name(), "font-size": "11px"}
         self.setLabel("left", title(self.quantity), **style)
         self.setLabel("bottom", "Epoch", **style)
-        self.showGrid(x=False, y=True, alpha=0.14)
+        self.showGrid(x=False, y=True, alpha=0.6)
         self._cross.setPen(_pen(colors.color("border-strong"), 1.0))
         for number in self._lines:
             self._color(number)

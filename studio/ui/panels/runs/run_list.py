@@ -34,7 +34,7 @@ class RunList(QTreeWidget):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         self.itemChanged.connect(self._toggle)
         theme.manager().changed.connect(lambda: self.viewport().update())
 
