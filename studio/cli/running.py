@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 from engine import fit
@@ -14,7 +15,7 @@ from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
 from studio.training.lines import line, results
 
-_WAIT_SECONDS = 0.1
+_POLL_SECONDS = 0.05
 
 
 class _Terminated(BaseException):
@@ -58,9 +59,12 @@ class Watch:
     def _follow(self) -> None:
         is_over = False
         while not is_over:
-            is_over = self._session.is_over  # asked first: what is told before the end is then in the mailbox
-            for event in self._session.events(timeout=0 if is_over else _WAIT_SECONDS):
-                self._pass_on(event)
+            # Not woken by every event: training would share the interpreter with this thread at each batch.
+            is_over = self._session.join(_POLL_SECONDS)
+            events = self._session.events()
+            for event, following in zip_longest(events, events[1:]):
+                if not (isinstance(event, fit.Step) and isinstance(following, fit.Step)):
+                    self._pass_on(event)
 
     def _pass_on(self, event: SessionEvent) -> None:
         self._screen.show(event)

@@ -22,6 +22,9 @@ from studio.training.surroundings import fingerprints, machine, versions
 
 Device = Literal["auto", "cpu", "cuda"]
 
+_LAST_SECONDS = 1.0
+"""For a thread that has nothing left to do but to end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -88,6 +91,7 @@ class Session:
         self._wanted: Literal["run", "step", "pause", "stop"] = "run"
         self._look_wanted = False
         self._changed = threading.Condition()
+        self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
         self._record: Record | None = None
@@ -131,9 +135,12 @@ class Session:
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until the run is over. False if that takes longer than `timeout` seconds."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-            return not self._thread.is_alive()
+        if self._thread is None:
+            return True
+        # Not Thread.join: Python 3.11 takes a thread for ended when Ctrl+C interrupts that.
+        if not self._ended.wait(timeout):
+            return False
+        self._thread.join(_LAST_SECONDS)
         return True
 
     def look(self) -> None:
@@ -159,6 +166,12 @@ class Session:
     # -- in the training thread
 
     def _run(self) -> None:
+        try:
+            self._run_to_the_end()
+        finally:
+            self._ended.set()
+
+    def _run_to_the_end(self) -> None:
         ended: State = "failed"
         message: str | None = None
         try:
@@ -253,7 +266,7 @@ class Session:
             return
         try:
             self._record.finish(ended, self._weights(), message)
-        except FileError as error:
+        except (FileError, EngineError) as error:
             self._events.put(Warned(str(error)))
 
     def _lose_record(self, error: FileError) -> None:

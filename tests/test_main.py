@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import main
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[list[Path]]:
+    """The files that the studio was opened with, each time."""
+    calls: list[list[Path]] = []
+
+    def studio(paths: list[Path]) -> int:
+        calls.append(list(paths))
+        return 7
+
+    monkeypatch.setattr(main, "importlib", SimpleNamespace(import_module=lambda name: SimpleNamespace(main=studio)))
+    return calls
+
+
+def test_without_arguments_or_with_projects_the_studio_opens(opened: list[list[Path]]) -> None:
+    assert main.main([]) == 7
+    assert main.main(["a.gradwire"]) == 7
+    assert main.main(["a.gradwire", "b/c.gradwire"]) == 7
+    assert opened == [[], [Path("a.gradwire")], [Path("a.gradwire"), Path("b/c.gradwire")]]
+
+
+def test_anything_else_is_a_command(opened: list[list[Path]], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--version"]) == 0
+    assert main.main(["check", "missing.gradwire"]) == 2
+    assert main.main(["missing"]) == 2
+    assert opened == []
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ModuleNotFoundError("No module named 'PySide6'", name="PySide6"), "pip install 'gradwire[studio]'"),
+        (ModuleNotFoundError("No module named 'pyqtgraph'", name="pyqtgraph"), "needs pyqtgraph"),
+        (ImportError("libEGL.so.1: cannot open shared object file", name="PySide6"), "libEGL.so.1"),
+        (ImportError("DLL load failed while importing QtGui", name="PySide6"), "DLL load failed"),
+    ],
+)
+def test_what_the_studio_lacks_is_named(
+    error: ImportError, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(name: str) -> Any:
+        raise error
+
+    monkeypatch.setattr(main, "importlib", SimpleNamespace(import_module=lacking))
+    assert main.main([]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "gradwire run FILE" in err
+    assert err.count("\n") == 1
+
+
+def test_mistakes_of_our_own_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(name: str) -> Any:
+        raise ImportError("cannot import name 'x' from 'studio.ui'", name="studio.ui")
+
+    monkeypatch.setattr(main, "importlib", SimpleNamespace(import_module=wrong))
+    with pytest.raises(ImportError):
+        main.main([])
