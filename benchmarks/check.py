@@ -1,0 +1,93 @@
+"""How long a check takes while a large graph is edited: from scratch, after a parameter, a node, a wire.
+
+python benchmarks/check.py                  a chain of 2,000 nodes
+python benchmarks/check.py --nodes 10000    another length
+python benchmarks/check.py --profile        where the time of a parameter edit goes
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from studio.document import edits
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering.check import Checker
+from studio.nodes import catalogue
+
+ROUNDS = 15
+
+
+def chain(size: int) -> Document:
+    """The digits, linear layers of many widths with activations between them, a loss and an optimizer."""
+    layers = {"flatten": Node("nn.Flatten")}
+    for place in range(max(size - 7, 2) // 2):
+        layers[f"linear_{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})
+        layers[f"relu_{place}"] = Node("nn.ReLU")
+    layers["logits"] = Node("nn.Linear", {"out_features": 10})
+    ends = [
+        (End("digits", "samples"), End("batches", "samples")),
+        (End("batches", "input"), End("flatten", "input")),
+        *((End(a, "output"), End(b, "input")) for a, b in pairwise(layers)),
+        (End("logits", "output"), End("loss", "input")),
+        (End("batches", "target"), End("loss", "target")),
+        (End("loss", "loss"), End("adam", "loss")),
+    ]
+    head = {"digits": Node("data.Digits"), "batches": Node("data.Batches")}
+    tail = {"loss": Node("nn.CrossEntropyLoss"), "adam": Node("optim.Adam")}
+    return Document(nodes={**head, **layers, **tail}, wires=tuple(sorted(Wire(*pair) for pair in ends)))
+
+
+def edited(document: Document) -> Iterator[tuple[str, Document, Document]]:
+    """Kinds of edits, with the document before and after."""
+    middle = f"linear_{(len(document.nodes) - 7) // 4}"
+    for number in range(ROUNDS):
+        yield "parameter", document, edits.set_param(document, middle, "out_features", 600 + number)
+        yield "move", document, edits.move(document, {middle: (8.0 * number, 8.0)})
+        more = edits.add(document, f"extra_{number}", Node("nn.Tanh"))
+        yield "node", document, more
+        yield "wire", more, edits.connect(more, Wire(End(middle, "output"), End(f"extra_{number}", "input")))
+
+
+def measure(document: Document) -> dict[str, list[float]]:
+    types, checker = catalogue(), Checker()
+    seconds: dict[str, list[float]] = {}
+    for kind, before, after in [("from scratch", None, document), ("nothing", document, document), *edited(document)]:
+        if before is not None:
+            checker.examine(before, types)
+        began = time.perf_counter()
+        checker.examine(after, types)
+        seconds.setdefault(kind, []).append(time.perf_counter() - began)
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    document = chain(options.nodes)
+    if options.profile:
+        profile, checker = cProfile.Profile(), Checker()
+        checker.examine(document, catalogue())
+        for kind, _, after in edited(document):
+            if kind == "parameter":
+                profile.runcall(checker.examine, after, catalogue())
+        pstats.Stats(profile).sort_stats("tottime").print_stats(20)
+        return
+    print(f"{len(document.nodes):,} nodes, median of {ROUNDS}")
+    for kind, seconds in measure(document).items():
+        print(f"{kind:>14} {statistics.median(seconds) * 1000:8.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

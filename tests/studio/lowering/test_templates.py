@@ -1,0 +1,96 @@
+"""Templates and examples: sound, neatly placed, and as good as they say."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import fit
+from studio.document import edits
+from studio.document.files import load
+from studio.document.format import dumps
+from studio.document.model import Document
+from studio.document.templates import Template, template, templates
+from studio.lowering import check, lower
+from studio.nodes import catalogue
+
+ROOT = Path(__file__).parents[3]
+DIGITS, MNIST = (ROOT / "examples" / name for name in ("digits_mlp.gradwire", "mnist_mlp.gradwire"))
+TEMPLATES = templates()
+
+
+def validation(document: Document, *, epochs: int | None = None, seed: int | None = None) -> list[fit.Epoch]:
+    settings = document.training
+    task = lower(document, catalogue()).build(seed=settings.seed if seed is None else seed)
+    events = fit.fit(task, epochs=settings.epochs if epochs is None else epochs)
+    return [event for event in events if isinstance(event, fit.Epoch)]
+
+
+@pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
+def test_a_template_is_sound_and_described(each: Template) -> None:
+    assert check(each.document, catalogue()).problems == ()
+    assert each.title
+    assert each.summary.endswith(".")
+
+
+@pytest.mark.parametrize("path", [DIGITS, MNIST, *(ROOT / "assets/templates").glob("*.gradwire")], ids=lambda p: p.stem)
+def test_files_are_written_as_the_studio_writes_them(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == dumps(load(path))
+
+
+@pytest.mark.parametrize("path", [DIGITS, MNIST, *(ROOT / "assets/templates").glob("*.gradwire")], ids=lambda p: p.stem)
+def test_nodes_are_on_the_grid_with_room_between(path: Path) -> None:
+    places = [node.at for node in load(path).nodes.values()]
+    assert all(x % 8 == 0 and y % 8 == 0 for x, y in places)
+    for (x1, y1), (x2, y2) in combinations(places, 2):
+        assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 88
+
+
+@pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
+def test_a_template_learns_at_once(each: Template) -> None:
+    first, second = validation(each.document, epochs=2)
+    assert first.val_loss is not None
+    assert second.train_loss < first.train_loss
+
+
+def test_the_first_template_is_the_digits_example() -> None:
+    assert TEMPLATES[0].key == "digits-mlp"
+    assert TEMPLATES[0].document == load(DIGITS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_digits_example_reads_97_of_100_digits(seed: int) -> None:
+    last = validation(load(DIGITS), seed=seed)[-1]
+    assert last.val_metrics["accuracy"] >= 0.97
+
+
+@pytest.mark.slow
+def test_the_convolutional_template_reads_98_of_100_digits() -> None:
+    assert validation(template("digits-cnn").document)[-1].val_metrics["accuracy"] >= 0.98
+
+
+def test_the_mnist_example_lacks_only_its_folder() -> None:
+    [problem] = check(load(MNIST), catalogue()).problems
+    assert (problem.severity, problem.code, problem.node) == ("error", "missing-parameter", "mnist")
+    assert "--set mnist.folder=PATH" in problem.message
+
+
+def test_the_mnist_example_runs_on_a_folder_of_idx_files(tmp_path: Path) -> None:
+    for part, count in (("train", 128), ("t10k", 32)):
+        images = np.random.default_rng(0).integers(0, 255, (count, 28, 28), dtype=np.uint8)
+        for kind, array in (("images-idx3", images), ("labels-idx1", np.arange(count, dtype=np.uint8) % 10)):
+            header = struct.pack(f">I{array.ndim}I", 0x0800 + array.ndim, *array.shape)
+            with gzip.open(tmp_path / f"{part}-{kind}-ubyte.gz", "wb") as file:
+                file.write(header + array.tobytes())
+    document = edits.set_param(load(MNIST), "mnist", "folder", str(tmp_path))
+    report = check(document, catalogue())
+    assert report.problems == ()
+    assert report.parameters == 235_146
+    assert report.macs == 784 * 256 + 256 * 128 + 128 * 10
+    assert len(validation(document, epochs=1)) == 1
