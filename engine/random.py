@@ -63,7 +63,6 @@ class Generator:
 
     def __init__(self, seed: int = 0, stream: int = 0, offset: int = 0) -> None:
         self._lock = threading.Lock()
-        self._philox = np.random.Philox(key=0)
         self.set_state(State(seed, stream, offset))
 
     def __repr__(self) -> str:
@@ -115,20 +114,7 @@ class Generator:
 
     def bits(self, n: int) -> Words:
         """The next `n` words of 64 random bits."""
-        offset = self.reserve(n).offset
-        with self._lock:
-            self._philox.state = {
-                "bit_generator": "Philox",
-                "state": {
-                    "counter": np.array([offset, 0, 0, 0], np.uint64),
-                    "key": np.array([self._seed, self._stream], np.uint64),
-                },
-                "buffer": np.zeros(4, np.uint64),
-                "buffer_pos": 4,
-                "has_uint32": 0,
-                "uinteger": 0,
-            }
-            return self._philox.random_raw(n)
+        return _draw(self.reserve(n), n)
 
     def uniform(self, shape: Shape = (), dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> NDArray[Any]:
         """Numbers of [low, high), all equally likely; rounding to the dtype may reach `high`."""
@@ -184,6 +170,34 @@ class Generator:
         pairs = _unit64(self.bits(count + count % 2)).reshape(-1, 2)
         radius = np.sqrt(-2 * np.log(pairs[:, 0] + 2**-53))
         return radius, pairs[:, 1] * (2 * math.pi)
+
+
+class _Philox(threading.local):
+    """NumPy's bit generator: costly to make, cheap to set, so there is one for each thread."""
+
+    def __init__(self) -> None:
+        self.bits = np.random.Philox(key=0)
+
+
+_PHILOX = _Philox()
+_EMPTY = np.zeros(4, np.uint64)
+
+
+def _draw(state: State, n: int) -> Words:
+    """`n` words of a stream."""
+    philox = _PHILOX.bits
+    philox.state = {
+        "bit_generator": "Philox",
+        "state": {
+            "counter": np.array([state.offset, 0, 0, 0], np.uint64),
+            "key": np.array([state.seed, state.stream], np.uint64),
+        },
+        "buffer": _EMPTY,
+        "buffer_pos": 4,
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return philox.random_raw(n)
 
 
 # -- words → numbers --------------------------------------------------------------------------
