@@ -72,6 +72,7 @@ class Adam(Optimizer):
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"].maximum_(square)
-        step_size = lr / (1 - beta1 ** state["step"])
-        divisor = square.sqrt().div_(math.sqrt(1 - beta2 ** state["step"])).add_(group["eps"])
-        param.addcdiv_(mean, divisor, value=-step_size)
+        # m̂ / (√v̂ + eps), with numerator and divisor multiplied by √(1 - β₂ᵗ): one pass over the parameter less.
+        correction = math.sqrt(1 - beta2 ** state["step"])
+        divisor = square.sqrt().add_(group["eps"] * correction)
+        param.addcdiv_(mean, divisor, value=-lr * correction / (1 - beta1 ** state["step"]))

@@ -23,6 +23,7 @@ from engine.nn.functional.linear import embedding as embedding
 from engine.nn.functional.linear import linear as linear
 from engine.nn.functional.normalization import batch_norm as batch_norm
 from engine.nn.functional.normalization import layer_norm as layer_norm
+from engine.nn.functional.padding import pad as pad
 from engine.nn.functional.regression import huber_loss as huber_loss
 from engine.nn.functional.regression import l1_loss as l1_loss
 from engine.nn.functional.regression import mse_loss as mse_loss
@@ -56,6 +57,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "one_hot",
+    "pad",
     "relu",
     "relu6",
     "sigmoid",

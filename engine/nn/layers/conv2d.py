@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 from engine.creation import empty
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
+from engine.nn.functional.convolution import borders
 from engine.nn.layers.annotations import AnyDevice, CountPair, SizePair, pair
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -33,6 +34,7 @@ class Conv2d(Module):
         dilation: distance between the input pixels that neighbouring filter weights see
         groups: groups of channels that are convolved apart from each other
         bias: add a learned offset to each output channel
+        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Conv2d(Module):
         dilation: SizePair = 1,
         groups: Size = 1,
         bias: bool = True,
+        padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros",
         device: AnyDevice = None,
         dtype: DType | None = None,
     ) -> None:
@@ -61,6 +64,8 @@ class Conv2d(Module):
         self.padding = padding if isinstance(padding, str) else pair(padding)
         self.dilation = pair(dilation)
         self.groups = groups
+        self.padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = padding_mode
+        self._borders = borders(self.padding, self.kernel_size, self.stride, self.dilation)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
         self.bias = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
@@ -74,7 +79,10 @@ class Conv2d(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._borders, self.padding_mode), 0
+        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -84,4 +92,6 @@ class Conv2d(Module):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text if self.bias is not None else text + ", bias=False"
+        if self.bias is None:
+            text += ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"

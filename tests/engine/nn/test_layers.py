@@ -49,6 +49,11 @@ CASES = [
     case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=(4, 2), padding="same", dilation=(1, 3)),
     case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=3, padding="valid", stride=2),
     case("Conv2d", 2, 3, 5, 5, in_channels=3, out_channels=3, kernel_size=1, groups=3),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=3, padding=(2, 1), padding_mode="reflect"),
+    case("Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=(2, 3), padding="same", padding_mode="circular"),
+    case(
+        "Conv2d", *IMAGE, in_channels=4, out_channels=2, kernel_size=5, padding=2, padding_mode="replicate", bias=False
+    ),
     case("MaxPool2d", *IMAGE, kernel_size=2),
     case("MaxPool2d", *IMAGE, kernel_size=3, stride=1, padding=1),
     case("MaxPool2d", *IMAGE, kernel_size=(2, 3), stride=(2, 1), ceil_mode=True),

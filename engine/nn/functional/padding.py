@@ -1,0 +1,66 @@
+"""Widening a tensor at its borders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from engine.creation import full
+from engine.errors import ShapeError
+from engine.functions import cat
+from engine.shape import Dim, format_shape
+from engine.tensor import Tensor
+
+PaddingMode: TypeAlias = Literal["constant", "reflect", "replicate", "circular"]
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value: float = 0.0) -> Tensor:
+    """`input` with more places before and after its last dimensions.
+
+    Args:
+        input: any tensor
+        pad: (before, after) of the last dimension, then of the one before it, and so on: ``(left, right, top, bottom)``
+        mode: what the new places hold: `value`, the mirror image without the border ("reflect"), the border
+            ("replicate"), or the other end ("circular")
+        value: for the mode "constant"
+    """
+    if len(pad) % 2 or len(pad) > 2 * input.ndim or any(amount < 0 for amount in pad):
+        raise ValueError(
+            f"pad needs two numbers ≥ 0 for each of up to {input.ndim} dimensions, last one first, not {tuple(pad)}"
+        )
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise ValueError(f"mode must be 'constant', 'reflect', 'replicate' or 'circular', not {mode!r}")
+    for number, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        if before or after:
+            dim = input.ndim - 1 - number
+            _check(input, dim, max(before, after), mode)
+            input = cat(_parts(input, dim, before, after, mode, value), dim)
+    return input
+
+
+def _parts(input: Tensor, dim: int, before: int, after: int, mode: PaddingMode, value: float) -> list[Tensor]:
+    """What stands before, the input, and what stands after."""
+    size = input.shape[dim]
+
+    def border(length: int) -> tuple[Any, ...]:
+        return (*input.shape[:dim], length, *input.shape[dim + 1 :])
+
+    if mode == "circular":
+        return [input.narrow(dim, size - before, before), input, input.narrow(dim, 0, after)]
+    if mode == "reflect":
+        first, last = input.narrow(dim, 1, before), input.narrow(dim, size - 1 - after, after)
+        return [first.flip(dim), input, last.flip(dim)]
+    if mode == "replicate":
+        first, last = input.narrow(dim, 0, 1), input.narrow(dim, size - 1, 1)
+        return [first.expand(border(before)), input, last.expand(border(after))]
+    filled = [full(border(length), value, dtype=input.dtype, device=input.device) for length in (before, after)]
+    return [filled[0], input, filled[1]]
+
+
+def _check(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
+    most = {"reflect": input.shape[dim] - 1, "circular": input.shape[dim]}.get(mode)
+    if most is not None and not isinstance(most, Dim) and amount > most:
+        raise ShapeError(
+            f"pad: {mode} can add at most {most} places to dimension {dim} of {format_shape(input.shape)}, "
+            f"not {amount}. Use a smaller padding, or the mode 'replicate'."
+        )
