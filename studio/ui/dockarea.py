@@ -12,8 +12,8 @@ from studio.ui.docks import Dock
 from studio.ui.settings import LAYOUT_VERSION
 
 _SIDES = {
-    "palette": ("Palette", QSize(232, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
-    "inspector": ("Inspector", QSize(316, 600), Qt.DockWidgetArea.RightDockWidgetArea),
+    "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
+    "inspector": ("Inspector", QSize(300, 600), Qt.DockWidgetArea.RightDockWidgetArea),
 }
 _BOTTOM = {"runs": "Runs", "problems": "Problems", "autograd": "Autograd", "code": "Code", "log": "Log"}
 _BOTTOM_SIZE = QSize(900, 272)

@@ -57,6 +57,7 @@ class RunsPanel(QWidget):
             run=runner.start,
         )
         self.list = RunList()
+        self.list.setMinimumWidth(248)
         self.list.toggled.connect(self.draw)
         self._board = QWidget()
         self._plots = QHBoxLayout(self._board)
@@ -72,7 +73,7 @@ class RunsPanel(QWidget):
         splitter.addWidget(self.list)
         splitter.addWidget(right)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([220, 900])
+        splitter.setSizes([248, 900])
         splitter.setChildrenCollapsible(False)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)

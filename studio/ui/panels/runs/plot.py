@@ -134,7 +134,7 @@ class CurvePlot(pg.PlotWidget):
     def _color(self, number: int) -> None:
         lines, color = self._lines[number], run_color(number)
         faint = QColor(color)
-        faint.setAlphaF(0.35)
+        faint.setAlphaF(0.5)
         lines.raw.setPen(_pen(faint, 1.0))
         lines.smooth.setPen(_pen(color, 2.0))
         lines.validation.setPen(_pen(color, 2.0, Qt.PenStyle.DashLine))
