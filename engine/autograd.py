@@ -177,9 +177,9 @@ class OpNode(Node):
                 arguments[name] = self._spec(index)
             for name, index in rule.inputs:
                 arguments[name] = self.unpack(index) if index in self.saved else self.metas[index]
-        if rule.wants_out:
-            outs = [self.unpack(-1 - k)._with_history(self, k) for k in range(len(self.outputs))]
-            arguments["out"] = outs[0] if self.op.outputs == 1 else tuple(outs)
+        for name, index in rule.outs:
+            out = self.unpack(-1 - index)
+            arguments[name] = out._with_history(self, index) if out.is_floating_point() else out
         return arguments
 
     def _variadic(self) -> list[Any]:

@@ -130,9 +130,8 @@ def record(
         if isinstance(value, Tensor):
             storage = value._storage
             saved[index] = (value, storage.version - 1 if storage is written else storage.version)
-    if plan.wants_out:
-        for k, out in enumerate(outs):
-            saved[-1 - k] = (out.detach(), out._storage.version)
+    for index in plan.outs:
+        saved[-1 - index] = (outs[index].detach(), outs[index]._storage.version)
     metas = tuple([(v._array.shape, v._array.dtype) if isinstance(v, Tensor) else v for v in inputs])
     outputs = tuple([(out._array.shape, out._array.dtype) for out in outs])
     node = OpNode(op, edges, metas, statics, plan.rules, saved, outputs, where)

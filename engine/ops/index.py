@@ -104,7 +104,9 @@ def _slice_length(size: Any, item: slice) -> Any:
 ])  # fmt: skip
 def take(xp, *tensors, layout: Index):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
-    return tensors[0][_fill(layout, tensors[1:])]
+    found = tensors[0][_fill(layout, tensors[1:])]
+    # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
+    return found if found.ndim == 0 else xp.ascontiguousarray(found)
 
 
 @take.shape
@@ -211,7 +213,7 @@ def gather_along(xp, x, index, dim: int):
     """x's elements at `index` along `dim`."""
     _check_range("gather", index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
-    return xp.take_along_axis(x[whole], index, axis=dim)
+    return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
 
 
 @gather_along.shape

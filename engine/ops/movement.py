@@ -224,7 +224,8 @@ def _(g, dims):
 ])  # fmt: skip
 def cat(xp, *tensors, dim: int = 0):
     """Tensors joined along `dim`; the other sizes must agree. A tensor of shape (0,) goes with any, as in PyTorch."""
-    return xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
+    joined = xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
+    return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed tensors; view() must work after it
 
 
 _NOTHING = (0,)
@@ -336,18 +337,28 @@ def _(g, x: Spec, dim, before):
 @composite
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Pieces of `size` along `dim` (the last may be smaller), or of the sizes listed."""
-    total = x.shape[dim]
-    sizes = list(size) if isinstance(size, (tuple, list)) else [min(size, total - i) for i in range(0, total, size)]  # pyright: ignore[reportOperatorIssue, reportArgumentType, reportCallIssue]
+    total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
+    sizes = _equal_sizes(total, size) if isinstance(size, int) else list(size)
     if sum(sizes) != total:
         raise ShapeError(f"split: the sizes {sizes} add up to {sum(sizes)}, but dimension {dim} has {total}")
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     return tuple(narrow(x, dim, start, length) for start, length in zip(starts, sizes, strict=True))
 
 
+def _equal_sizes(total: int, size: int) -> list[int]:
+    """`total` in pieces of `size`, the last one smaller; nothing is one empty piece."""
+    if size < 1:
+        raise ShapeError(f"split: a piece must have at least one place, not {size}")
+    return [min(size, total - start) for start in range(0, total, size)] or [0]
+
+
 @composite
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most `chunks` pieces of one size along `dim`."""
-    return split(x, max(1, -(-x.shape[dim] // chunks)), dim)
+    if chunks < 1:
+        raise ShapeError(f"chunk: there must be at least one piece, not {chunks}")
+    total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
+    return split(x, max(1, -(-total // chunks)), dim)
 
 
 @op("movement", method=False, sample=lambda s: [

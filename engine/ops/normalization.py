@@ -31,9 +31,9 @@ def _(x: Spec, dim: Dims, eps: float):
 
 
 @standardize.gradient
-def _(g, out, x: Spec, dim, eps):
+def _(g, out0, out2, x: Spec, dim, eps):
     of_out, of_mean, of_var = g
-    y, _, var = out
+    y, var = out0, out2
     size = count(x.shape[place] for place in dim)
     total = None
     if of_out is not None:

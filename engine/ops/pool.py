@@ -42,8 +42,8 @@ def _(x: Spec, windows: Windows):
 
 
 @max_windows.gradient
-def _(g, out, x: Spec, windows):
-    return spread_picked(g[0], out[1], sizes=x.shape[2:], windows=windows)
+def _(g, out1, x: Spec, windows):
+    return spread_picked(g[0], out1, sizes=x.shape[2:], windows=windows)
 
 
 def _counter(windows: Windows) -> np.dtype[Any]:

@@ -10,8 +10,9 @@
         return g * out * (1 - out)
 
 A kernel's unannotated arguments are tensors (or numbers), annotated ones are static. A gradient asks by name for
-what it needs: `g`, `out`, inputs, static arguments. Only that is kept for the backward pass; an input annotated
-`Spec` keeps shape and dtype alone. Tensor methods, in-place variants, checks and tests are derived from the record.
+what it needs: `g`, inputs, static arguments, the result as `out` (`out0`, `out1` where there are several). Only that is
+kept for the backward pass; an input annotated `Spec` keeps shape and dtype alone. Tensor methods, in-place variants,
+checks and tests are derived from the record.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class GradientRule:
     specs: tuple[tuple[str, int], ...]
     """(argument, input index) of which shape and dtype are enough."""
     statics: tuple[str, ...]
-    wants_out: bool
+    outs: tuple[tuple[str, int], ...]
+    """(argument, output index) of results to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Plan:
 
     rules: tuple[GradientRule, ...]
     saves: tuple[int, ...]
-    wants_out: bool
+    outs: tuple[int, ...]
 
 
 class Op:
@@ -203,7 +205,8 @@ class Op:
                 if every
                 else sorted({index for rule in rules for _, index in rule.inputs})
             )
-            found = self._plans[wanted] = Plan(rules, tuple(saves), any(rule.wants_out for rule in rules))
+            outs = sorted({index for rule in rules for _, index in rule.outs})
+            found = self._plans[wanted] = Plan(rules, tuple(saves), tuple(outs))
         return found
 
     def __repr__(self) -> str:
@@ -241,18 +244,21 @@ class Op:
         inputs: list[tuple[str, int]] = []
         specs: list[tuple[str, int]] = []
         statics: list[str] = []
+        results = {"out": 0} if self.outputs == 1 else {f"out{index}": index for index in range(self.outputs)}
+        outs: list[tuple[str, int]] = []
         for argument in list(inspect.signature(function).parameters.values())[1:]:
             if argument.name in self.inputs:
                 place = (argument.name, self.inputs.index(argument.name))
                 (specs if argument.annotation in (Spec, "Spec") else inputs).append(place)
             elif argument.name in self._known_statics:
                 statics.append(argument.name)
-            elif argument.name != "out":
+            elif argument.name in results:
+                outs.append((argument.name, results[argument.name]))
+            else:
                 raise RegistryError(
                     f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have"
                 )
-        wants_out = "out" in inspect.signature(function).parameters
-        self.rules.append(GradientRule(function, covers, tuple(inputs), tuple(specs), tuple(statics), wants_out))
+        self.rules.append(GradientRule(function, covers, tuple(inputs), tuple(specs), tuple(statics), tuple(outs)))
         return function
 
 

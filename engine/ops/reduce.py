@@ -7,22 +7,30 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
-from engine.errors import DTypeError
+from engine.errors import DTypeError, ShapeError
 from engine.ops.choice import where
 from engine.ops.movement import cat
 from engine.ops.record import Op, composite, op
 from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
-from engine.shape import Dim, Spec, count
+from engine.shape import Dim, Spec, count, format_shape
 
 
-def _over(record: Op, dtype: Any = None) -> Op:
-    """Gives a reduction the shape rule of its kind."""
+def _over(record: Op, dtype: Any = None, *, of_nothing: bool = True) -> Op:
+    """Gives a reduction the shape rule of its kind; `of_nothing` says whether no elements have a result."""
 
     def rule(x: Spec, dim: Dims = None, keepdim: bool = False) -> Spec:
+        if not of_nothing:
+            _refuse_nothing(record.name, x, dim)
         return Spec(reduced(record.name, x, dim, keepdim), x.dtype if dtype is None else dtype(x.dtype))
 
     record.shape(rule)
     return record
+
+
+def _refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
+    """Raises ShapeError if there is no element to choose among."""
+    if 0 in [x.shape[place] for place in wrap_dims(name, dim, x.ndim)]:
+        raise ShapeError(f"{name}: {format_shape(x.shape)} has no elements to choose from along dim={dim}")
 
 
 def _spread(g: Any, x: Spec, dim: Dims, keepdim: bool) -> Any:
@@ -133,11 +141,11 @@ def all(xp, x, dim: Dims = None, keepdim: bool = False):
 
 
 for _record in (amax, amin):
-    _over(_record)
+    _over(_record, of_nothing=False)
 for _record in (sum, prod):
     _over(_record, _whole)
 for _record in (argmax, argmin):
-    _over(_record, lambda dtype: dtypes.int64)
+    _over(_record, lambda dtype: dtypes.int64, of_nothing=False)
 for _record in (any, all):
     _over(_record, lambda dtype: dtypes.bool_)
 
@@ -153,13 +161,14 @@ def extreme(xp, x, dim: int, keepdim: bool, largest: bool):
 
 @extreme.shape
 def _(x: Spec, dim: int, keepdim: bool, largest: bool):
+    _refuse_nothing("max" if largest else "min", x, dim)
     shape = reduced("max" if largest else "min", x, dim, keepdim)
     return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
 
 
 @extreme.gradient
-def _(g, out, x: Spec, dim, keepdim):
-    value, index = g[0], out[1]
+def _(g, out1, x: Spec, dim, keepdim):
+    value, index = g[0], out1
     if not keepdim:
         value, index = value.unsqueeze(dim), index.unsqueeze(dim)
     return value.scatter_into(index, x.shape, dim)

@@ -36,7 +36,7 @@ class Step:
 
 
 def steps() -> st.SearchStrategy[Step]:
-    names = (*UNARY, *BINARY, *VIEWS, *VIEWS, *PICKS, *REDUCTIONS, *WRITES_ALONE, *WRITES, *WRITES, "requires_grad_", "backward", "data_add")
+    names = (*UNARY, *BINARY, *VIEWS, *VIEWS, *PICKS, *REDUCTIONS, *WRITES_ALONE, *WRITES, *WRITES, "requires_grad_", "backward")
     number = st.integers(0, 11)
     return st.builds(
         Step, st.sampled_from(names), number, number, st.integers(0, 12), st.sampled_from([True, True, True, True, False])
@@ -195,7 +195,7 @@ class Machine:
             case "mul_number":
                 x.mul_(-0.5)
             case "sqrt_of_square":
-                x.mul_(x).add_(0.1).sqrt_()
+                x.abs_().add_(0.1).sqrt_()
             case "fill_":
                 x.fill_(0.25)
             case _:
@@ -240,7 +240,5 @@ class Machine:
         match step.name:
             case "requires_grad_":
                 self.values.append(x.detach().clone().requires_grad_())
-            case "data_add":
-                x.data.add_(0.25)
             case _:
                 x.sum().backward(retain_graph=bool(step.choice % 2))
