@@ -30,7 +30,9 @@ def summary(
     node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value], outputs: Mapping[str, Value]
 ) -> str:
     """One line, or nothing where the title says it all."""
-    parts = [*_way(arguments), *_shapes(node_type, inputs, outputs), *_settings(node_type, arguments)]
+    shapes = _shapes(node_type, inputs, outputs)
+    told = bool(shapes) and node_type.group == "Shape"
+    parts = [*_way(arguments), *shapes, *([] if told else _settings(node_type, arguments))]
     return " · ".join(parts)
 
 
