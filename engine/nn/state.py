@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from engine.autograd import no_grad
 from engine.creation import as_tensor
 from engine.errors import WeightsError
@@ -87,7 +89,7 @@ def _message(
     lines = [f"These weights do not fit {type(module).__name__}; nothing was changed."]
     if strict:
         lines += [f"  missing: {key} ({format_shape(own[key].shape)})" for key in missing]
-        lines += [f"  unexpected: {key} ({format_shape(as_tensor(given[key]).shape)})" for key in unexpected]
+        lines += [f"  unexpected: {key} ({format_shape(np.shape(given[key]))})" for key in unexpected]
     for key in misfits:
         shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(found[key].shape)} in the weights"
         lines.append(f"  shape: {key} is {shapes}")
