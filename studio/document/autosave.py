@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from studio.document import atomic
+from engine.io import atomic
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
 from studio.document.model import Document

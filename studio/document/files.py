@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from studio.document import atomic
+from engine.io import atomic
 from studio.document.errors import FileError, printable
 from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST

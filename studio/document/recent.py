@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from studio.document import atomic
+from engine.io import atomic
 from studio.document.statefolder import state_folder
 
 LONGEST = 12
