@@ -1,18 +1,19 @@
 """Reverse-mode differentiation: graph nodes, the backward pass, gradient modes. Knows no array library.
 
-Tensors are used through a few members only: `edge`, `_array.shape` and `.dtype`, `_storage.version`,
-`_accumulate(gradient)` for leaves, and `+`. The pass is iterative: a graph of any length neither recurses nor leaks.
+Tensors are used through a few members only: `edge`, `_array.shape` and `.dtype`, `_storage.version`, `+`, and of
+leaves `_hooks` and `_accumulate(gradient)`. The pass is iterative: a graph of any length neither recurses nor leaks.
 """
 
 from __future__ import annotations
 
 import functools
 import heapq
+import inspect
 import itertools
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from engine import dtypes
 from engine.errors import AutogradError
@@ -21,6 +22,8 @@ from engine.shape import Spec, format_shape
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _sequence = itertools.count()
 
@@ -82,7 +85,8 @@ class Node:
         self.outputs = outputs
         """(shape, array dtype) of each output."""
         self.where = where
-        self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
+        self.hooks: list[tuple[int, Callable[[Any], Any], bool]] | None = None
+        """(output index, function, whether it stays behind the others)."""
         self.released = False
 
     @property
@@ -124,11 +128,12 @@ class Node:
             )
         return tensor
 
-    def add_hook(self, index: int, hook: Callable[[Any], Any]) -> Handle:
+    def add_hook(self, index: int, hook: Callable[[Any], Any], *, last: bool = False) -> Handle:
         if self.hooks is None:
             self.hooks = []
-        entry = (index, hook)
-        self.hooks.append(entry)
+        entry = (index, hook, last)
+        place = len(self.hooks) if last else sum(not stays for _, _, stays in self.hooks)
+        self.hooks.insert(place, entry)
         return Handle(self.hooks, entry)
 
     def __repr__(self) -> str:
@@ -254,44 +259,63 @@ def run_backward(
         observer: told of each node and the gradients that reach it
     """
     pending = _Pending()
-    for edge, gradient in roots:
-        if edge is not None:
-            pending.add(edge, gradient)
-    wanted = {(id(target), index): place for place, (target, index) in enumerate(inputs)} if inputs is not None else {}
+    wanted = None if inputs is None else {(id(target), index) for target, index in inputs}
     useful = (
-        _leading_to([edge for edge, _ in roots if edge], {id(t) for t, _ in inputs}) if inputs is not None else None
+        None
+        if inputs is None
+        else _leading_to([edge for edge, _ in roots if edge], {id(target) for target, _ in inputs})
     )
-    captured: list[Any] = [None] * len(wanted)
+    captured: dict[tuple[int, int], Any] = {}
+    # Ids of arrays that somebody else may hold or write to: no leaf may take one for its own.
+    shared = {id(gradient._array) for _, gradient in roots}
     with set_grad_enabled(create_graph):
+        for edge, gradient in roots:
+            if edge is not None:
+                pending.add(edge, gradient)
         while (entry := pending.pop()) is not None:
             node, grads = entry
-            _run_hooks(node, grads)
+            if node.hooks:
+                _run_hooks(node, grads)
+                shared.update(id(gradient._array) for gradient in grads if gradient is not None)
             if observer is not None:
                 observer(node, grads)
-            for index, gradient in enumerate(grads):
-                place = wanted.get((id(node), index))
-                if place is not None:
-                    captured[place] = gradient
+            if wanted:
+                captured |= {(id(node), i): gradient for i, gradient in enumerate(grads) if (id(node), i) in wanted}
             if useful is not None and not any(edge and id(edge[0]) in useful for edge in node.edges):
                 continue
             for edge, gradient in zip(node.edges, node.gradients(grads, retain_graph), strict=True):
                 if edge is not None and gradient is not None and (useful is None or id(edge[0]) in useful):
                     pending.add(edge, gradient)
         for key, (leaf, gradient) in pending.leaves.items():
-            gradient = leaf._run_hooks(gradient)
-            if inputs is None:
-                leaf._accumulate(gradient)
-            elif (key, 0) in wanted:
-                captured[wanted[key, 0]] = gradient
-    return captured
+            if leaf._hooks:
+                for hook in tuple(leaf._hooks):
+                    gradient = _hooked(hook, gradient)
+                shared.add(id(gradient._array))
+            if wanted is None:
+                leaf._accumulate(gradient, copy=id(gradient._array) in shared)
+                shared.add(id(gradient._array))
+            else:
+                captured[key, 0] = gradient
+    return [captured.get((id(target), index)) for target, index in inputs or ()]
 
 
 def _run_hooks(node: Node, grads: list[Any]) -> None:
-    for index, hook in node.hooks or ():
+    for index, hook, _ in tuple(node.hooks or ()):  # a hook may remove itself
         if grads[index] is not None:
-            replaced = hook(grads[index])
-            if replaced is not None:
-                grads[index] = replaced
+            grads[index] = _hooked(hook, grads[index])
+
+
+def _hooked(hook: Callable[[Any], Any], gradient: Any) -> Any:
+    """What `hook` makes of the gradient."""
+    found = hook(gradient)
+    if found is None:
+        return gradient
+    if getattr(found, "shape", None) != gradient.shape:
+        given = f"{type(found).__name__} of {format_shape(getattr(found, 'shape', ()))}"
+        raise AutogradError(
+            f"a gradient hook must return None or a tensor of the gradient's shape {format_shape(gradient.shape)}, not a {given}"
+        )
+    return found
 
 
 def reachable(roots: Sequence[tuple[Any, int]]) -> list[Node]:
@@ -323,10 +347,10 @@ def _place(where: Place) -> str:
 
 
 class set_grad_enabled:
-    """Turns recording for autograd on or off, as a call or as a context manager."""
+    """Turns recording for autograd on or off, as a call, a context manager, or a decorator."""
 
     def __init__(self, mode: bool) -> None:
-        self.outer = MODES.grad
+        self.outer, self.mode = MODES.grad, mode
         MODES.grad = mode
 
     def __enter__(self) -> None:
@@ -335,11 +359,40 @@ class set_grad_enabled:
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.grad = self.outer
 
+    def __call__(self, function: F) -> F:
+        MODES.grad = self.outer  # what was decorated is to run in this mode, not what follows it
+        return _under(lambda: set_grad_enabled(self.mode), function)
+
+
+def _under(mode: Callable[[], Any], function: F) -> F:
+    """`function` run in a mode of its own; a generator is in it while it runs, not while its caller does."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with mode():
+            return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    def generated(*args: Any, **kwargs: Any) -> Any:
+        steps, value = function(*args, **kwargs), None
+        while True:
+            try:
+                with mode():
+                    found = steps.send(value)
+            except StopIteration as stop:
+                return stop.value
+            value = yield found
+
+    return cast(F, generated if inspect.isgeneratorfunction(function) else wrapped)
+
 
 class _Mode:
     """A context manager and decorator that fixes the gradient mode; can be entered again and again."""
 
     _mode: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:  # `@no_grad` without call
+        return super().__new__(cls) if function is None else _under(cls, function)
 
     def __init__(self) -> None:
         self._outer: list[bool] = []
@@ -351,13 +404,8 @@ class _Mode:
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.grad = self._outer.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
-                return function(*args, **kwargs)
-
-        return wrapped
+    def __call__(self, function: F) -> F:
+        return _under(type(self), function)
 
 
 class no_grad(_Mode):

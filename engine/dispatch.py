@@ -82,6 +82,11 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
         raise AutogradError(
             f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first."
         )
+    if MODES.grad and target._base is not None and target._base.requires_grad and not target._requires_grad:
+        raise AutogradError(
+            f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: the write would be "
+            "missing from its gradient. Make the view outside no_grad(), or write inside it."
+        )
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
     before = _before(target) if tracked else target
     if tracked:

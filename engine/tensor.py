@@ -206,13 +206,17 @@ class Tensor(TensorMethods):
         if inputs is None:
             autograd.run_backward(root, retain_graph=keep, create_graph=create_graph, observer=observer)
             return
-        edges = [cast("tuple[Any, int]", tensor.edge) for tensor in inputs]
+        edges: list[Any] = [tensor.edge for tensor in inputs]
+        if None in edges:
+            raise AutogradError(
+                f"backward(): input {edges.index(None)} does not require gradients. Call requires_grad_() on it first."
+            )
         grads = autograd.run_backward(
             root, retain_graph=keep, create_graph=create_graph, inputs=edges, observer=observer
         )
         for tensor, grad in zip(inputs, grads, strict=True):
             if grad is not None:
-                tensor._accumulate(grad)
+                tensor._accumulate(grad, copy=True)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Calls `hook(gradient)` when the gradient is known; what it returns, if anything, takes its place."""
@@ -227,15 +231,18 @@ class Tensor(TensorMethods):
 
     def retain_grad(self) -> None:
         """Keeps the gradient of a tensor that is no leaf in `.grad`."""
-        if not self.is_leaf:
-            me = weakref.ref(self)
+        if not self.requires_grad:
+            raise AutogradError("retain_grad() needs a tensor that requires gradients. Call requires_grad_() first.")
+        node, me = self._node, weakref.ref(self)
+        if node is None or any(last and index == self._index for index, _, last in node.hooks or ()):
+            return
 
-            def keep(gradient: Tensor) -> None:
-                tensor = me()
-                if tensor is not None:
-                    tensor._accumulate(gradient)
+        def keep(gradient: Tensor) -> None:
+            tensor = me()
+            if tensor is not None:
+                tensor._accumulate(gradient, copy=True)
 
-            self.register_hook(keep)
+        node.add_hook(self._index, keep, last=True)
 
     def detach(self) -> Tensor:
         """The same numbers in the same memory, without history."""
@@ -246,16 +253,10 @@ class Tensor(TensorMethods):
         tensor._node, tensor._index = node, index
         return tensor
 
-    def _run_hooks(self, gradient: Any) -> Any:
-        for hook in self._hooks or ():
-            replaced = hook(gradient)
-            gradient = gradient if replaced is None else replaced
-        return gradient
-
-    def _accumulate(self, gradient: Tensor) -> None:
+    def _accumulate(self, gradient: Tensor, *, copy: bool) -> None:
+        """Adds to `.grad`. Without `copy`, a gradient that is no view of something else is kept as it is."""
         if self._grad is None:
-            # A gradient that nobody else holds is kept as it is; a view of something else is copied.
-            self._grad = gradient if gradient._requires_grad or gradient._owns_memory else gradient.clone()
+            self._grad = gradient.clone() if copy or not gradient._owns_memory else gradient
         elif gradient._requires_grad or self._grad._requires_grad:
             self._grad = self._grad + gradient
         else:
