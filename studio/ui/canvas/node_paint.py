@@ -133,10 +133,11 @@ def _paint_text(painter: QPainter, node: Sketch, style: Style) -> None:
         return
     painter.setFont(style.fonts["text"])
     painter.setPen(style.dim)
-    if node.kind:
-        painter.drawText(QPointF(node.kind_x, style.baseline(HEADER / 2, "name")), node.kind)
     for label, place in node.labels:
         painter.drawText(place, label)
+    if node.kind:
+        painter.setPen(style.quiet[node.face.category])
+        painter.drawText(QPointF(node.kind_x, style.baseline(HEADER / 2, "name")), node.kind)
 
 
 def _paint_outline(painter: QPainter, node: Sketch, look: Look, style: Style, zoom: Zoom) -> None:

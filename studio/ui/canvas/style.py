@@ -48,6 +48,8 @@ class Style:
         share = 0.30 if theme.is_dark else 0.17
         self.category = {name: theme.category(name) for name in CATEGORIES}
         self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
+        self.quiet = {name: mix(self.text, brush.color(), 0.25) for name, brush in self.header.items()}
+        """The second colour of text on headers."""
         self.category_brush = {name: QBrush(color) for name, color in self.category.items()}
         self.category_line = {name: hairline(color) for name, color in self.category.items()}
         self.patch = {

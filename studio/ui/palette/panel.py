@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
@@ -70,16 +70,20 @@ class PalettePanel(QWidget):
     def _search(self, text: str) -> None:
         catalogue = self._store.catalogue
         self.model.show(by_rank(catalogue.search(text)) if text.strip() else in_order(catalogue))
-        for row in range(self.model.rowCount()):
-            index = self.model.index(row, 0)
-            group = self.model.group(index)
-            # What was closed stays closed, but never hides what is searched for.
-            self.tree.setExpanded(index, bool(text.strip()) or group is None or group.category not in self._closed)
+        with QSignalBlocker(self.tree):
+            self._expand(searching=bool(text.strip()))
         leaves = self.model.leaves()
         if leaves and text.strip():
             self.tree.setCurrentIndex(leaves[0])
         self._stack.setCurrentWidget(self.tree if leaves else self.empty)
         self.empty.set_text(f"Nothing found for “{text.strip()}”", "Titles, tags and keys are searched.")
+
+    def _expand(self, *, searching: bool) -> None:
+        """What was closed stays closed, but never hides what is searched for."""
+        for row in range(self.model.rowCount()):
+            index = self.model.index(row, 0)
+            group = self.model.group(index)
+            self.tree.setExpanded(index, searching or group is None or group.category not in self._closed)
 
     def _enter(self) -> bool:
         return self._request(self.tree.currentIndex())
@@ -93,9 +97,8 @@ class PalettePanel(QWidget):
         return kind is not None
 
     def _toggle(self, index: QModelIndex) -> None:
-        """A click anywhere on a heading opens or closes it; the arrow itself does so without us."""
-        pointer = self.tree.viewport().mapFromGlobal(self.cursor().pos())
-        if self.model.group(index) is not None and pointer.x() >= self.tree.indentation():
+        """A click anywhere on a heading opens or closes it."""
+        if self.model.group(index) is not None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 
     def _remember_closed(self, index: QModelIndex) -> None:
@@ -115,7 +118,8 @@ def _tree(model: TypeTree, delegate: RowDelegate) -> QTreeView:
     tree.setModel(model)
     tree.setItemDelegate(delegate)
     tree.setHeaderHidden(True)
-    tree.setIndentation(14)
+    tree.setIndentation(0)
+    tree.setRootIsDecorated(False)
     tree.setExpandsOnDoubleClick(False)
     tree.setMouseTracking(True)
     tree.setDragEnabled(True)

@@ -38,20 +38,24 @@ class RowDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if isinstance(content, Group):
-            self._paint_heading(painter, QRectF(option.rect), content)
+            self._paint_heading(painter, option, content)
         elif isinstance(content, NodeType):
             self._paint_type(painter, option, content)
         painter.restore()
 
-    def _paint_heading(self, painter: QPainter, rect: QRectF, group: Group) -> None:
-        text = rect.adjusted(8, 4, -8, 0)
+    def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, group: Group) -> None:
+        text = QRectF(option.rect).adjusted(12, 4, -8, 0)
+        dim = self._themes.color("text-dim")
+        if not self._wide:
+            arrow = "chevron-down" if option.state & QStyle.StateFlag.State_Open else "chevron-right"
+            icons.paint(painter, arrow, QRectF(text.left() - 6, text.center().y() - 6, 12, 12), dim)
+            text.setLeft(text.left() + 12)
         painter.setFont(self._bold)
-        painter.setPen(self._themes.color("text-dim"))
+        painter.setPen(dim)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, group.title)
-        x = text.left() + QFontMetricsF(self._bold).horizontalAdvance(group.title) + 8
+        text.setLeft(text.left() + QFontMetricsF(self._bold).horizontalAdvance(group.title) + 8)
         painter.setFont(self._small)
-        painter.setPen(self._themes.color("text-dim", 0.7))
-        painter.drawText(text.adjusted(x - text.left(), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(len(group.types)))
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(len(group.types)))
 
     def _paint_type(self, painter: QPainter, option: QStyleOptionViewItem, kind: NodeType) -> None:
         colors = self._themes

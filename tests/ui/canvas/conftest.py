@@ -94,7 +94,7 @@ def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[Ma
         view.setFocus()
         view.camera.zoom_to(1.0)
         view.camera.center_on(QPointF(600, 100))
-        qtbot.waitUntil(lambda: store.is_checked)
+        qtbot.waitUntil(lambda: store.is_checked and view.hasFocus())
         return view
 
     yield make

@@ -101,7 +101,7 @@ def test_distance_and_cuts_of_a_straight_wire() -> None:
 def test_snapping(value: float) -> None:
     assert snap(value) % GRID == 0
     assert abs(snap(value) - value) <= GRID / 2
-    assert 0 <= snap_up(value) - value <= GRID
+    assert -1e-9 <= snap_up(value) - value <= GRID
 
 
 def test_bounds() -> None:

@@ -1,0 +1,327 @@
+"""What the keyboard does on the canvas: commands with their default keys."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.ui import motion
+from studio.ui.canvas.actions import Actions
+from studio.ui.canvas.view import CanvasView
+from studio.ui.store import Store
+from tests.ui.canvas.conftest import MakeView, network
+from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+
+Key = Qt.Key
+
+
+def wires(store: Store) -> set[str]:
+    return {str(here) for here in store.document.wires}
+
+
+def test_delete_removes_nodes_with_their_wires(hand: Hand, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    hand.key(Key.Key_Delete)
+    assert set(store.document.nodes) == {"digits", "batches", "loss", "adam"}
+    assert store.history.undo_title == "Delete 2 nodes"
+    assert store.selection == frozenset()
+    store.undo()
+    assert store.document == network()
+
+
+def test_ctrl_delete_reconnects(hand: Hand, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    hand.key(Key.Key_Delete, CTRL)
+    assert "batches.input -> loss.input" in wires(store)
+
+
+def test_duplicate_keeps_the_wires_among_the_copies(hand: Hand, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    hand.key(Key.Key_D, CTRL)
+    assert store.selection == {"hidden_2", "relu_2"}
+    assert "hidden_2.output -> relu_2.input" in wires(store)
+    assert store.document.nodes["hidden_2"].at == (464, 24)
+    assert "batches.input -> hidden_2.input" not in wires(store)
+
+
+def test_copy_and_paste_is_json_text_on_the_clipboard(hand: Hand, store: Store) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_C, CTRL)
+    assert '"nn.Linear"' in QGuiApplication.clipboard().text()
+    hand.move(hand.at(600, 240))
+    hand.key(Key.Key_V, CTRL)
+    assert store.selection == {"hidden_2"}
+    assert store.document.nodes["hidden_2"].at == (600, 240)
+    hand.key(Key.Key_V, CTRL)
+    assert store.document.nodes["hidden_3"].at == (624, 264)
+
+
+def test_paste_with_inputs(hand: Hand, store: Store) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_C, CTRL)
+    hand.key(Key.Key_V, CTRL | SHIFT)
+    assert "batches.input -> hidden_2.input" in wires(store)
+
+
+def test_cut(hand: Hand, store: Store) -> None:
+    store.select(["adam"])
+    hand.key(Key.Key_X, CTRL)
+    assert "adam" not in store.document.nodes
+    assert '"optim.Adam"' in QGuiApplication.clipboard().text()
+
+
+def test_foreign_text_is_refused_with_a_reason(hand: Hand, store: Store) -> None:
+    reasons: list[str] = []
+    store.refused.connect(reasons.append)
+    QGuiApplication.clipboard().setText("import this")
+    hand.key(Key.Key_V, CTRL)
+    assert store.document == network()
+    assert "clipboard" in reasons[0]
+
+
+def test_select_all_and_escape(hand: Hand, store: Store) -> None:
+    hand.key(Key.Key_A, CTRL)
+    assert store.selection == set(network().nodes)
+    hand.key(Key.Key_Escape)
+    assert store.selection == frozenset()
+
+
+def test_m_mutes_and_unmutes(hand: Hand, store: Store) -> None:
+    store.select(["relu", "hidden"])
+    hand.key(Key.Key_M)
+    assert store.document.nodes["relu"].muted
+    assert store.history.undo_title == "Mute 2 nodes"
+    hand.key(Key.Key_M)
+    assert not store.document.nodes["relu"].muted
+    assert store.history.undo_title == "Unmute 2 nodes"
+
+
+def test_arrows_go_from_node_to_node(hand: Hand, store: Store) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_Right)
+    assert store.selection == {"relu"}
+    hand.key(Key.Key_Left)
+    hand.key(Key.Key_Left)
+    assert store.selection == {"batches"}
+    hand.key(Key.Key_Down)
+    assert store.selection == {"batches"}
+
+
+def test_the_first_arrow_selects_the_node_nearest_the_middle(hand: Hand, store: Store) -> None:
+    hand.view.camera.center_on(QPointF(1100, 30))
+    hand.key(Key.Key_Right)
+    assert store.selection == {"adam"}
+
+
+def test_an_arrow_brings_the_node_into_view(hand: Hand, store: Store) -> None:
+    hand.view.camera.center_on(QPointF(-600, 0))
+    store.select(["digits"])
+    hand.key(Key.Key_Right)
+    box = hand.view.canvas.nodes["batches"].box
+    assert hand.view.camera.visible.contains(QPointF(box.right, box.bottom))
+
+
+def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: Store) -> None:
+    store.select(["adam"])
+    hand.key(Key.Key_Right, SHIFT)
+    hand.key(Key.Key_Right, SHIFT)
+    hand.key(Key.Key_Down, SHIFT)
+    assert store.document.nodes["adam"].at == (1096, 8)
+    store.undo()
+    assert store.document.nodes["adam"].at == (1080, 0)
+
+
+def test_f_fits_the_selection_and_home_everything(hand: Hand, store: Store) -> None:
+    camera, canvas = hand.view.camera, hand.view.canvas
+    store.select(["hidden"])
+    hand.key(Key.Key_F)
+    box = canvas.nodes["hidden"].box
+    assert (camera.visible.center() - QPointF(*box.center)).manhattanLength() <= 2
+    hand.key(Key.Key_Home)
+    assert all(camera.visible.contains(QPointF(*box.center)) for box in canvas.boxes().values())
+
+
+@pytest.mark.parametrize(("key", "keys", "scale"), [(Key.Key_Plus, CTRL, 1.2), (Key.Key_Minus, CTRL, 1 / 1.2)])
+def test_zoom_keys(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier, scale: float) -> None:
+    middle = hand.view.camera.visible.center()
+    hand.key(key, keys)
+    assert hand.view.camera.scale == pytest.approx(scale)
+    assert (hand.view.camera.visible.center() - middle).manhattanLength() <= 3
+    hand.key(Key.Key_0, CTRL)
+    assert hand.view.camera.scale == 1.0
+
+
+# -- the search palette
+
+
+@pytest.mark.parametrize(("key", "keys"), [(Key.Key_Tab, Qt.KeyboardModifier.NoModifier), (Key.Key_A, SHIFT)])
+def test_the_search_opens_at_the_pointer(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
+    hand.move(QPoint(300, 120))
+    hand.key(key, keys)
+    assert hand.view.search.isVisible()
+    assert hand.view.search.pos() == QPoint(300, 120)
+    assert hand.view.search.field.hasFocus()
+
+
+def test_a_tap_on_space_opens_the_search(hand: Hand) -> None:
+    QTest.keyPress(hand.view, Key.Key_Space)
+    assert not hand.view.search.isVisible()
+    QTest.keyRelease(hand.view, Key.Key_Space)
+    assert hand.view.search.isVisible()
+
+
+def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: Store) -> None:
+    hand.key(Key.Key_Tab)
+    hand.key(Key.Key_Escape, target=hand.view.search.field)
+    assert not hand.view.search.isVisible()
+    assert hand.view.hasFocus()
+    assert store.document == network()
+
+
+def test_going_elsewhere_closes_the_search(hand: Hand) -> None:
+    hand.key(Key.Key_Tab)
+    hand.click(hand.at(600, 300))
+    assert not hand.view.search.isVisible()
+
+
+def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: Store) -> None:
+    hand.view.do.add_behind(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
+    assert store.document == network()
+    store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
+    store.select(["hidden"])
+    hand.key(Key.Key_Tab)
+    hand.type("gelu", hand.view.search.field)
+    hand.key(Key.Key_Return, target=hand.view.search.field)
+    assert "hidden.output -> gelu.input" in wires(store)
+    x, y = store.document.nodes["gelu"].at
+    assert x > hand.view.canvas.nodes["hidden"].box.right
+    assert y == 0
+    assert store.selection == {"gelu"}
+    store.undo()
+    assert "gelu" not in store.document.nodes
+
+
+def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
+    view = make_view(Document())
+    hand = Hand(view)
+    for words in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
+        hand.key(Key.Key_Tab)
+        hand.type(words, view.search.field)
+        hand.key(Key.Key_Return, target=view.search.field)
+    assert wires(view.store) == {
+        "digits.samples -> loader.samples",
+        "loader.input -> flatten.input",
+        "flatten.output -> linear.input",
+        "linear.output -> cross_entropy.input",
+        "cross_entropy.loss -> adam.loss",
+    }
+    boxes = list(view.canvas.boxes().values())
+    assert all(a.right < b.left for a, b in itertools.pairwise(boxes))
+
+
+# -- renaming
+
+
+def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_F2)
+    editor = hand.view.editor
+    assert editor is not None
+    assert editor.hasFocus()
+    assert editor.selectedText() == "hidden"
+    hand.type("first", editor)
+    hand.key(Key.Key_Return, target=editor)
+    assert "first" in store.document.nodes
+    assert "first.output -> relu.input" in wires(store)
+    assert store.selection == {"first"}
+    assert hand.view.editor is None
+    assert hand.view.hasFocus()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("relu", "already"), ("2nd", "identifier"), ("class", "keyword"), ("", "empty")]
+)
+def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name: str, reason: str) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_F2)
+    editor = hand.view.editor
+    assert editor is not None
+    editor.clear()
+    hand.type(name, editor)
+    assert reason in editor.reason.text()
+    assert editor.reason.isVisible()
+    hand.key(Key.Key_Return, target=editor)
+    assert store.document == network()
+    hand.key(Key.Key_Escape, target=editor)
+    assert hand.view.editor is None
+
+
+def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store) -> None:
+    store.select(["hidden"])
+    hand.key(Key.Key_F2)
+    store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
+    assert hand.view.editor is None
+
+
+# -- arranging
+
+
+def test_l_lays_out(hand: Hand, store: Store, qtbot: QtBot) -> None:
+    store.edit("Mess", lambda document: edits.move(document, {"relu": (0, 400), "adam": (200, 300)}))
+    with qtbot.waitSignal(hand.view.tidy.finished):
+        hand.key(Key.Key_L)
+    boxes = hand.view.canvas.boxes()
+    order = ("digits", "batches", "hidden", "relu", "loss", "adam")
+    assert all(boxes[a].right < boxes[b].left for a, b in itertools.pairwise(order))
+    assert store.history.undo_title == "Lay out 6 nodes"
+    store.undo()
+    assert store.document.nodes["relu"].at == (0, 400)
+
+
+def test_l_lays_out_only_the_selection(hand: Hand, store: Store, qtbot: QtBot) -> None:
+    store.edit("Mess", lambda document: edits.move(document, {"relu": (440, 400), "adam": (200, 300)}))
+    store.select(["hidden", "relu"])
+    with qtbot.waitSignal(hand.view.tidy.finished):
+        hand.key(Key.Key_L)
+    assert store.document.nodes["adam"].at == (200, 300)
+    assert store.document.nodes["hidden"].at[1] == store.document.nodes["relu"].at[1]
+
+
+def test_an_edit_gives_the_layout_up(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+    view.do.lay_out()
+    store.edit("Move", lambda document: edits.move(document, {"relu": (0, 800)}))
+    assert not view.tidy.is_busy
+    qtbot.wait(50)
+    assert store.document.nodes["relu"].at == (0, 800)
+    assert store.history.undo_title == "Move"
+
+
+def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Store) -> None:
+    do: Actions = view.do
+    store.select(["hidden", "relu", "loss"])
+    do.align("left")
+    assert {store.document.nodes[name].at[0] for name in store.selection} == {440}
+    assert store.history.undo_title == "Align 3 nodes"
+    store.undo()
+    do.distribute("x")
+    boxes = view.canvas.boxes(["hidden", "relu", "loss"])
+    gaps = (boxes["relu"].left - boxes["hidden"].right, boxes["loss"].left - boxes["relu"].right)
+    assert abs(gaps[0] - gaps[1]) <= 8
+
+
+def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+    motion.set_reduced(False)
+    store.select(["hidden", "relu"])
+    view.do.align("bottom")
+    store.select(["hidden", "adam"])
+    view.do.align("left")
+    assert view.tidy.is_busy
+    qtbot.waitUntil(lambda: not view.tidy.is_busy)
+    assert all(item.at == store.document.nodes[name].at for name, item in view.canvas.nodes.items())

@@ -1,0 +1,135 @@
+"""Two thousand nodes: how much work opening, panning, dragging and hovering are. Counted, not timed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document, End, Node, Wire
+from studio.ui.canvas import node_item, wire_item
+from studio.ui.canvas.far_layer import FarLayer
+from studio.ui.canvas.hit import Hit
+from studio.ui.canvas.node_item import NodeItem
+from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.wire_item import WireItem
+from tests.ui.canvas.conftest import MakeView
+from tests.ui.canvas.hand import Hand
+
+COLUMNS, COUNT = 50, 2000
+
+
+def grid() -> Document:
+    """Rows of layers, each wired to the next."""
+    nodes = {f"n{index}": Node("nn.ReLU", at=(index % COLUMNS * 200, index // COLUMNS * 80)) for index in range(COUNT)}
+    wires = (
+        Wire(End(f"n{index}", "output"), End(f"n{index + 1}", "input"))
+        for index in range(COUNT - 1)
+        if index % COLUMNS != COLUMNS - 1
+    )
+    return Document(nodes, tuple(sorted(wires)))
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often nodes and wires are laid out and painted."""
+    counted: Counter[str] = Counter()
+
+    def count(owner: object, name: str, what: str) -> None:
+        function: Callable[..., object] = getattr(owner, name)
+
+        def counting(*arguments: object, **named: object) -> object:
+            counted[what] += 1
+            return function(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    count(node_item, "node_layout", "layouts")
+    count(wire_item, "wire_curve", "routes")
+    count(NodeItem, "paint", "nodes painted")
+    count(WireItem, "paint", "wires painted")
+    count(FarLayer, "paint", "layers painted")
+    return counted
+
+
+@pytest.fixture
+def view(make_view: MakeView, counts: Counter[str], qtbot: QtBot) -> CanvasView:
+    view = make_view(grid())
+    assert counts["layouts"] == COUNT
+    assert counts["routes"] == len(view.store.document.wires)
+    settle(view, qtbot)
+    counts.clear()
+    return view
+
+
+def settle(view: CanvasView, qtbot: QtBot) -> None:
+    """Let everything be painted that wants to be."""
+    view.viewport().repaint()
+    qtbot.wait(1)
+
+
+def test_only_what_can_be_seen_is_painted(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    settle(view, qtbot)
+    assert 0 < counts["nodes painted"] < 200
+    assert counts["layouts"] == 0
+
+
+def test_panning_paints_little_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    view.toggle_minimap()
+    for _ in range(20):
+        view.camera.pan(-9, 4)
+        qtbot.wait(1)
+    assert counts["layouts"] == counts["routes"] == 0
+    assert counts["nodes painted"] < 20 * 100  # the strips that come into view, not all of it
+
+
+def test_dragging_one_node_touches_its_wires_only(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    view.camera.center_on(QPointF(5000, 1600))
+    settle(view, qtbot)
+    counts.clear()
+    hand = Hand(view)
+    start = hand.node("n1025")
+    hand.hold(start, *(start + QPoint(3 * step, 5 * step) for step in range(1, 11)))
+    assert counts["layouts"] == 0
+    assert counts["routes"] <= 2 * 12
+    hand.release(start + QPoint(30, 50))
+    assert counts["layouts"] == 0
+    assert counts["routes"] <= 2 * 15
+    assert view.store.history.undo_title == "Move n1025"
+
+
+def test_an_edit_touches_what_it_changes(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    view.store.edit("Mute", lambda document: edits.set_flag(document, ["n7"], muted=True))
+    qtbot.waitUntil(lambda: view.store.is_checked)
+    assert counts["layouts"] == 1
+    assert counts["routes"] == 0
+
+
+def test_from_afar_the_graph_is_painted_at_once(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    view.do.fit_all()
+    settle(view, qtbot)
+    assert counts["nodes painted"] == counts["wires painted"] == counts["layouts"] == 0
+    assert counts["layers painted"] >= 1
+
+
+def test_hovering_repaints_a_path_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    view.canvas.set_hovered(Hit(wire=view.store.document.wires[0]))
+    qtbot.wait(1)
+    assert counts["layouts"] == counts["routes"] == 0
+    assert counts["nodes painted"] < 250
+
+
+def test_all_two_thousand_are_selected_moved_and_deleted(view: CanvasView, counts: Counter[str]) -> None:
+    view.do.select_all()
+    view.do.nudge("right")
+    assert counts["layouts"] == 0
+    assert counts["routes"] <= 2 * len(view.store.document.wires)
+    view.do.delete()
+    assert view.canvas.nodes == {}
+    assert view.canvas.wires == {}
+    view.store.undo()
+    assert len(view.canvas.nodes) == COUNT

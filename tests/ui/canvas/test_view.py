@@ -1,0 +1,178 @@
+"""What surrounds the graph: hint, minimap, tooltips, dropping from the palette, themes, accessibility."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering.report import NodeInfo, Problem, Report
+from studio.ui import motion
+from studio.ui.canvas.hit import Hit
+from studio.ui.canvas.keys import canvas_commands
+from studio.ui.canvas.tips import tip
+from studio.ui.canvas.view import CanvasView
+from studio.ui.commands import Commands
+from studio.ui.palette.tree import MIME
+from studio.ui.store import Store
+from studio.ui.theme import ThemeManager, contrast
+from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+from tests.ui.canvas.hand import Hand
+
+
+def drop(view: CanvasView, key: str, place: QPoint) -> None:
+    """Drag a node type over the canvas and let it go."""
+    data = QMimeData()
+    data.setData(MIME, key.encode())
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    for event in (
+        QDragEnterEvent(place, copy, data, left, none),
+        QDragMoveEvent(place, copy, data, left, none),
+        QDropEvent(QPointF(place), copy, data, left, none),
+    ):
+        QApplication.sendEvent(view.viewport(), event)
+
+
+# -- dropping from the palette
+
+
+def test_a_dropped_type_becomes_a_node_there(hand: Hand, store: Store) -> None:
+    drop(hand.view, "nn.GELU", hand.at(704, 300))
+    assert store.document.nodes["gelu"].at == (680, 288)
+    assert store.selection == {"gelu"}
+    assert store.history.undo_title == "Add GELU"
+
+
+def test_a_type_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
+    drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
+    assert wire("hidden.output -> dropout.input") in store.document.wires
+    assert wire("dropout.output -> relu.input") in store.document.wires
+    store.undo()
+    assert store.document == network()
+
+
+def test_a_type_that_does_not_fit_a_wire_is_only_added(hand: Hand, store: Store) -> None:
+    drop(hand.view, "optim.SGD", hand.wire("hidden.output -> relu.input"))
+    assert store.document.wires == network().wires
+    assert "sgd" in store.document.nodes
+
+
+def test_a_foreign_type_is_ignored(hand: Hand, store: Store) -> None:
+    drop(hand.view, "nn.Gone", hand.at(700, 300))
+    assert store.document == network()
+
+
+# -- what lies on top
+
+
+def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) -> None:
+    view = make_view(Document())
+    assert view.hint.words.isVisible()
+    with qtbot.waitSignal(view.template_requested):
+        qtbot.mouseClick(view.hint.button, Qt.MouseButton.LeftButton)
+    view.store.edit("Add", lambda document: edits.add(document, "a", Node("nn.ReLU")))
+    assert not view.hint.words.isVisible()
+    assert not view.hint.button.isVisible()
+    view.store.undo()
+    assert view.hint.words.isVisible()
+
+
+def test_the_hint_lets_presses_through(make_view: MakeView) -> None:
+    view = make_view(Document())
+    Hand(view).double_click(view.hint.words.geometry().center())
+    assert view.search.isVisible()
+
+
+def test_the_minimap_shows_while_something_is_out_of_sight(view: CanvasView) -> None:
+    view.do.fit_all()
+    assert not view.minimap.isVisible()
+    view.camera.center_on(QPointF(3000, 0))
+    assert view.minimap.isVisible()
+    view.toggle_minimap()
+    assert not view.minimap.isVisible()
+    view.toggle_minimap()
+    assert view.minimap.isVisible()
+
+
+def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
+    view.camera.center_on(QPointF(5000, 0))
+    QTest.mouseClick(view.minimap, Qt.MouseButton.LeftButton, pos=view.minimap.rect().center())
+    whole = view.minimap.whole
+    assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
+
+
+# -- words
+
+
+def test_tooltips(make_view: MakeView, checks: Checks) -> None:
+    there = wire("hidden.output -> relu.input")
+    problem = Problem("error", "x", "Too <wide>.", node="hidden")
+    checks.report = Report((problem,), {"hidden": NodeInfo(summary="64 → 32")}, {there: "N×32 float32"})
+    view = make_view(network())
+    node = tip(view.store, view.canvas, Hit(node="hidden"))
+    assert "Linear" in node
+    assert "64 → 32" in node
+    assert "Too &lt;wide&gt;." in node
+    assert "N×32 float32" in tip(view.store, view.canvas, Hit(wire=there))
+    assert "N×32 float32" in tip(view.store, view.canvas, Hit("relu", "input", "input"))
+    assert tip(view.store, view.canvas, Hit()) == ""
+
+
+def test_screen_readers_hear_the_selection(view: CanvasView, store: Store) -> None:
+    assert view.accessibleName() == "Canvas"
+    assert view.accessibleDescription() == "6 nodes"
+    store.select(["hidden"])
+    assert view.accessibleDescription() == "hidden, Linear"
+    store.select(["hidden", "relu"])
+    assert view.accessibleDescription() == "2 of 6 nodes selected"
+
+
+def test_every_command_has_a_title_and_its_own_keys(view: CanvasView) -> None:
+    commands = Commands(view)
+    commands.add(*canvas_commands(lambda: view, view))
+    for command in commands:
+        assert command.title[0].isupper()
+        assert all(commands.conflicts(command.id, keys) == () for keys in command.shortcuts)
+
+
+def test_commands_do_nothing_without_a_canvas(view: CanvasView) -> None:
+    for command in canvas_commands(lambda: None, view):
+        command.run()
+
+
+# -- themes and movement
+
+
+def test_a_change_of_theme_repaints(view: CanvasView, themes: ThemeManager) -> None:
+    dark = view.grab().toImage().pixelColor(5, 5)
+    themes.set_mode("light")
+    light = view.grab().toImage().pixelColor(5, 5)
+    assert contrast(dark, light) > 10
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_on_nodes_is_readable(view: CanvasView, themes: ThemeManager, mode: str) -> None:
+    themes.set_mode(mode)  # pyright: ignore[reportArgumentType]
+    style = view.canvas.surface.style
+    for category in style.header:
+        assert contrast(style.text, style.header[category].color()) >= 4.5
+        assert contrast(style.quiet[category], style.header[category].color()) >= 4.5
+        assert contrast(style.category[category], style.header[category].color()) >= 3.0  # the icon
+        assert contrast(style.text, style.patch[category].color()) >= 4.5
+        assert contrast(style.category[category], style.ground) >= 3.0
+    assert contrast(style.dim, style.body.color()) >= 4.5
+
+
+def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtbot: QtBot) -> None:
+    motion.set_reduced(False)
+    view.camera.zoom_by(2, QPointF(100, 100))
+    assert view.camera.scale < 1.4
+    qtbot.waitUntil(lambda: view.camera.scale == pytest.approx(1.44))
+    motion.set_reduced(True)
+    view.camera.zoom_to(1.0)
+    assert view.camera.scale == 1.0

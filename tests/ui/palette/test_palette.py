@@ -1,0 +1,199 @@
+"""The palette panel and the search palette."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.document.model import Document
+from studio.lowering.report import Report
+from studio.nodes.catalogue import catalogue
+from studio.nodes.types import CATEGORIES, NodeType, PortType
+from studio.ui.palette import PalettePanel, SearchPalette
+from studio.ui.palette.groups import TITLES, by_rank, in_order
+from studio.ui.palette.tree import MIME, summary
+from studio.ui.store import Store
+from studio.ui.theme import ThemeManager
+
+Key = Qt.Key
+
+
+@pytest.fixture
+def panel(qtbot: QtBot) -> Iterator[PalettePanel]:
+    store = Store(Document(), catalogue(), lambda document, base: Report())
+    panel = PalettePanel(store, ThemeManager("dark"))
+    qtbot.addWidget(panel)
+    panel.resize(240, 600)
+    panel.show()
+    panel.activateWindow()
+    panel.field.setFocus()
+    qtbot.waitUntil(panel.field.hasFocus)
+    yield panel
+    store.close()
+
+
+@pytest.fixture
+def search(qtbot: QtBot) -> Iterator[SearchPalette]:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(900, 600)
+    window.show()
+    window.activateWindow()
+    palette = SearchPalette(catalogue(), ThemeManager("dark"), window)
+    palette.open_at(QPoint(100, 80))
+    qtbot.waitUntil(palette.field.hasFocus)
+    yield palette
+    window.close()
+
+
+def titles(model_owner: PalettePanel | SearchPalette) -> list[str]:
+    return [leaf.data() for leaf in model_owner.model.leaves()]
+
+
+# -- groups
+
+
+def test_every_type_is_under_exactly_one_heading() -> None:
+    groups = in_order(catalogue())
+    assert sorted(kind.key for group in groups for kind in group.types) == sorted(kind.key for kind in catalogue())
+    order = [group.category for group in groups]
+    assert order == sorted(order, key=CATEGORIES.index)
+    assert set(TITLES) == set(CATEGORIES)
+
+
+def test_ranked_groups_begin_with_the_best_hit() -> None:
+    groups = by_rank(catalogue().search("relu"))
+    assert groups[0].types[0].title == "ReLU"
+
+
+def test_summaries_have_no_marks_of_docstrings() -> None:
+    assert not any("`" in summary(kind) for kind in catalogue())
+
+
+# -- the panel
+
+
+def test_the_panel_lists_everything(panel: PalettePanel) -> None:
+    assert len(titles(panel)) == len(catalogue())
+    assert panel.tree.isExpanded(panel.model.index(0, 0))
+
+
+def test_typing_searches_and_enter_adds(panel: PalettePanel, qtbot: QtBot) -> None:
+    QTest.keyClicks(panel.field, "linear")
+    assert titles(panel)[0] == "Linear"
+    with qtbot.waitSignal(panel.requested) as asked:
+        QTest.keyClick(panel.field, Key.Key_Return)
+    assert asked.args[0].key == "nn.Linear"
+
+
+def test_an_empty_result_says_so(panel: PalettePanel) -> None:
+    QTest.keyClicks(panel.field, "zzzz")
+    assert panel.empty.isVisible()
+    assert not panel.tree.isVisible()
+    QTest.keyClick(panel.field, Key.Key_Escape)
+    assert panel.tree.isVisible()
+    assert len(titles(panel)) == len(catalogue())
+
+
+def test_a_double_click_adds(panel: PalettePanel, qtbot: QtBot) -> None:
+    place = panel.tree.visualRect(panel.model.leaves()[1]).center()
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    with qtbot.waitSignal(panel.requested):
+        QTest.mouseDClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_a_closed_category_stays_closed_but_hides_nothing_that_is_searched(panel: PalettePanel) -> None:
+    heading = panel.model.index(0, 0)
+    panel.tree.setExpanded(heading, False)
+    QTest.keyClicks(panel.field, "digits")
+    assert panel.tree.isExpanded(panel.model.index(0, 0))
+    panel.field.clear()
+    assert not panel.tree.isExpanded(panel.model.index(0, 0))
+    assert panel.tree.isExpanded(panel.model.index(1, 0))
+
+
+def test_a_click_on_a_heading_opens_and_closes_it(panel: PalettePanel) -> None:
+    heading = panel.model.index(0, 0)
+    place = panel.tree.visualRect(heading).center()
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert not panel.tree.isExpanded(heading)
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert panel.tree.isExpanded(heading)
+
+
+def test_a_dragged_row_carries_its_key(panel: PalettePanel) -> None:
+    leaf = next(leaf for leaf in panel.model.leaves() if leaf.data() == "Linear")
+    data = panel.model.mimeData([leaf])
+    assert data.formats() == [MIME]
+    assert bytes(data.data(MIME).data()) == b"nn.Linear"
+
+
+def test_tooltips_tell_what_a_type_is(panel: PalettePanel) -> None:
+    for leaf in panel.model.leaves():
+        kind = panel.model.kind(leaf)
+        assert kind is not None
+        assert kind.key in leaf.data(Qt.ItemDataRole.ToolTipRole)
+
+
+# -- the search palette
+
+
+def test_it_opens_where_asked_with_the_first_row_chosen(search: SearchPalette) -> None:
+    assert search.pos() == QPoint(100, 80)
+    assert search.current == catalogue()[next(iter(in_order(catalogue()))).types[0].key]
+
+
+def test_it_stays_inside_its_parent(search: SearchPalette) -> None:
+    search.close_palette()
+    search.open_at(QPoint(5000, 5000))
+    parent = search.parentWidget()
+    assert parent is not None
+    assert parent.rect().contains(search.geometry())
+
+
+def test_arrows_walk_over_headings_and_around(search: SearchPalette) -> None:
+    kinds = [search.model.kind(leaf) for leaf in search.model.leaves()]
+    for expected in (1, 2, 3, 4):
+        QTest.keyClick(search.field, Key.Key_Down)
+        assert search.current == kinds[expected]
+    for _ in range(5):
+        QTest.keyClick(search.field, Key.Key_Up)
+    assert search.current == kinds[-1]
+    QTest.keyClick(search.field, Key.Key_PageUp)
+    assert search.current == kinds[-9]
+
+
+@pytest.mark.parametrize(("text", "key"), [("lin", "nn.Linear"), ("relu", "nn.ReLU"), ("softm", "nn.Softmax")])
+def test_enter_chooses_what_the_letters_mean(search: SearchPalette, qtbot: QtBot, text: str, key: str) -> None:
+    QTest.keyClicks(search.field, text)
+    with qtbot.waitSignal(search.chosen) as chosen:
+        QTest.keyClick(search.field, Key.Key_Return)
+    assert chosen.args[0].key == key
+    assert not search.isVisible()
+
+
+def test_it_can_be_limited_to_what_fits(search: SearchPalette) -> None:
+    search.close_palette()
+    fitting = catalogue().fitting(PortType.LOSS, "input")
+    search.open_at(QPoint(10, 10), fitting)
+    kinds: set[NodeType | None] = {search.model.kind(leaf) for leaf in search.model.leaves()}
+    assert kinds == set(fitting)
+    QTest.keyClicks(search.field, "conv")
+    assert search.note.isVisible()
+    QTest.keyClick(search.field, Key.Key_Return)
+    assert search.isVisible()
+
+
+@pytest.mark.parametrize("key", [Key.Key_Escape, Key.Key_Tab])
+def test_it_is_left_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Qt.Key) -> None:
+    chosen: list[object] = []
+    search.chosen.connect(chosen.append)
+    with qtbot.waitSignal(search.closed):
+        QTest.keyClick(search.field, key)
+    assert chosen == []
+    assert not search.isVisible()
