@@ -9,6 +9,7 @@ from studio.lowering import fixes
 from studio.lowering.arguments import Complaint
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.report import Problem
+from studio.nodes.types import Role
 
 
 def parameter_problems(flow: Flow) -> Iterator[Problem]:
@@ -38,5 +39,7 @@ def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
 
 
 def _refused(name: str, facts: Facts) -> Problem:
-    """The class raised when it was made."""
+    """The class raised when it was made; a data source also for what its files hold."""
+    if facts.type.role is Role.SOURCE:
+        return Problem("error", "bad-data", f"{name}: {facts.outcome.failure}", node=name)
     return Problem("error", "bad-arguments", f"{name} cannot be made: {facts.outcome.failure}", node=name)

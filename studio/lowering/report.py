@@ -15,7 +15,7 @@ class Fix:
     """A one-click remedy: an edit, and what the button says."""
 
     title: str
-    edit: Callable[[Document], Document]
+    edit: Callable[[Document], Document] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,7 @@ def _general(flow: Flow, name: str, facts: Facts) -> Problem:
             given.append(f"{facts.inputs[port.name]} from {end.node}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot take {' and '.join(given)}: {text}." if given else f"{name}: {text}."
-    code = "bad-data" if facts.type.role is Role.SOURCE else "shape-mismatch"
-    return Problem("error", code, message, node=name)
+    return Problem("error", "shape-mismatch", message, node=name)
 
 
 EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (

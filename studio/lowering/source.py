@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +55,16 @@ def _line_table(writer: Writer, written: list[ast.stmt], text: str) -> dict[int,
     """The text read back has the same statements in the same order, now with line numbers."""
     owners = {id(statement): name for statement, name in writer.marks}
     lines: dict[int, str] = {}
-    for statement, read in zip(_statements(ast.Module(written, [])), _statements(ast.parse(text)), strict=True):
+    for statement, read in zip(_statements(written), _statements(ast.parse(text).body), strict=True):
         if id(statement) in owners:
             last = read.lineno if read.end_lineno is None else read.end_lineno
             lines.update(dict.fromkeys(range(read.lineno, last + 1), owners[id(statement)]))
     return lines
 
 
-def _statements(tree: ast.AST) -> list[ast.stmt]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of classes and methods, in the order of their lines."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+            yield from _statements(statement.body)

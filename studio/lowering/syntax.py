@@ -88,4 +88,4 @@ def _class_text(definition: ast.ClassDef) -> str:
 
 
 def _text(statement: ast.stmt) -> str:
-    return ast.unparse(ast.fix_missing_locations(statement))
+    return ast.unparse(statement)

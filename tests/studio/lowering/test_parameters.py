@@ -23,7 +23,7 @@ def test_a_missing_folder_is_one_problem_and_names_the_option() -> None:
 def test_a_folder_that_is_not_there_is_named() -> None:
     folder = changed(mlp(), "digits", type="data.IDX", params={"folder": "nowhere/at all"})
     problem = only(folder)
-    assert (problem.code, problem.node) == ("bad-arguments", "digits")
+    assert (problem.code, problem.node) == ("bad-data", "digits")
     assert "nowhere/at all" in problem.message
 
 
