@@ -275,6 +275,10 @@ def avg_pool2d(
 
 def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
     """Mean over H×W windows chosen so that the result is `output_size`; None keeps a size."""
+    if x.ndim != 4:
+        raise ShapeError(
+            f"adaptive_avg_pool2d needs 4 dimensions (batch, channels, height, width), not {format_shape(x.shape)}."
+        )
     wanted = [size if want is None else want for want, size in zip(per_dim(output_size, 2), x.shape[2:], strict=True)]
     sizes = x.shape[2:]
     if all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
