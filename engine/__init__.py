@@ -7,7 +7,6 @@ from engine import threads
 os.environ.update(threads.missing_settings())  # before NumPy is imported
 
 from engine import dtypes, errors, functions, indexing, inspect, methods
-from engine.autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.backend import Device as device
 from engine.backend import cuda_available
 from engine.creation import (
@@ -50,6 +49,7 @@ from engine.dtypes import (
 )
 from engine.functions import *  # noqa: F403  (the op registry is the list)
 from engine.gradients import grad
+from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.ops.choice import where
 from engine.ops.movement import stack
 from engine.random import Generator, initial_seed, manual_seed

@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation: graph nodes, the backward pass, gradient modes. Knows no array library.
+"""Reverse-mode differentiation: graph nodes and the backward pass. Knows no array library.
 
 Tensors are used through a few members only: `edge`, `_array.shape` and `.dtype`, `_storage.version`, `+`, and of
 leaves `_hooks` and `_accumulate(gradient)`. The pass is iterative: a graph of any length neither recurses nor leaks.
@@ -6,37 +6,22 @@ leaves `_hooks` and `_accumulate(gradient)`. The pass is iterative: a graph of a
 
 from __future__ import annotations
 
-import functools
 import heapq
-import inspect
 import itertools
-import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine import dtypes
 from engine.errors import AutogradError
+from engine.modes import set_grad_enabled
 from engine.ops.record import GradientRule, Op
 from engine.shape import Spec, format_shape
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _sequence = itertools.count()
 
-
-class Modes(threading.local):
-    """Per-thread switches."""
-
-    grad: bool = True
-    observer: Any = None
-    """Who is told of each op call, while somebody looks (`engine.inspect`)."""
-
-
-MODES = Modes()
 
 Place: TypeAlias = tuple[str, int] | None
 """File name and line of the code that called an op; known while somebody looks."""
@@ -341,84 +326,3 @@ def _leading_to(roots: Sequence[tuple[Any, int]], targets: set[int]) -> set[int]
 
 def _place(where: Place) -> str:
     return f" ({where[0]}:{where[1]})" if where else ""
-
-
-# -- modes ------------------------------------------------------------------------------------
-
-
-class set_grad_enabled:
-    """Turns recording for autograd on or off, as a call, a context manager, or a decorator."""
-
-    def __init__(self, mode: bool) -> None:
-        self.outer, self.mode = MODES.grad, mode
-        MODES.grad = mode
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
-        MODES.grad = self.outer
-
-    def __call__(self, function: F) -> F:
-        MODES.grad = self.outer  # what was decorated is to run in this mode, not what follows it
-        return _under(lambda: set_grad_enabled(self.mode), function)
-
-
-def _under(mode: Callable[[], Any], function: F) -> F:
-    """`function` run in a mode of its own; a generator is in it while it runs, not while its caller does."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with mode():
-            return function(*args, **kwargs)
-
-    @functools.wraps(function)
-    def generated(*args: Any, **kwargs: Any) -> Any:
-        steps, value = function(*args, **kwargs), None
-        while True:
-            try:
-                with mode():
-                    found = steps.send(value)
-            except StopIteration as stop:
-                return stop.value
-            value = yield found
-
-    return cast(F, generated if inspect.isgeneratorfunction(function) else wrapped)
-
-
-class _Mode:
-    """A context manager and decorator that fixes the gradient mode; can be entered again and again."""
-
-    _mode: bool
-
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:  # `@no_grad` without call
-        return super().__new__(cls) if function is None else _under(cls, function)
-
-    def __init__(self) -> None:
-        self._outer: list[bool] = []
-
-    def __enter__(self) -> None:
-        self._outer.append(MODES.grad)
-        MODES.grad = self._mode
-
-    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
-        MODES.grad = self._outer.pop()
-
-    def __call__(self, function: F) -> F:
-        return _under(type(self), function)
-
-
-class no_grad(_Mode):
-    """Inside, nothing is recorded for autograd."""
-
-    _mode = False
-
-
-class enable_grad(_Mode):
-    """Inside, ops are recorded for autograd, also within `no_grad`."""
-
-    _mode = True
-
-
-def is_grad_enabled() -> bool:
-    return MODES.grad

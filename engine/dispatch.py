@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes, observe
-from engine.autograd import MODES, OpNode, Place
+from engine.autograd import OpNode, Place
 from engine.backend import CPU, META, Device, MetaArray, namespace, to_host
 from engine.dtypes import DType
 from engine.errors import AutogradError, DeviceError, DTypeError, EngineError, ShapeError
+from engine.modes import MODES
 from engine.ops.record import EXECUTOR, Op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Dim, Spec, format_shape

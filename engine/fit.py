@@ -29,13 +29,13 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from engine import random
-from engine.autograd import no_grad
 from engine.backend import Device, resolve
 from engine.data.batches import Batches
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.events import Done, Epoch, Event, Started, Step, ValidationStep
 from engine.metrics import Metric
+from engine.modes import no_grad
 from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from engine.autograd import no_grad
 from engine.dtypes import float64
 from engine.errors import ShapeError
+from engine.modes import no_grad
 from engine.registry import METRICS, Size
 from engine.shape import format_shape
 from engine.tensor import Tensor

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from engine.autograd import MODES, Node, Place
+from engine.autograd import Node, Place
+from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec
 

@@ -9,12 +9,14 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from engine import autograd, dtypes
-from engine.autograd import MODES, Edge, Handle, Node
+from engine.autograd import Edge, Handle, Node
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_host
 from engine.dtypes import DType
 from engine.errors import AutogradError, DeviceError, ShapeError
 from engine.methods import TensorMethods
+from engine.modes import MODES, enable_grad
 from engine.ops import movement
+from engine.printing import tensor_text
 from engine.shape import Spec, count, format_shape
 
 
@@ -273,7 +275,7 @@ class Tensor(TensorMethods):
             base = cast(Tensor, self._base)
             if base._node is not seen:
                 current: Any = base
-                with autograd.enable_grad():
+                with enable_grad():
                     for op, statics in chain:
                         current = op(current, **statics)
                 self._node, self._index, self._requires_grad = current._node, current._index, current._requires_grad
@@ -463,19 +465,19 @@ def _seed(tensor: Tensor, gradient: Tensor | None) -> Tensor:
 
 
 def _format(tensor: Tensor) -> str:
-    extras = ""
+    default, suffixes = dtypes.get_default_dtype(), []
+    empty = not tensor.is_meta and tensor.numel() == 0
     if tensor.device is not CPU:
-        extras += f", device={str(tensor.device)!r}"
-    plain = (dtypes.bool_, dtypes.int64, dtypes.get_default_dtype())
-    if tensor.dtype not in plain or (tensor.numel() == 0 and tensor.dtype is not dtypes.get_default_dtype()):
-        extras += f", dtype={tensor.dtype!r}"
+        suffixes.append(f"device={str(tensor.device)!r}")
+    if tensor.is_meta or (empty and tensor.ndim != 1):
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    implied = (default,) if tensor.is_meta or empty else (dtypes.bool_, dtypes.int64, default)
+    if tensor.dtype not in implied:
+        suffixes.append(f"dtype={tensor.dtype!r}")
     if tensor.grad_fn is not None:
-        extras += f", grad_fn=<{tensor.grad_fn.name}>"
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name}>")
     elif tensor.requires_grad:
-        extras += ", requires_grad=True"
+        suffixes.append("requires_grad=True")
     if tensor.is_meta:
-        return f"tensor(..., size={tuple(tensor.shape)}{extras})"
-    text = np.array2string(
-        to_host(tensor._array), separator=", ", prefix="tensor(", precision=4, threshold=1000, floatmode="maxprec_equal"
-    )
-    return f"tensor({text}{extras})"
+        return f"tensor(..., {', '.join(suffixes)})"
+    return tensor_text(to_host(tensor._array), suffixes)

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.autograd import no_grad
 from engine.creation import from_numpy
 from engine.errors import ShapeError
+from engine.modes import no_grad
 from engine.random import Generator, default_generator
 from engine.shape import format_shape
 from engine.tensor import Tensor

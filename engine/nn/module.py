@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from engine.autograd import no_grad
 from engine.backend import META, Device
 from engine.creation import empty_like
 from engine.dtypes import DType, float16, float32, float64
 from engine.errors import DeviceError, ShapeError
+from engine.modes import no_grad
 from engine.nn import state
 from engine.nn.hooks import ForwardHooks, Hook, RemovableHandle
 from engine.nn.members import Members

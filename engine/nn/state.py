@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.autograd import no_grad
 from engine.creation import as_tensor
 from engine.errors import WeightsError
+from engine.modes import no_grad
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any, TypeAlias
 
-from engine.autograd import enable_grad, no_grad
 from engine.creation import as_tensor
 from engine.errors import WeightsError
+from engine.modes import enable_grad, no_grad
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

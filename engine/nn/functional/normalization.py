@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.autograd import no_grad
 from engine.backend import META
 from engine.errors import ShapeError
+from engine.modes import no_grad
 from engine.ops.normalization import standardize
 from engine.shape import count, format_shape
 from engine.tensor import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from engine import dtypes
-from engine.autograd import no_grad
 from engine.creation import empty, zeros
 from engine.dtypes import DType
 from engine.errors import ShapeError
+from engine.modes import no_grad
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.layers.annotations import AnyDevice

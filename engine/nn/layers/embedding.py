@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.autograd import no_grad
 from engine.creation import empty
 from engine.dtypes import DType
+from engine.modes import no_grad
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.layers.annotations import AnyDevice

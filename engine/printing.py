@@ -1,0 +1,107 @@
+"""Numbers as text, laid out as PyTorch does: four digits, aligned, large tensors by their edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DIGITS = 4
+LINE = 80
+EDGE = 3
+"""How many places of each end of a dimension a summary shows."""
+WHOLE = 1000
+"""Up to how many elements everything is shown."""
+
+
+def tensor_text(array: np.ndarray[Any, Any], suffixes: Sequence[str]) -> str:
+    """``tensor([1., 2.], requires_grad=True)`` for `array` and the remarks in `suffixes`."""
+    start = "tensor("
+    summarize = array.size > WHOLE
+    if array.size == 0:
+        numbers = "[]"
+    else:
+        shown = _edges(array) if summarize else array
+        numbers = _layout(array, len(start), summarize, _format_for(shown.reshape(-1).tolist(), shown.dtype.kind))
+    return _with_suffixes(start + numbers, suffixes, len(start))
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """How one element is written."""
+
+    spec: str
+    """Format specification of finite floats; "" for what is no float."""
+    width: int
+    point: bool = False
+    """All numbers are whole: they end in a point."""
+
+    def text(self, value: Any) -> str:
+        found = format(value, self.spec) if self.spec else str(value)
+        return (found + "." if self.point and math.isfinite(value) else found).rjust(self.width)
+
+
+def _format_for(values: Sequence[Any], kind: str) -> _Format:
+    if kind != "f":
+        return _Format("", max(len(str(value)) for value in values))
+    relevant = [value for value in values if value and math.isfinite(value)]
+    if not relevant:
+        return _Format(".0f", 1, point=True)
+    sizes = [abs(value) for value in relevant]
+    whole = all(value == math.ceil(value) for value in relevant)
+    wide = max(sizes) / min(sizes) > 1000 or max(sizes) > 1e8
+    if wide or (not whole and min(sizes) < 1e-4):
+        return _Format(f".{DIGITS}e", _width(f".{DIGITS}e", relevant))
+    if whole:
+        return _Format(".0f", _width(".0f", relevant) + 1, point=True)
+    return _Format(f".{DIGITS}f", _width(f".{DIGITS}f", relevant))
+
+
+def _width(spec: str, values: Iterable[float]) -> int:
+    return max(len(format(value, spec)) for value in values)
+
+
+def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What a summary shows of `array`."""
+    for axis, size in enumerate(array.shape):
+        if size > 2 * EDGE:
+            array = np.take(array, [*range(EDGE), *range(size - EDGE, size)], axis=axis)
+    return array
+
+
+def _layout(array: np.ndarray[Any, Any], indent: int, summarize: bool, form: _Format) -> str:
+    if array.ndim == 0:
+        return form.text(array.item())
+    cut = summarize and len(array) > 2 * EDGE
+    ends = [*array[:EDGE], *array[-EDGE:]] if cut else list(array)
+    if array.ndim == 1:
+        return _row([form.text(value.item()) for value in ends], " ..." if cut else None, indent, form.width)
+    parts = [_layout(part, indent + 1, summarize, form) for part in ends]
+    if cut:
+        parts.insert(EDGE, "...")
+    gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
+    return f"[{gap.join(parts)}]"
+
+
+def _row(parts: list[str], dots: str | None, indent: int, width: int) -> str:
+    if dots is not None:
+        parts.insert(EDGE, dots)
+    fit = max(1, (LINE - indent) // (width + 2))
+    lines = [", ".join(parts[start : start + fit]) for start in range(0, len(parts), fit)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+    """Remarks go on the last line as long as it takes them, else on a new one."""
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > LINE:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
