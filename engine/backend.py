@@ -109,7 +109,7 @@ def cuda_available() -> bool:
     """Whether CuPy is installed and sees a GPU."""
     try:
         return _cupy().cuda.runtime.getDeviceCount() > 0
-    except Exception:  # CuPy raises its own classes, which cannot be named without importing it
+    except Exception:  # noqa: BLE001 - CuPy raises its own classes, which cannot be named without importing it
         return False
 
 
@@ -139,5 +139,6 @@ def _cupy() -> ModuleType:
         return importlib.import_module("cupy")
     except ImportError as error:
         raise DeviceError(
-            "CUDA needs CuPy, which is not installed. Install the extra 'gpu' (pip install 'gradwire[gpu]') or use 'cpu'."
+            "CUDA needs CuPy, which is not installed. "
+            "Install the extra 'gpu' (pip install 'gradwire[gpu]') or use 'cpu'."
         ) from error

@@ -1,4 +1,4 @@
-"""Tensor methods and operators that come from the op registry. `methods.pyi` is generated from it (scripts/stubs.py)."""
+"""Tensor methods and operators from the op registry. `methods.pyi` is generated from it (scripts/stubs.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TensorMethods:
 
 
 def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Callable[..., Any]]) -> None:
-    """Gives `cls` every op as a method, its in-place variant and its operators; and `others`, which stand above tensors."""
+    """Gives `cls` every op as method, in-place variant and operator; and `others`, which stand above tensors."""
     for op in operators():
         for name in op.operators:
             setattr(TensorMethods, name, _reflected(op) if name.startswith("__r") else op.function)

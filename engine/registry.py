@@ -306,5 +306,6 @@ def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
         return ("ints" if element is int else "floats" if element is float else None), ()
     simple: dict[Any, Kind] = {bool: "bool", float: "float", int: "int", str: "str"}
     # A number that may be whole or not is a float; elsewhere the first of the types named counts.
-    kinds: list[Kind] = sorted((simple[option] for option in options if option in simple), key=lambda kind: kind != "float")
+    found: list[Kind] = [simple[option] for option in options if option in simple]
+    kinds = sorted(found, key=lambda kind: kind != "float")
     return next(iter(kinds), None), ()

@@ -108,12 +108,13 @@ def _(x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, gro
     same_dtype("convolution", x, weight)
     if x.ndim != weight.ndim:
         raise ShapeError(
-            f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions (batch, channels, "
+            f"convolution: the weight {format_shape(weight.shape)} needs {weight.ndim} dimensions (batch, channels, "
             f"{weight.ndim - 2} spatial), not {format_shape(x.shape)}"
         )
     if x.shape[1] != weight.shape[1] * groups:
         raise ShapeError(
-            f"convolution: the weight takes {weight.shape[1] * groups} channels, but the input {format_shape(x.shape)} has {x.shape[1]}."
+            f"convolution: the weight takes {weight.shape[1] * groups} channels, "
+            f"but the input {format_shape(x.shape)} has {x.shape[1]}."
         )
     windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
     return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))

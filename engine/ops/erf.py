@@ -7,7 +7,10 @@ from typing import Any
 
 
 def error_function(xp: Any, x: Any) -> Any:
-    """2/√π ∫₀ˣ e^(−t²) dt by Cody's three intervals: |x| ≤ ½ by x·P(x²)/Q(x²), up to 4 and beyond by 1 − e^(−x²)·R(x)."""
+    """2/√π ∫₀ˣ e^(−t²) dt by Cody's three intervals.
+
+    Up to ½ it is x·P(x²)/Q(x²), up to 4 and beyond 1 − e^(−x²)·R(x).
+    """
     a = xp.abs(x)
     square = x * x
     near = x * _ratio(square, _ERF_P, _ERF_Q)

@@ -20,7 +20,8 @@ Index: TypeAlias = tuple[Any, ...]
 
 
 @op("movement", view=True, method=False, sample=lambda s: [
-    ((s.normal(4, 5),), {"index": index}) for index in ((1,), (slice(1, 3), -1), (..., None, slice(None, None, 2)), (slice(3, 1),))
+    ((s.normal(4, 5),), {"index": index})
+    for index in ((1,), (slice(1, 3), -1), (..., None, slice(None, None, 2)), (slice(3, 1),))
 ])  # fmt: skip
 def slice_(xp, x, index: Index):
     """Whole numbers, slices, None and one ellipsis: a view."""
@@ -269,7 +270,7 @@ def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
 def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
     _check_index("scatter", index, tuple(shape), dim)
     if x.shape != index.shape:
-        raise ShapeError(f"scatter: {format_shape(x.shape)} at an index of {format_shape(index.shape)}; they must be equal")
+        raise ShapeError(f"scatter: source {format_shape(x.shape)} and index {format_shape(index.shape)} must be equal")
     return Spec(tuple(shape), x.dtype)
 
 

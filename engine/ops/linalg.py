@@ -12,12 +12,13 @@ from engine.shape import Spec, count, format_shape
 
 
 @op("other", operators=("__matmul__", "__rmatmul__"), sample=lambda s: [
-    (s.normal(3, 4), s.normal(4, 5)), (s.normal(4), s.normal(4)), (s.normal(3, 4), s.normal(4)), (s.normal(4), s.normal(4, 2)),
+    (s.normal(3, 4), s.normal(4, 5)), (s.normal(4), s.normal(4)), (s.normal(3, 4), s.normal(4)),
+    (s.normal(4), s.normal(4, 2)),
     (s.normal(2, 3, 4), s.normal(4, 5)), (s.normal(2, 1, 3, 4), s.normal(5, 4, 2)), (s.normal(0, 4), s.normal(4, 2)),
     (s.normal(3, 0), s.normal(0, 2)),
 ])  # fmt: skip
 def matmul(xp, x, y, out=None):
-    """Matrix product; leading dimensions are batches that broadcast, vectors are rows on the left and columns on the right."""
+    """Matrix product. Leading dimensions are batches that broadcast; a vector is a row on the left, a column on the right."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
     return xp.matmul(x, y, out=out)
@@ -60,7 +61,8 @@ def _sum_batch(gradient: Any, ndim: int) -> Any:
 
 
 @op("other", method=False, sample=lambda s: [
-    (s.normal(3, 4), s.normal(5, 4), s.normal(5)), (s.normal(2, 3, 4), s.normal(5, 4)), (s.normal(4), s.normal(2, 4), s.normal(2)),
+    (s.normal(3, 4), s.normal(5, 4), s.normal(5)), (s.normal(2, 3, 4), s.normal(5, 4)),
+    (s.normal(4), s.normal(2, 4), s.normal(2)),
 ])  # fmt: skip
 def linear(xp, x, weight, bias=None):
     """x · weightᵀ + bias, over the last dimension."""
@@ -78,8 +80,8 @@ def _(x: Spec, weight: Spec, bias: Spec | None = None):
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         have = x.shape[-1] if x.ndim else "none"
         raise ShapeError(
-            f"linear: the weight takes {weight.shape[1]} features, but the input {format_shape(x.shape)} has {have} in its last "
-            "dimension."
+            f"linear: the weight takes {weight.shape[1]} features, "
+            f"but the input {format_shape(x.shape)} has {have} in its last dimension."
         )
     return (*x.shape[:-1], weight.shape[0])
 

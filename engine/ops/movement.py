@@ -15,7 +15,8 @@ Sizes: TypeAlias = tuple[int, ...]
 
 
 @op("movement", view=True, varargs="shape", sample=lambda s: [
-    ((s.normal(2, 6),), {"shape": (3, 4)}), ((s.normal(2, 6).T,), {"shape": (4, -1)}), ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
+    ((s.normal(2, 6),), {"shape": (3, 4)}), ((s.normal(2, 6).T,), {"shape": (4, -1)}),
+    ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
 ])  # fmt: skip
 def reshape(xp, x, shape: Sizes):
     """The same elements in another shape; one size may be −1. A view where the memory allows it."""
@@ -39,8 +40,8 @@ def view(x: Any, *shape: Any) -> Any:
     result = reshape(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
-            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} without a copy. "
-            "Use reshape()."
+            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} "
+            "without a copy. Use reshape()."
         )
     return result
 
@@ -111,7 +112,7 @@ def _(x: Spec, shape: Sizes):
         keeps = isinstance(size, int) and size == -1
         if keeps and i < extra:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} has no dimension that the -1 at place {i} of {tuple(shape)} could keep. "
+                f"expand: {format_shape(x.shape)} has no dimension for the -1 at place {i} of {tuple(shape)} to keep. "
                 "Give its size."
             )
         if not keeps and have != 1 and have != size:
@@ -249,8 +250,8 @@ def _(*tensors: Spec, dim: int = 0):
         for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
             if i != place and a != b:
                 raise ShapeError(
-                    f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ in dimension {i}: "
-                    f"{a} and {b}. All other sizes must agree."
+                    f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ "
+                    f"in dimension {i}: {a} and {b}. All other sizes must agree."
                 )
         total = total + x.shape[place]
     return (*first.shape[:place], total, *first.shape[place + 1 :])

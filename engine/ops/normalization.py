@@ -16,7 +16,7 @@ Dims: TypeAlias = tuple[int, ...]
     ((s.normal(4, 3, 2),), {"dim": (0, 2), "eps": 1e-5}), ((s.normal(4, 5),), {"dim": (-1,), "eps": 0.1}),
 ])  # fmt: skip
 def standardize(xp, x, dim: Dims, eps: float):
-    """(x − mean) / √(var + eps) over `dim`; and that mean and variance (divided by n), with the dimensions kept as 1."""
+    """(x − mean) / √(var + eps) over `dim`; and that mean and variance (divided by n), dimensions kept as 1."""
     mean = x.mean(axis=dim, keepdims=True)
     out = x - mean
     var = xp.square(out).mean(axis=dim, keepdims=True)

@@ -1,4 +1,4 @@
-"""Random ops. Their counters are reserved before the call, so that eager, compiled, CPU and GPU draw the same numbers."""
+"""Random ops. Counters are reserved before the call, so that eager, compiled, CPU and GPU draw the same numbers."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Op:
         return lambda function: self._add_rule(function, covers)
 
     def shape(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Declares the shape rule: gets the inputs as Specs and the statics, returns a shape, a Spec, or a tuple of Specs."""
+        """Declares the shape rule: from the inputs as Specs and the statics to a shape, a Spec, or a tuple of Specs."""
         self._shape_rule = function
         return function
 

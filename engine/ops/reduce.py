@@ -177,6 +177,8 @@ def _(g, out1, x: Spec, dim, keepdim):
 class Extremes(tuple[Any, ...]):
     """Values and indices, as `x.max(dim)` returns them."""
 
+    __slots__ = ()
+
     @property
     def values(self) -> Any:
         return self[0]

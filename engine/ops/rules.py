@@ -93,8 +93,8 @@ def matmul_shape(name: str, x: Spec, y: Spec) -> Shape:
     inner_y = y.shape[0] if y.ndim == 1 else y.shape[-2]
     if inner_x != inner_y:
         raise ShapeError(
-            f"{name}: {format_shape(x.shape)} and {format_shape(y.shape)} do not multiply: the first has {inner_x} columns, "
-            f"the second {inner_y} rows."
+            f"{name}: {format_shape(x.shape)} and {format_shape(y.shape)} do not multiply: "
+            f"the first has {inner_x} columns, the second {inner_y} rows."
         )
     batch = broadcast_shapes(name, [x.shape[:-2], y.shape[:-2]])
     return (*batch, *x.shape[-2:-1], *(y.shape[-1:] if y.ndim > 1 else ()))
