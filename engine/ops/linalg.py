@@ -18,7 +18,7 @@ from engine.shape import Spec, count, format_shape
     (s.normal(3, 0), s.normal(0, 2)),
 ])  # fmt: skip
 def matmul(xp, x, y, out=None):
-    """Matrix product. Leading dimensions are batches that broadcast; a vector is a row on the left, a column on the right."""
+    """Matrix product. Leading dimensions are batches that broadcast; a vector is a row, or a column on the right."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
     return xp.matmul(x, y, out=out)

@@ -35,8 +35,8 @@ class Windows:
         )
         if any(isinstance(number, int) and number < 1 for number in found):
             raise ShapeError(
-                f"{name}: a window of {format_shape(self.kernel)} (dilation {format_shape(self.dilation)}) does not fit "
-                f"into {format_shape(sizes)} with padding {format_shape(self.padding)}. "
+                f"{name}: a window of {format_shape(self.kernel)} (dilation {format_shape(self.dilation)}) "
+                f"does not fit into {format_shape(sizes)} with padding {format_shape(self.padding)}. "
                 "Use a smaller kernel or more padding."
             )
         return found
