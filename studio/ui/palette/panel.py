@@ -40,14 +40,15 @@ class PalettePanel(QWidget):
         self.tree.expanded.connect(self._remember_open)
         self.tree.installEventFilter(self)
         self.empty = EmptyState("search", "Nothing found", "Try another word: titles, tags and keys are searched.")
-        self._stack = QStackedLayout()
-        self._stack.addWidget(self.tree)
-        self._stack.addWidget(self.empty)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 0)
         column.setSpacing(8)
         column.addWidget(self.field)
+        # The stack shows its first widget at once: without a place in the panel that would be a window.
+        self._stack = QStackedLayout()
         column.addLayout(self._stack, 1)
+        self._stack.addWidget(self.tree)
+        self._stack.addWidget(self.empty)
         themes.changed.connect(self._repaint)
         self._search("")
 
