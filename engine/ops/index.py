@@ -293,6 +293,8 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
     if x.ndim == 0 and index.ndim == 0:
         return scatter_add(x.reshape(1), dim, index.reshape(1), src.reshape(1)).reshape(())
+    if 0 in index.shape:
+        return x.clone()
     _check_index("scatter_add", index.spec, x.shape, dim)
     if index.ndim == src.ndim and any(a < b for a, b in zip(index.shape, src.shape, strict=True)):
         src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
