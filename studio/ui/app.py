@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -31,7 +32,7 @@ def main(paths: Sequence[Path] = ()) -> int:
         return NO_DISPLAY
     application = make_application(sys.argv[:1])
     settings = Settings()
-    window = make_window(application, settings)
+    window = make_window(settings)
     sys.excepthook = _Net(window)
     window.show()
     window.files.offer_recovery()
@@ -53,7 +54,7 @@ def display_problem() -> str | None:
 
 
 def make_application(arguments: Sequence[str]) -> QApplication:
-    """The application with its fonts, before any widget."""
+    """The application with its fonts and colours, before any widget."""
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     application = QApplication(list(arguments))
     application.setApplicationName("Gradwire")
@@ -62,17 +63,17 @@ def make_application(arguments: Sequence[str]) -> QApplication:
     font = fonts.interface()
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     application.setFont(font)
+    application.setWindowIcon(icons.themed("app", "accent"))
+    stylesheet.apply(application, theme.current())
+    theme.manager().changed.connect(partial(stylesheet.apply, application))
     return application
 
 
-def make_window(application: QApplication, settings: Settings, state: Path | None = None) -> MainWindow:
+def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
     """The window in the theme that the settings ask for; `state` is where journals and recent files are kept."""
     motion.set_reduced(settings.reduce_motion)
     themes = theme.manager()
     themes.set_mode(settings.theme)
-    stylesheet.apply(application, themes.theme)
-    themes.changed.connect(lambda changed: stylesheet.apply(application, changed))
-    application.setWindowIcon(icons.themed("app", "accent"))
     return MainWindow(Workspace(catalogue(), state=state), settings, themes)
 
 

@@ -126,13 +126,12 @@ class MainWindow(QMainWindow):
     # -- Qt's events
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        layout = self.docks.layout() if self.project is not None else self.settings.layout
+        layout = self.docks.layout()
         if not self.files.close_all():
             event.ignore()
             return
         self.settings.geometry = self.saveGeometry()
-        if layout is not None:
-            self.settings.layout = layout
+        self.settings.layout = layout
         self.settings.sync()
         event.accept()
 

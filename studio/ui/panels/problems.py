@@ -91,13 +91,13 @@ class ProblemRow(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 6, 8, 6)
         row.setSpacing(8)
-        row.addWidget(Picture(problem.severity, problem.severity), 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(Picture(problem.severity, problem.severity))
         if problem.node:
-            row.addWidget(label(problem.node, "mono"), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(label(problem.node, "mono"))
         row.addWidget(label(problem.message, wrap=True), 1)
         if problem.fix is not None:
             self.button = buttons.push(problem.fix.title, partial(fix, problem))
-            row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(self.button)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._go()

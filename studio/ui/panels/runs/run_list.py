@@ -36,7 +36,7 @@ class RunList(QTreeWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         self.itemChanged.connect(self._toggle)
-        theme.manager().changed.connect(lambda: self.viewport().update())
+        theme.manager().changed.connect(self._paint_anew)
 
     def add(self, run: Run) -> None:
         """One more run, first in the list."""
@@ -56,6 +56,9 @@ class RunList(QTreeWidget):
         loss = run.progress.val_loss if run.progress.val_loss is not None else run.progress.loss
         item.setText(1, _STATES.get(run.state, run.state.capitalize()))
         item.setText(2, "" if loss is None else figures.measured(loss))
+
+    def _paint_anew(self, *_: object) -> None:
+        self.viewport().update()
 
     def _toggle(self, item: QTreeWidgetItem) -> None:
         for run, own in self._items.values():

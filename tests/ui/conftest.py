@@ -1,0 +1,80 @@
+"""A whole studio in a test: its own settings and state folder, no animations, windows closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.document.templates import template
+from studio.ui import app, dialogs, motion
+from studio.ui.project import Project
+from studio.ui.settings import Settings
+from studio.ui.window import MainWindow
+
+MakeWindow = Callable[[], MainWindow]
+
+
+@pytest.fixture(scope="session")
+def qapp_cls() -> Callable[[list[str]], QApplication]:
+    """The studio's own application: its fonts and its style."""
+    return app.make_application
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = Settings(tmp_path / "settings.ini")
+    settings.theme = "light"
+    settings.reduce_motion = True
+    return settings
+
+
+@pytest.fixture
+def make_window(qtbot: QtBot, qapp: QApplication, settings: Settings, tmp_path: Path) -> Iterator[MakeWindow]:
+    """Windows that share settings and state, as several starts of one person's studio do."""
+    made: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        window = app.make_window(settings, tmp_path / "state")
+        window.resize(1400, 900)
+        window.show()
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        made.append(window)
+        return window
+
+    yield make
+    for window in made:
+        for project in tuple(window.workspace.projects):
+            window.workspace.close(project)
+        window.close()
+        window.deleteLater()
+    motion.set_reduced(False)
+    qapp.processEvents()
+
+
+@pytest.fixture
+def window(make_window: MakeWindow) -> MainWindow:
+    return make_window()
+
+
+@pytest.fixture
+def project(qtbot: QtBot, window: MainWindow) -> Project:
+    """The digits template, open and checked."""
+    project = window.workspace.from_template(template("digits-mlp"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    return project
+
+
+@pytest.fixture(autouse=True)
+def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dialog that a test does not expect would wait for ever; it fails instead."""
+
+    def unexpected(*arguments: object, **names: object) -> None:
+        pytest.fail(f"a dialog was opened: {arguments[1:]} {names}")
+
+    for name in ("message", "save_before_closing", "overwrite_foreign_change", "paths_to_open", "path_to_save"):
+        monkeypatch.setattr(dialogs, name, unexpected)

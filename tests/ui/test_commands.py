@@ -1,0 +1,99 @@
+"""Commands, their keys, and that no two of the window's fight for one key."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from engine.errors import RegistryError
+from studio.ui.commands import Command, Commands
+from studio.ui.settings import Settings
+from studio.ui.window import MainWindow
+
+
+@pytest.fixture
+def holder(qtbot: QtBot) -> QWidget:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    widget.show()
+    qtbot.waitExposed(widget)
+    return widget
+
+
+def test_keys_run_a_command(holder: QWidget) -> None:
+    ran: list[str] = []
+    commands = Commands(holder)
+    commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("Ctrl+B", "F7")))
+    QTest.keyClick(holder, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(holder, Qt.Key.Key_F7)
+    assert ran == ["x", "x"]
+
+
+def test_a_disabled_command_does_not_run(holder: QWidget) -> None:
+    ran: list[str] = []
+    commands = Commands(holder)
+    commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: False))
+    QTest.keyClick(holder, Qt.Key.Key_F7)
+    assert not ran
+
+
+def test_duplicates_are_refused(holder: QWidget) -> None:
+    commands = Commands(holder)
+    commands.add(Command("a.b", "One", lambda: None))
+    with pytest.raises(RegistryError, match=r"a\.b"):
+        commands.add(Command("a.b", "Two", lambda: None))
+
+
+def test_keys_can_be_bound_anew_and_back(holder: QWidget) -> None:
+    commands = Commands(holder)
+    commands.add(Command("a.b", "Do it", lambda: None, ("F7",)))
+    commands.bind("a.b", ("F8",))
+    assert commands.action("a.b").shortcut() == QKeySequence("F8")
+    assert commands.bindings == {"a.b": ("F8",)}
+    commands.bind("a.b", None)
+    assert commands.action("a.b").shortcut() == QKeySequence("F7")
+    assert commands.bindings == {}
+
+
+def test_bindings_of_an_earlier_start_hold(holder: QWidget, settings: Settings) -> None:
+    settings.bindings = {"a.b": ("F8", "Ctrl+|"), "c.d": ()}
+    settings.sync()
+    commands = Commands(holder, settings.bindings)
+    commands.add(Command("a.b", "Do it", lambda: None, ("F7",)), Command("c.d", "That", lambda: None, ("F6",)))
+    assert commands.shortcuts("a.b")[0] == "F8"
+    assert commands.shortcuts("c.d") == ()
+
+
+def test_withdrawn_commands_lose_their_keys(holder: QWidget) -> None:
+    ran: list[str] = []
+    commands = Commands(holder)
+    commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",)))
+    commands.remove("a.b")
+    QTest.keyClick(holder, Qt.Key.Key_F7)
+    assert not ran
+    assert "a.b" not in commands
+
+
+def test_no_two_commands_of_the_window_have_one_key(window: MainWindow) -> None:
+    keys = Counter(QKeySequence(key).toString() for command in window.commands for key in command.shortcuts)
+    assert not [key for key, count in keys.items() if count > 1]
+
+
+def test_habits_are_honoured(window: MainWindow) -> None:
+    keys = {key: command.id for command in window.commands for key in command.shortcuts}
+    wanted = {"Ctrl+Return": "run.start", "Ctrl+.": "run.stop", "Ctrl+Shift+P": "help.commands", "Ctrl+S": "file.save"}
+    wanted |= {"F2": "canvas.rename", "M": "canvas.mute", "L": "canvas.layout", "Ctrl+D": "canvas.duplicate"}
+    wanted |= {"F": "canvas.fit-selection", "Home": "canvas.fit-all", "Tab": "canvas.add", "Shift+A": "canvas.add"}
+    assert {key: keys.get(key) for key in wanted} == wanted
+
+
+def test_every_command_has_words_and_a_menu_or_keys(window: MainWindow) -> None:
+    for command in window.commands:
+        assert command.title and not command.title.endswith("!")
+        assert command.menu or command.shortcuts

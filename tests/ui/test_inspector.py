@@ -1,0 +1,253 @@
+"""The inspector's form: generated for every type, and every edit goes through the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox
+from pytestqt.qtbot import QtBot
+
+from engine.registry import Parameter, PathTo, Range
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering.check import check
+from studio.nodes.catalogue import catalogue
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.panel import InspectorPanel
+from studio.ui.panels.inspector.project_form import ProjectForm
+from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.typed import NumberField, TypedField
+from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
+from studio.ui.project import Project
+from studio.ui.store import Store
+from studio.ui.window import MainWindow
+
+TYPES = [kind.key for kind in catalogue()]
+
+
+@pytest.fixture
+def store(qtbot: QtBot) -> Iterator[Store]:
+    nodes = {"conv": Node("nn.Conv2d"), "first": Node("nn.Linear"), "second": Node("nn.Linear", {"out_features": 3})}
+    store = Store(Document(nodes), catalogue(), lambda document, base: check(document, catalogue(), base))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, store: Store) -> InspectorPanel:
+    panel = InspectorPanel(store)
+    qtbot.addWidget(panel)
+    panel.resize(320, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def row(panel: InspectorPanel, name: str) -> Row:
+    assert isinstance(panel.form, (NodeForm, ProjectForm))
+    rows = panel.form.rows if isinstance(panel.form, NodeForm) else list(panel.form.rows.values())
+    return next(row for row in rows if row.parameter.name == name)
+
+
+def typed(row: Row, text: str) -> TypedField:
+    field = row.field
+    assert isinstance(field, TypedField)
+    field.line.setFocus()
+    field.line.selectAll()
+    QTest.keyClicks(field.line, text)
+    return field
+
+
+@pytest.mark.parametrize("key", TYPES)
+def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
+    store = Store(Document({"node": Node(key)}), catalogue(), lambda document, base: check(document, catalogue(), base))
+    form = NodeForm(store, ["node"])
+    qtbot.addWidget(form)
+    kind = catalogue()[key]
+    assert [each.parameter for each in form.rows] == list(kind.params)
+    qtbot.waitUntil(lambda: store.is_checked)
+    form.refresh()
+    store.close()
+
+
+def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel, store: Store) -> None:
+    store.select(["first"])
+    typed(row(panel, "out_features"), "128")
+    assert store.document.nodes["first"].params == {"out_features": 128}
+    store.undo()
+    assert store.document.nodes["first"].params == {}
+    field = row(panel, "out_features").field
+    assert isinstance(field, TypedField)
+    assert field.line.text() == ""
+
+
+def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: Store) -> None:
+    store.select(["second"])
+    field = typed(row(panel, "out_features"), "5")
+    field.line.selectAll()
+    QTest.keyClick(field.line, Qt.Key.Key_Delete)
+    assert store.document.nodes["second"].params == {}
+
+
+def test_what_is_no_value_is_said_and_not_stored(panel: InspectorPanel, store: Store) -> None:
+    store.select(["second"])
+    wrong = row(panel, "out_features")
+    typed(wrong, "0")
+    assert store.document.nodes["second"].params == {"out_features": 3}
+    assert "≥ 1" in wrong._problem.text()
+    assert wrong.field.editor.property("invalid")
+    typed(wrong, "4")
+    assert not wrong._problem.isVisible()
+
+
+def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: Store) -> None:
+    store.select(["conv"])
+    field = row(panel, "stride").field
+    assert isinstance(field, TypedField)
+    store.select(["second"])
+    number = row(panel, "out_features").field
+    assert isinstance(number, NumberField)
+    QTest.keyClick(number.editor, Qt.Key.Key_Up)
+    assert store.document.nodes["second"].params == {"out_features": 4}
+
+
+def test_one_number_or_a_tuple(panel: InspectorPanel, store: Store) -> None:
+    store.select(["conv"])
+    typed(row(panel, "kernel_size"), "3")
+    assert store.document.nodes["conv"].params["kernel_size"] == 3
+    typed(row(panel, "kernel_size"), "3, 5")
+    assert store.document.nodes["conv"].params["kernel_size"] == [3, 5]
+
+
+def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: Store) -> None:
+    store.select(["first"])
+    box = row(panel, "bias").field.editor
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    assert store.document.nodes["first"].params == {"bias": False}
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    assert store.document.nodes["first"].params == {}
+
+
+def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: Store) -> None:
+    store.edit("Add", lambda document: edits.add(document, "loss", Node("nn.CrossEntropyLoss")))
+    store.select(["loss"])
+    combo = row(panel, "reduction").field.editor
+    assert isinstance(combo, QComboBox)
+    QTest.keyClick(combo, Qt.Key.Key_End)
+    QTest.keyClick(combo, Qt.Key.Key_Up)
+    assert store.document.nodes["loss"].params == {"reduction": "sum"}
+    QTest.keyClick(combo, Qt.Key.Key_Home)
+    assert store.document.nodes["loss"].params == {}
+
+
+def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: Store) -> None:
+    store.select(["first"])
+    panel.rename()
+    form = panel.form
+    assert isinstance(form, NodeForm) and form._header is not None
+    form._header.name.selectAll()
+    QTest.keyClicks(form._header.name, "hidden")
+    QTest.keyClick(form._header.name, Qt.Key.Key_Return)
+    assert list(store.document.nodes) == ["conv", "hidden", "second"]
+    assert isinstance(panel.form, NodeForm) and panel.form.names == ("hidden",)
+
+
+@pytest.mark.parametrize("name", ["second", "2nd", "class", ""])
+def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: Store, name: str) -> None:
+    store.select(["first"])
+    panel.rename()
+    form = panel.form
+    assert isinstance(form, NodeForm) and form._header is not None
+    form._header.name.setText(name)
+    form._header.name.textEdited.emit(name)
+    QTest.keyClick(form._header.name, Qt.Key.Key_Return)
+    assert "first" in store.document.nodes
+    assert form._header._problem.isVisible()
+
+
+def test_several_nodes_share_their_fields(panel: InspectorPanel, store: Store) -> None:
+    store.select(["first", "second"])
+    shared = row(panel, "out_features")
+    assert isinstance(shared.field, TypedField)
+    assert shared.field.line.placeholderText() == "several values"
+    typed(shared, "9")
+    assert [store.document.nodes[name].params for name in ("first", "second")] == [{"out_features": 9}] * 2
+    store.undo()
+    assert store.document.nodes["second"].params == {"out_features": 3}
+    store.select(["first", "conv"])
+    assert isinstance(panel.form, NodeForm)
+    assert {each.parameter.name for each in panel.form.rows} <= {"bias"}
+
+
+def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.select(["hidden"])
+    inspector = window.desks[project].inspector
+    field = row(inspector, "in_features").field
+    assert isinstance(field, TypedField)
+    qtbot.waitUntil(lambda: field.line.placeholderText() == "64 (from input)")
+    assert field.line.text() == ""
+
+
+def test_a_problem_is_shown_with_its_remedy(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    store = project.store
+    store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    store.select(["logits"])
+    qtbot.waitUntil(lambda: bool(store.report.errors))
+    fix = store.report.errors[0].fix
+    assert fix is not None
+    row_of = window.desks[project].problems.rows[0]
+    QTest.mouseClick(row_of.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: store.is_checked and not store.report.errors)
+    assert store.history.undo_title == fix.title
+
+
+def test_without_a_selection_the_project_is_shown(panel: InspectorPanel, store: Store) -> None:
+    assert isinstance(panel.form, ProjectForm)
+    typed(row(panel, "epochs"), "3")
+    assert store.document.training.epochs == 3
+    panel.form._description.setPlainText("Mine")
+    assert store.document.description == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        (Parameter("x", "int"), "12", 12),
+        (Parameter("x", "float"), "1e-3", 0.001),
+        (Parameter("x", "float", optional=True), "none", None),
+        (Parameter("x", "ints"), "(1, 2)", [1, 2]),
+        (Parameter("x", "floats"), "0.5", 0.5),
+        (Parameter("x", "path", path=PathTo("file")), "/a b.csv", "/a b.csv"),
+    ],
+)
+def test_texts_are_read_as_values(parameter: Parameter, text: str, value: object) -> None:
+    assert read(parameter, text) == value
+    if value is not None:
+        assert read(parameter, shown(value)) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "1e999", "0"])
+def test_texts_that_are_no_positive_whole_numbers(text: str) -> None:
+    with pytest.raises(ValueRefusedError):
+        read(Parameter("x", "int", range=Range(ge=1)), text)
+
+
+@pytest.mark.parametrize(
+    ("value", "steps", "result"),
+    [(0.001, 1, 0.002), (0.001, -1, 0.0009), (0.5, 1, 0.6), (1e-8, 1, 2e-8), (0.0, 1, 0.1), (9.0, 1, 10.0)],
+)
+def test_steps_of_a_number_are_in_its_first_digit(value: float, steps: int, result: float) -> None:
+    assert stepped(Parameter("x", "float"), value, steps) == pytest.approx(result)
+
+
+def test_steps_stop_at_the_bounds() -> None:
+    assert stepped(Parameter("x", "float", range=Range(ge=0, le=1)), 1.0, 1) == 1.0
+
+
+def test_implied_words() -> None:
+    assert Value(64, is_inferred=True).implied(Parameter("x", "int")) == "64 (from input)"
+    assert Value().implied(Parameter("x", "int")) == "required"
+    assert Value(None).implied(Parameter("x", "int", default=None, optional=True)) == "none"
