@@ -105,10 +105,11 @@ class Node:
         """The saved tensor, if nobody has written into it since."""
         tensor, version = self.saved[index]
         if tensor._storage.version != version:
-            what = f"input {index}" if index >= 0 else "its result"
+            name = index if self.op.variadic else self.op.inputs[index]
+            what = f"input {name}" if index >= 0 else "the result"
             raise AutogradError(
-                f"{what} of {self.name}{_place(self.where)}, {format_shape(tensor.shape)} {tensor.dtype.name}, is needed for the "
-                f"gradient but was changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
+                f"{what} of {self.op.name}(){_place(self.where)}, {format_shape(tensor.shape)} {tensor.dtype.name}, is needed for "
+                f"its gradient but was changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
                 "Use the out-of-place op, or clone() before changing it."
             )
         return tensor

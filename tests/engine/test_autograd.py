@@ -1,0 +1,505 @@
+"""The backward pass: order, accumulation, hooks, saved tensors, modes, memory."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import engine
+from engine.errors import AutogradError, ShapeError
+from engine.tensor import Tensor
+
+
+def leaf(*numbers: float) -> Tensor:
+    return engine.tensor(list(numbers), requires_grad=True)
+
+
+# -- graphs of any length ---------------------------------------------------------------------
+
+
+def test_a_hundred_thousand_ops_in_a_row() -> None:
+    x = leaf(1.0)
+    y = x
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0]
+    assert y.tolist() == [100_001.0]
+
+
+def test_long_graphs_are_freed_at_once_and_leave_nothing() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):
+            _long_graph()
+        before = psutil.Process().memory_info().rss
+        for _ in range(5):
+            _long_graph()
+        after = psutil.Process().memory_info().rss
+    finally:
+        gc.enable()
+    assert after - before < 20e6  # one graph takes some 30 MB
+
+
+def _long_graph() -> None:
+    x = leaf(1.0)
+    y = x
+    for _ in range(20_000):
+        y = y * 1.0001
+    y.backward()
+
+
+def test_backward_frees_what_the_graph_had_saved() -> None:
+    x = leaf(1.0, 2.0)
+    middle = x * 2
+    watched = weakref.ref(middle)
+    total = (middle * middle).sum()
+    del middle
+    assert watched() is not None
+    total.backward()
+    assert watched() is None
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_graph_holds_no_cycle(write: bool) -> None:
+    gc.disable()
+    try:
+        x = leaf(1.0, 2.0)
+        y = (x * 2).exp()
+        if write:
+            y[0] = 3.0
+            y.mul_(y)
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+# -- running it -------------------------------------------------------------------------------
+
+
+def test_gradients_add_up_over_passes() -> None:
+    x = leaf(3.0)
+    (x * x).sum().backward()
+    (x * x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [12.0]
+
+
+def test_a_second_pass_needs_the_graph_retained() -> None:
+    x = leaf(3.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [12.0]
+    with pytest.raises(AutogradError, match=r"mul_backward.* a second time.*retain_graph=True"):
+        y.backward()
+
+
+def test_a_graph_that_saves_nothing_may_run_again() -> None:
+    x = leaf(3.0)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0]
+
+
+def test_only_one_number_has_a_gradient_of_its_own() -> None:
+    x = leaf(1.0, 2.0)
+    with pytest.raises(AutogradError, match=r"a 2 tensor needs a gradient.*\.sum\(\)"):
+        (x * 2).backward()
+    with pytest.raises(ShapeError, match=r"gradient is 3, but the tensor is 2"):
+        (x * 2).backward(engine.ones(3))
+    (x * 2).backward(engine.tensor([1.0, 10.0]))
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 20.0]
+
+
+def test_backward_without_history_says_so() -> None:
+    with pytest.raises(AutogradError, match="no leaf with requires_grad=True leads to it"):
+        engine.ones(()).backward()
+
+
+def test_a_leaf_is_its_own_root() -> None:
+    x = leaf(1.0)
+    x.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0]
+
+
+def test_backward_to_chosen_inputs_only() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    middle = x * y
+    (middle * middle).sum().backward(inputs=[x, middle])
+    assert y.grad is None
+    assert x.grad is not None
+    assert middle.grad is not None
+    assert (x.grad.item(), middle.grad.item()) == (36.0, 12.0)
+    with pytest.raises(AutogradError, match="input 0 does not require gradients"):
+        (x * 2).sum().backward(inputs=[engine.ones(1)])
+
+
+def test_whole_numbers_cannot_require_gradients() -> None:
+    with pytest.raises(AutogradError, match="not int64"):
+        engine.arange(3).requires_grad_()
+
+
+@pytest.mark.parametrize("dtype", [engine.float16, engine.float64])
+def test_gradients_have_the_dtype_of_what_they_belong_to(dtype: Any) -> None:
+    x = engine.ones(2, 3, dtype=dtype, requires_grad=True)
+    y = engine.ones(3, requires_grad=True)
+    (x * y).sum().backward()
+    assert x.grad is not None
+    assert y.grad is not None
+    assert (x.grad.dtype, y.grad.dtype, tuple(y.grad.shape)) == (dtype, engine.float32, (3,))
+
+
+# -- no two tensors share a gradient ----------------------------------------------------------
+
+
+def test_leaves_do_not_share_one_gradient() -> None:
+    x, y, seed = leaf(1.0, 2.0), leaf(1.0, 2.0), engine.ones(2)
+    (x + y).backward(seed)
+    assert x.grad is not None
+    x.grad.add_(1)
+    assert y.grad is not None
+    assert (y.grad.tolist(), seed.tolist()) == ([1.0, 1.0], [1.0, 1.0])
+
+
+def test_what_a_hook_keeps_is_not_changed_later() -> None:
+    x = leaf(1.0)
+    kept: list[Tensor] = []
+    x.register_hook(kept.append)
+    y = x * 2
+    y.register_hook(kept.append)
+    (y + 0).backward()
+    (x * 2).backward()
+    assert [gradient.item() for gradient in kept] == [1.0, 2.0, 2.0]
+    assert x.grad is not None
+    assert x.grad.item() == 4.0
+
+
+def test_a_gradient_over_memory_that_repeats_is_copied() -> None:
+    x = engine.ones(3, requires_grad=True)
+    x.sum().backward()
+    assert x.grad is not None
+    x.grad[0] = 5.0
+    assert x.grad.tolist() == [5.0, 1.0, 1.0]
+
+
+def test_create_graph_gives_leaves_gradients_of_their_own() -> None:
+    x, y = leaf(1.0), leaf(1.0)
+    (x + y).sum().backward(create_graph=True)
+    assert x.grad is not y.grad
+
+
+# -- hooks ------------------------------------------------------------------------------------
+
+
+def test_hooks_run_in_order_and_replace() -> None:
+    x = leaf(1.0)
+    y = x * 2
+    order: list[str] = []
+
+    def tell(name: str, factor: float | None) -> Any:
+        def hook(gradient: Tensor) -> Tensor | None:
+            order.append(f"{name} {gradient.item():g}")
+            return None if factor is None else gradient * factor
+
+        return hook
+
+    x.register_hook(tell("leaf", 5))
+    y.register_hook(tell("first", 10))
+    removed = y.register_hook(tell("removed", 1000))
+    y.register_hook(tell("second", None))
+    removed.remove()
+    removed.remove()
+    y.backward()
+    assert order == ["first 1", "second 10", "leaf 20"]
+    assert x.grad is not None
+    assert x.grad.item() == 100.0
+
+
+def test_a_hook_may_remove_itself() -> None:
+    x = leaf(1.0)
+    seen: list[str] = []
+    handle = x.register_hook(lambda gradient: handle.remove() or seen.append("once"))
+    x.register_hook(lambda gradient: seen.append("always"))
+    x.backward()
+    x.backward()
+    assert seen == ["once", "always", "always"]
+
+
+def test_a_hook_sees_the_sum_of_what_reaches_its_tensor() -> None:
+    x = leaf(1.0)
+    y = x * 1
+    seen: list[float] = []
+    y.register_hook(lambda gradient: seen.append(gradient.item()))
+    (y * 2 + y * 3).backward()
+    assert seen == [5.0]
+
+
+def test_a_hook_that_returns_nonsense_is_named() -> None:
+    x = leaf(1.0, 2.0)
+    x.register_hook(lambda gradient: gradient.sum())
+    with pytest.raises(
+        AutogradError, match="hook must return None or a tensor of the gradient's shape 2, not a Tensor of scalar"
+    ):
+        x.sum().backward()
+
+
+def test_hooks_need_a_tensor_with_a_gradient() -> None:
+    with pytest.raises(AutogradError, match="requires_grad_"):
+        engine.ones(1).register_hook(lambda gradient: None)
+
+
+def test_an_exception_in_a_hook_leaves_modes_and_gradients_alone() -> None:
+    x, y = leaf(1.0), leaf(2.0)
+
+    def fail(gradient: Tensor) -> None:
+        raise ZeroDivisionError
+
+    middle = x * y
+    handle = middle.register_hook(fail)
+    with pytest.raises(ZeroDivisionError):
+        middle.sum().backward(retain_graph=True)
+    assert engine.is_grad_enabled()
+    assert (x.grad, y.grad) == (None, None)
+    handle.remove()
+    (x * y).sum().backward()
+    assert x.grad is not None
+    assert x.grad.item() == 2.0
+
+
+def test_retain_grad_keeps_what_hooks_made_of_it() -> None:
+    x = leaf(1.0)
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    y.register_hook(lambda gradient: gradient * 10)
+    y.backward()
+    assert y.grad is not None
+    assert y.grad.item() == 10.0
+    y.grad.zero_()
+    assert x.grad is not None
+    assert x.grad.item() == 20.0
+    with pytest.raises(AutogradError, match="retain_grad"):
+        engine.ones(1).retain_grad()
+
+
+# -- engine.grad and higher orders ------------------------------------------------------------
+
+
+def test_grad_leaves_grad_alone() -> None:
+    x, y = leaf(2.0), leaf(5.0)
+    gx, gy, again = engine.grad((x * y).sum(), [x, y, x])
+    assert gx is not None
+    assert gy is not None
+    assert again is not None
+    assert (gx.item(), gy.item(), again.item(), x.grad) == (5.0, 2.0, 5.0, None)
+
+
+def test_grad_of_an_unused_input() -> None:
+    x, y = leaf(2.0), leaf(5.0)
+    assert engine.grad((x * 2).sum(), [y], allow_unused=True) == (None,)
+    with pytest.raises(AutogradError, match=r"input 0.*allow_unused=True"):
+        engine.grad((x * 2).sum(), [y])
+    with pytest.raises(AutogradError, match="input 1 does not require gradients"):
+        engine.grad((x * 2).sum(), [x, engine.ones(1)])
+    with pytest.raises(AutogradError, match="an output does not require gradients"):
+        engine.grad(engine.ones(()), [x])
+
+
+def test_grad_weighs_several_outputs() -> None:
+    x = leaf(1.0, 2.0)
+    (found,) = engine.grad([x * 2, (x * x).sum()], x, [engine.tensor([1.0, 10.0]), None])
+    assert found is not None
+    assert found.tolist() == [4.0, 24.0]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_gradients_of_gradients(order: int) -> None:
+    x = engine.tensor(0.7, dtype=engine.float64, requires_grad=True)
+    y = (x * 3).sin()
+    for _ in range(order):
+        (y,) = engine.grad(y, x, create_graph=True)  # type: ignore[assignment]
+    want = 3**order * np.sin(3 * 0.7 + order * np.pi / 2)
+    assert y.item() == pytest.approx(want, rel=1e-12)
+
+
+def test_backward_through_a_gradient() -> None:
+    x = leaf(2.0)
+    (slope,) = engine.grad((x * x * x).sum(), x, create_graph=True)
+    assert slope is not None
+    (slope * slope).sum().backward()
+    assert x.grad is not None
+    assert x.grad.item() == 288.0  # d(9x⁴)/dx
+
+
+# -- saved tensors ----------------------------------------------------------------------------
+
+
+def test_a_saved_input_that_changed_is_refused_with_op_and_remedy() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    z = y * y
+    y.add_(1)
+    with pytest.raises(AutogradError, match=r"input [xy] of mul\(\), 2 float32, .*changed in place.*clone\(\)"):
+        z.sum().backward()
+
+
+def test_a_saved_result_that_changed_is_refused() -> None:
+    y = leaf(1.0, 2.0).exp()
+    z = y.sum()
+    y.zero_()
+    with pytest.raises(AutogradError, match=r"the result of exp\(\)"):
+        z.backward()
+
+
+def test_under_recording_the_error_names_the_line() -> None:
+    with engine.inspect.recording():
+        y = leaf(1.0).exp()
+        z = y * y  # THE LINE
+        y.add_(1)
+    with open(__file__, encoding="utf-8") as file:
+        line = next(number for number, text in enumerate(file, 1) if text.rstrip().endswith("# THE LINE"))
+    with pytest.raises(AutogradError, match=rf"mul\(\) \(.*test_autograd\.py:{line}\)"):
+        z.sum().backward()
+
+
+def test_what_a_gradient_does_not_need_may_change() -> None:
+    x = leaf(1.0)
+    y = x * 2
+    z = y + 1
+    y.zero_()
+    z.sum().backward()
+    assert x.grad is not None
+    assert x.grad.item() == 2.0
+
+
+def test_a_view_written_to_counts_as_a_change_of_what_is_behind_it() -> None:
+    y = leaf(1.0, 2.0) * 1
+    z = y * y
+    y[0] = 7.0
+    with pytest.raises(AutogradError, match="changed in place"):
+        z.sum().backward()
+
+
+# -- modes ------------------------------------------------------------------------------------
+
+
+def test_modes_nest() -> None:
+    x = leaf(1.0)
+    with engine.no_grad():
+        assert not (x * 2).requires_grad
+        with engine.enable_grad():
+            assert (x * 2).requires_grad
+            with engine.set_grad_enabled(False):
+                assert not (x * 2).requires_grad
+            assert (x * 2).requires_grad
+        assert not engine.is_grad_enabled()
+    assert engine.is_grad_enabled()
+
+
+def test_modes_as_decorators() -> None:
+    @engine.no_grad()
+    def called() -> bool:
+        """Kept."""
+        return engine.is_grad_enabled()
+
+    @engine.no_grad
+    def bare() -> bool:
+        return engine.is_grad_enabled()
+
+    @engine.set_grad_enabled(False)
+    def chosen() -> bool:
+        return engine.is_grad_enabled()
+
+    assert engine.is_grad_enabled()
+    assert (called(), bare(), chosen()) == (False, False, False)
+    assert (called.__name__, called.__doc__) == ("called", "Kept.")
+    assert engine.is_grad_enabled()
+
+
+def test_a_decorated_generator_has_the_mode_only_while_it_runs() -> None:
+    @engine.no_grad()
+    def steps() -> Any:
+        received = yield engine.is_grad_enabled()
+        yield received, engine.is_grad_enabled()
+        return "end"
+
+    generator = steps()
+    assert next(generator) is False
+    assert engine.is_grad_enabled()
+    assert generator.send("sent") == ("sent", False)
+    assert engine.is_grad_enabled()
+    with pytest.raises(StopIteration) as stop:
+        next(generator)
+    assert stop.value.value == "end"
+
+
+def test_an_exception_restores_the_mode() -> None:
+    mode = engine.no_grad()
+    for _ in range(2):
+        with pytest.raises(KeyError), mode:
+            raise KeyError
+        assert engine.is_grad_enabled()
+
+
+def test_set_grad_enabled_as_a_call() -> None:
+    engine.set_grad_enabled(False)
+    try:
+        assert not engine.is_grad_enabled()
+    finally:
+        engine.set_grad_enabled(True)
+
+
+def test_each_thread_has_its_own_mode() -> None:
+    inside = threading.Barrier(2)
+    found: dict[str, bool] = {}
+
+    def other() -> None:
+        inside.wait(10)
+        found["other"] = engine.is_grad_enabled()
+        with engine.no_grad():
+            inside.wait(10)
+            inside.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with engine.no_grad():
+        inside.wait(10)
+        inside.wait(10)
+    found["this"] = engine.is_grad_enabled()
+    inside.wait(10)
+    thread.join()
+    assert found == {"other": True, "this": True}
+
+
+def test_threads_run_backward_over_leaves_they_do_not_share() -> None:
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            x = leaf(float(number))
+            (x * x * x).sum().backward()
+            if x.grad is None or x.grad.item() != 3 * number * number:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
