@@ -33,7 +33,7 @@ def main(paths: Sequence[Path] = ()) -> int:
     application = make_application(sys.argv[:1])
     settings = Settings()
     window = make_window(settings)
-    sys.excepthook = _Net(window)
+    sys.excepthook = Net(window)
     window.show()
     window.files.offer_recovery()
     for path in paths:
@@ -77,7 +77,7 @@ def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
     return MainWindow(Workspace(catalogue(), state=state), settings, themes)
 
 
-class _Net:
+class Net:
     """Catches what no code caught: keeps all work, tells, and goes on."""
 
     def __init__(self, window: MainWindow) -> None:

@@ -97,7 +97,7 @@ def _rows(layers: Mapping[int, dict[Key, tuple[list[Key], list[Key]]]], columns:
     """Heights: beside the neighbours towards the loss, never closer than one row, each column balanced."""
     rows: dict[Key, float] = {}
     for rank, column in enumerate(columns):
-        wanted = [_median([rows[n] for n in layers[rank][key][0]]) for key in column]
+        wanted = [_median([rows[near] for near in _nearest(layers[rank][key][0])]) for key in column]
         placed = _spread(wanted)
         rows.update(zip(column, placed, strict=True))
     return rows
@@ -116,8 +116,12 @@ def _spread(wanted: list[float]) -> list[float]:
     return [mean + index for index, mean in enumerate(flat)]
 
 
+def _nearest(neighbours: list[Key]) -> list[Key]:
+    """Those that an edge of one rank leads to, so that a chain stays straight whatever passes it; else all."""
+    return [key for key in neighbours if isinstance(key, int)] or neighbours
+
+
 def _median(values: list[float]) -> float:
-    """The middle one, so that a chain with side branches stays straight; 0 for none."""
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else sum(ordered[middle - 1 : middle + 1]) / 2

@@ -1,0 +1,70 @@
+"""Starting without a display, and what happens to an exception that nobody caught."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Node
+from studio.ui import app, dialogs
+from studio.ui.window import MainWindow
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a display")
+def test_without_a_display_one_message_and_exit_code_2() -> None:
+    hidden = {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    code = "import sys; from studio.ui.app import main; sys.exit(main([]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "gradwire run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"])
+def test_any_kind_of_display_is_enough(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for other in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, "x")
+    assert app.display_problem() is None
+
+
+def test_an_uncaught_exception_keeps_the_work_and_the_app(
+    qtbot: QtBot,
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(dialogs, "message", lambda *arguments, **names: told.append((arguments, names)))
+    project = window.workspace.new()
+    project.store.edit("Add", lambda document: edits.add(document, "relu", Node("nn.ReLU")))
+    net = app.Net(window)
+    for _ in range(3):
+        error = RuntimeError("a defect")
+        net(RuntimeError, error, error.__traceback__)
+    qtbot.waitUntil(lambda: bool(told))
+    qtbot.wait(20)
+    assert len(told) == 1
+    assert "a defect" in str(told[0])
+    assert len(list((tmp_path / "state" / "autosave").glob("*.json"))) == 1
+    assert window.isVisible()
+    assert "a defect" in capsys.readouterr().err

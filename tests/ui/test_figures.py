@@ -1,0 +1,112 @@
+"""Numbers as people read them, progress, curves, and finding by a few letters."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from engine import fit
+from studio.document.model import Document
+from studio.ui import figures
+from studio.ui.fuzzy import score
+from studio.ui.progress import Progress
+from studio.ui.runs import Curve, Run
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (figures.count(235146, "parameters"), "235,146 parameters"),
+        (figures.count(1, "parameters"), "1 parameter"),
+        (figures.count(0), "0"),
+        (figures.macs(999), "999 MAC"),
+        (figures.macs(1_230_000_000), "1.23 GMAC"),
+        (figures.macs(18_944), "18.9 kMAC"),
+        (figures.size(118_000), "118 kB"),
+        (figures.size(1), "1 byte"),
+        (figures.rate(12_412.0), "12,400/s"),
+        (figures.rate(3.14159), "3.14/s"),
+        (figures.duration(0.2), "less than 1 s"),
+        (figures.duration(44.6), "45 s"),
+        (figures.duration(170), "3 min"),
+        (figures.duration(7800), "2 h 10 min"),
+        (figures.measured(0.012345), "0.0123"),
+        (figures.measured(2.3e-6), "2.30e-06"),
+        (figures.measured(1234.5), "1,234.5"),
+        (figures.measured(math.nan), "NaN"),
+        (figures.measured(-math.inf), "-∞"),
+        (figures.norm(0.0831), "0.083"),
+        (figures.norm(1.2e-7), "1.2e-07"),
+    ],
+)
+def test_numbers(text: str, wanted: str) -> None:
+    assert text == wanted
+
+
+def started(epochs: int | None = 2, steps: int | None = None) -> fit.Started:
+    return fit.Started(epochs, steps, 10, 100, 20, 1234, "cpu", 0)
+
+
+def step(number: int, loss: float = 1.0, seconds: float = 0.5) -> fit.Step:
+    epoch, batch = divmod(number - 1, 10)
+    return fit.Step(epoch + 1, batch + 1, number, loss, {}, {"accuracy": 0.5}, seconds, 20.0, 0.1, math.isfinite(loss))
+
+
+def test_progress_tells_share_and_time_left() -> None:
+    progress = Progress().after(started())
+    assert progress.fraction == 0
+    assert progress.seconds_left is None
+    for number in range(1, 11):
+        progress = progress.after(step(number))
+    assert progress.fraction == 0.5
+    assert progress.seconds_left == pytest.approx(5.0)
+
+
+def test_progress_ends_with_the_first_limit() -> None:
+    assert Progress().after(started(epochs=2, steps=5)).steps == 5
+    assert Progress().after(started(epochs=None, steps=50)).steps == 50
+    assert Progress().after(started(epochs=None, steps=None)).fraction == 0
+
+
+def test_a_run_puts_events_down_as_curves() -> None:
+    run = Run(1, Document(), datetime.now(UTC))
+    for event in (started(), step(1, 2.0), step(2, 1.0)):
+        run.take(event)
+    run.take(fit.Epoch(1, 10, 1.5, 0.7, {}, {"accuracy": 0.9}, 5.0, 20.0, 0.1, True))
+    assert run.quantities == ("loss", "accuracy")
+    train, validation = run.curve("loss", "train"), run.curve("loss", "validation")
+    assert train is not None and validation is not None
+    assert train.x.tolist() == [0.1, 0.2]
+    assert validation.x.tolist() == [1.0] and validation.last == 0.7
+
+
+def test_smoothing_has_no_bias_and_survives_nan() -> None:
+    curve = Curve()
+    for x in range(50):
+        curve.add(x, 3.0)
+    assert np.allclose(curve.smooth(0.9), 3.0)
+    curve.add(50, math.nan)
+    curve.add(51, 3.0)
+    assert np.isfinite(curve.smooth(0.9)).all()
+    assert np.allclose(curve.smooth(0.0)[:50], curve.y[:50])
+
+
+def test_smoothing_while_growing_equals_smoothing_at_the_end() -> None:
+    values = np.random.default_rng(0).normal(size=200)
+    growing, whole = Curve(), Curve()
+    for x, y in enumerate(values):
+        growing.add(x, y)
+        growing.smooth(0.8)
+        whole.add(x, y)
+    assert np.allclose(growing.smooth(0.8), whole.smooth(0.8))
+
+
+def test_a_few_letters_find_what_is_meant() -> None:
+    titles = ["Save", "Save as…", "Dark theme", "Restore default layout"]
+    assert max(titles, key=lambda title: score("dt", title) or -99) == "Dark theme"
+    assert max(titles, key=lambda title: score("save", title) or -99) == "Save"
+    assert score("xyz", "Save") is None
+    assert score("", "Save") == 0

@@ -1,0 +1,212 @@
+"""Training as the window shows it: curves that grow, pause, one batch, stop, and a failure at its node."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from engine import nn
+from studio.document import edits
+from studio.ui.panels.autograd.items import OpItem
+from studio.ui.project import Project
+from studio.ui.runs import Kind
+from studio.ui.window import MainWindow
+
+LONG = 20_000
+
+
+@pytest.fixture
+def endless(project: Project) -> Project:
+    """The digits template with more epochs than a test waits for."""
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=10_000))
+    return project
+
+
+def points(project: Project, quantity: str = "loss", kind: Kind = "train") -> int:
+    curve = project.runner.runs[-1].curve(quantity, kind) if project.runner.runs else None
+    return len(curve) if curve is not None else 0
+
+
+def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    QTest.keyClick(window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: points(endless) >= 1, timeout=LONG)
+    first = points(endless)
+    qtbot.waitUntil(lambda: points(endless) > first, timeout=LONG)
+    plots = window.desks[endless].runs.plots
+    qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0, timeout=LONG)
+    window.desks[endless].runs.draw()
+    drawn = plots["loss"].item.listDataItems()
+    assert max(len(item.getData()[0]) for item in drawn if item.getData()[0] is not None) >= first
+    assert "Epoch" in window.topbar._words.text()
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped", timeout=LONG)
+
+
+def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    runner = endless.runner
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: runner.state == "paused", timeout=LONG)
+    assert points(endless) == 1
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: points(endless) == 2 and runner.state == "paused", timeout=LONG)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: points(endless) > 5, timeout=LONG)
+    window.commands.run("run.pause")
+    qtbot.waitUntil(lambda: runner.state == "paused", timeout=LONG)
+    held = points(endless)
+    qtbot.wait(150)
+    assert points(endless) == held
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: runner.state == "stopped", timeout=LONG)
+    assert window.commands.action("run.start").isEnabled()
+
+
+def test_the_window_answers_while_training_runs(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    ticks: list[float] = []
+    timer = QTimer()
+    timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
+    timer.start(10)
+    qtbot.wait(1500)
+    timer.stop()
+    gaps = [later - before for before, later in pairwise(ticks)]
+    assert sorted(gaps)[int(0.9 * len(gaps))] < 0.2, "the event loop was held up"
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+
+
+def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=1))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+
+    def explode(*_: object) -> None:
+        raise RuntimeError("the dropout caught fire")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nn.Dropout, "forward", explode)
+        window.commands.run("run.start")
+        qtbot.waitUntil(lambda: project.runner.state == "failed", timeout=LONG)
+    [problem] = project.store.report.errors
+    assert problem.node == "dropout"
+    assert "caught fire" in problem.message
+    assert "1 error" in window.status.check.text()
+    assert "caught fire" in window.desks[project].log.toPlainText()
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done", timeout=LONG)
+    assert not project.store.report.errors
+    assert len(project.runner.runs) == 2
+
+
+def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    window.commands.run("run.start")
+    assert not project.runner.runs
+    assert "Fix the error" in window.status._said.text()
+
+
+def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    session = endless.runner._session
+    assert session is not None
+    window.workspace.close(endless)
+    assert session.is_over
+
+
+def test_editing_while_a_run_goes_is_fine(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    endless.store.edit("Remove", lambda document: edits.remove(document, ["accuracy", "dropout"]))
+    before = points(endless)
+    qtbot.waitUntil(lambda: points(endless) > before, timeout=LONG)
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+    assert endless.runner.runs[-1].document is not endless.store.document
+
+
+def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    panel = window.desks[project].autograd
+    window.commands.run("run.look")
+    qtbot.waitUntil(lambda: bool(panel.view.items_by_id), timeout=LONG)
+    project.store.select(["hidden"])
+    marked = [item for item in panel.view.items_by_id.values() if item.is_marked]
+    assert {item.node.leaf for item in marked if item.node.leaf} == {"hidden.weight", "hidden.bias"}
+    assert any(item.node.leaf is None for item in marked)
+    assert all(item.node.gradient_norm is not None for item in marked)
+    panel.view.fit()
+    logits = next(item for item in panel.view.items_by_id.values() if item.node.leaf == "logits.weight")
+    place = panel.view.mapFromScene(logits.sceneBoundingRect().center())
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert project.store.selection == {"logits"}
+    assert isinstance(panel.view.itemAt(place), OpItem)
+
+
+def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    with qtbot.waitSignal(endless.runner.looked, timeout=LONG):
+        endless.runner.look()
+    assert endless.runner.is_active
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+
+
+def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    code = window.desks[project].code
+    window.docks["code"].reveal()
+    qtbot.waitUntil(lambda: code.program is not None)
+    assert code.program is not None
+    project.store.select(["hidden"])
+    lines = code.editor.toPlainText().splitlines()
+    assert code.editor.marked and all("hidden" in lines[number - 1] for number in code.editor.marked)
+    wanted = next(number for number, node in code.program.lines.items() if node == "logits")
+    code.editor.line_clicked.emit(wanted)
+    assert project.store.selection == {"logits"}
+    compile(code.editor.toPlainText(), "shown", "exec")
+
+
+def test_code_of_a_graph_with_errors_is_the_last_good_one(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    code = window.desks[project].code
+    window.docks["code"].reveal()
+    qtbot.waitUntil(lambda: code.program is not None)
+    good = code.editor.toPlainText()
+    project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    qtbot.waitUntil(code._notice.isVisible)
+    assert code.editor.toPlainText() == good
+    project.store.undo()
+    qtbot.waitUntil(lambda: not code._notice.isVisible())
+
+
+def test_curves_can_be_read_hidden_and_copied(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=2))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done", timeout=LONG)
+    panel = window.desks[project].runs
+    panel.draw()
+    plot = panel.plots["loss"]
+    qtbot.waitUntil(plot.isVisible)
+    center = plot.mapFromScene(plot.getViewBox().sceneBoundingRect().center())
+    plot._hover(plot.mapToScene(center))
+    assert plot._readout.isVisible() and "Run 1" in plot._readout.text()
+    panel._copy()
+    assert not QApplication.clipboard().pixmap().isNull()
+    csv = project.runner.runs[0].csv()
+    assert csv.startswith("quantity,kind,epoch,value\n")
+    assert csv.count("\nloss,validation,") == 2
+    item = panel.list.topLevelItem(0)
+    assert item is not None
+    item.setCheckState(0, Qt.CheckState.Unchecked)
+    assert not plot.item.listDataItems()
