@@ -1,0 +1,170 @@
+"""What a user does in a first session, in the real window, with mouse and keyboard only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from studio.document.model import Document
+from studio.ui import dialogs
+from studio.ui.canvas.view import CanvasView
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+
+CHAIN = ("Digits", "Normalize", "Loader", "Flatten", "Linear", "ReLU", "Dropout", "Linear", "CrossEntropyLoss", "Adam")
+
+
+@pytest.fixture
+def canvas(window: MainWindow, qtbot: QtBot) -> CanvasView:
+    """The empty canvas that Ctrl+N opens."""
+    window.activateWindow()
+    QTest.keyClick(window, Qt.Key.Key_N, CTRL)
+    qtbot.waitUntil(lambda: window.canvas is not None)
+    view = window.canvas
+    assert view is not None
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    return view
+
+
+def project_of(window: MainWindow) -> Project:
+    project = window.project
+    assert project is not None
+    return project
+
+
+def add_from_palette(view: CanvasView, hand: Hand, text: str, qtbot: QtBot) -> str:
+    """Tab, a few letters, Enter. Returns the name of the new node, which is selected."""
+    before = set(view.store.document.nodes)
+    hand.key(Qt.Key.Key_Tab)
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit), field
+    hand.type(text, field)
+    hand.key(Qt.Key.Key_Return, target=field)
+    qtbot.waitUntil(lambda: len(view.store.document.nodes) == len(before) + 1)
+    [name] = set(view.store.document.nodes) - before
+    assert view.store.selection == {name}
+    return name
+
+
+def build(view: CanvasView, qtbot: QtBot) -> dict[str, str]:
+    """The digits network, node by node; each goes behind the one before it. Returns names by title."""
+    hand = Hand(view)
+    names: dict[str, str] = {}
+    for title in CHAIN:
+        key = title if title not in names else "Output"
+        names[key] = add_from_palette(view, hand, title, qtbot)
+    hand.click(empty_place(view))
+    names["Accuracy"] = add_from_palette(view, hand, "Accuracy", qtbot)
+    hand.key(Qt.Key.Key_L)
+    hand.key(Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: view.gesture is None)
+    for source, port in ((names["Loader"], "target"), (names["Output"], "output")):
+        target = "target" if port == "target" else "input"
+        connect(view, hand, source, port, names["Accuracy"], target)
+    connect(view, hand, names["Loader"], "target", names["CrossEntropyLoss"], "target")
+    return names
+
+
+def empty_place(view: CanvasView) -> QPoint:
+    """A point of the viewport where nothing is."""
+    for y in range(40, view.viewport().height(), 40):
+        place = QPoint(60, y)
+        if view.scene().itemAt(view.mapToScene(place), view.transform()) is None:
+            return place
+    raise AssertionError("the canvas is full")
+
+
+def connect(view: CanvasView, hand: Hand, source: str, out: str, target: str, into: str) -> None:
+    hand.drag(hand.port(source, "output", out), hand.port(target, "input", into))
+    assert f"{source}.{out} -> {target}.{into}" in {str(wire) for wire in view.store.document.wires}
+
+
+def set_number(
+    window: MainWindow, hand: Hand, view: CanvasView, node: str, field: str, text: str, qtbot: QtBot
+) -> None:
+    """Select a node by a click and type into its form."""
+    hand.click(hand.node(node))
+    qtbot.waitUntil(lambda: view.store.selection == {node})
+    editor = next(
+        widget
+        for widget in window.findChildren(QLineEdit)
+        if widget.isVisible() and field in (widget.accessibleName(), widget.parentWidget().accessibleName())
+    )
+    editor.setFocus()
+    editor.selectAll()
+    QTest.keyClicks(editor, text)
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    view.setFocus()
+
+
+def digits_network(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> dict[str, str]:
+    names = build(canvas, qtbot)
+    hand = Hand(canvas)
+    set_number(window, hand, canvas, names["Linear"], "out_features", "64", qtbot)
+    set_number(window, hand, canvas, names["Output"], "out_features", "10", qtbot)
+    set_number(window, hand, canvas, names["Normalize"], "std", "16", qtbot)
+    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    assert canvas.store.report.problems == ()
+    return names
+
+
+def test_build_train_save_and_reopen(
+    window: MainWindow, canvas: CanvasView, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = digits_network(window, canvas, qtbot)
+    report = canvas.store.report
+    assert report.nodes[names["Linear"]].arguments["in_features"] == 64
+    assert "N×64 float32" in report.wires.values()
+
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_Return, CTRL)
+    runner = project_of(window).runner
+    qtbot.waitUntil(
+        lambda: runner.run is not None and len(runner.run.curves.get(("loss", "train"), ())) > 5, timeout=20_000
+    )
+    run = runner.run
+    assert run is not None
+    seen = len(run.curves[("loss", "train")])
+    qtbot.waitUntil(lambda: len(run.curves[("loss", "train")]) > seen + 20, timeout=20_000)
+    qtbot.waitUntil(lambda: len(run.curves.get(("loss", "validation"), ())) > 0, timeout=60_000)
+    QTest.keyClick(canvas, Qt.Key.Key_Period, CTRL)
+    qtbot.waitUntil(lambda: runner.state == "stopped", timeout=20_000)
+
+    path = tmp_path / "first.gradwire"
+    monkeypatch.setattr(dialogs, "path_to_save", lambda *_: path)
+    QTest.keyClick(canvas, Qt.Key.Key_S, CTRL)
+    qtbot.waitUntil(path.exists)
+    made = canvas.store.document
+    QTest.keyClick(canvas, Qt.Key.Key_W, CTRL)
+    qtbot.waitUntil(lambda: window.project is None)
+    monkeypatch.setattr(dialogs, "paths_to_open", lambda *_: [path])
+    QTest.keyClick(window, Qt.Key.Key_O, CTRL)
+    qtbot.waitUntil(lambda: window.project is not None)
+    assert project_of(window).store.document == made
+
+
+def test_undo_everything_and_redo_it(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
+    digits_network(window, canvas, qtbot)
+    store, made, empty = canvas.store, canvas.store.document, Document()
+    canvas.setFocus()
+    for _ in range(200):
+        if not store.history.can_undo:
+            break
+        QTest.keyClick(canvas, Qt.Key.Key_Z, CTRL)
+    assert (store.document.nodes, store.document.wires) == (empty.nodes, empty.wires)
+    assert not canvas.canvas.nodes
+    assert not canvas.canvas.wires
+    for _ in range(200):
+        if not store.history.can_redo:
+            break
+        QTest.keyClick(canvas, Qt.Key.Key_Z, CTRL | SHIFT)
+    assert store.document == made
+    assert set(canvas.canvas.nodes) == set(made.nodes)
+    assert set(canvas.canvas.wires) == set(made.wires)
