@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QVariantAnimation, Signal
+from PySide6.QtCore import QObject, QPoint, QPointF, QRectF, QVariantAnimation, Signal
 from PySide6.QtGui import QTransform
 from PySide6.QtWidgets import QGraphicsView
 
@@ -45,7 +45,7 @@ class Camera(QObject):
         size = self._view.viewport().size()
         return QRectF(self.to_scene(QPointF(0, 0)), self.to_scene(QPointF(size.width(), size.height())))
 
-    def to_scene(self, at: QPointF) -> QPointF:
+    def to_scene(self, at: QPointF | QPoint) -> QPointF:
         """The place on the canvas at a point of the viewport."""
         horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
         return QPointF((at.x() + horizontal) / self._scale, (at.y() + vertical) / self._scale)

@@ -34,7 +34,7 @@ class Zoom:
     def detail(self) -> Detail:
         if self.scale >= 0.6:
             return Detail.FULL
-        return Detail.NAME if self.scale >= 0.3 else Detail.COLOR
+        return Detail.NAME if self.scale >= 0.33 else Detail.COLOR
 
 
 def readable(pixels: float, scale: float) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter
 
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.surface import Surface
@@ -28,12 +28,15 @@ def paint_ground(painter: QPainter, rect: QRectF, surface: Surface) -> None:
 
 
 def _dots(painter: QPainter, rect: QRectF, pitch: float, surface: Surface, strength: float) -> None:
+    """One pixel each and not smoothed: round or smoothed dots take ten times as long as all else together."""
     color = QColor(surface.style.grid)
     color.setAlphaF(strength)
-    pen = QPen(color, 1.5 * surface.zoom.ratio)
-    pen.setCosmetic(True)
-    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)
     right, bottom = math.ceil(rect.right() / pitch), math.ceil(rect.bottom() / pitch)
-    painter.setPen(pen)
-    painter.drawPoints([QPointF(x * pitch, y * pitch) for x in range(left, right + 1) for y in range(top, bottom + 1)])
+    size = 1 / surface.zoom.scale
+    rows = [y * pitch for y in range(top, bottom + 1)]
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(surface.style.no_pen)
+    painter.setBrush(color)
+    painter.drawRects([QRectF(x * pitch, y, size, size) for x in range(left, right + 1) for y in rows])
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)

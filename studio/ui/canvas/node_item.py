@@ -26,7 +26,7 @@ class NodeItem(QGraphicsRectItem):
         self.look = Look()
         self.face = face
         self.layout: Layout
-        self._sketch: Sketch
+        self._sketch: Sketch | None = None
         self._arrange()
 
     @property
@@ -69,11 +69,14 @@ class NodeItem(QGraphicsRectItem):
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, quiet)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        paint_node(painter, self._sketch, self.look, self._surface.style, self._surface.zoom)
+        style = self._surface.style
+        if self._sketch is None:
+            self._sketch = sketch(self.face, self.layout, style)
+        paint_node(painter, self._sketch, self.look, style, self._surface.zoom)
 
     def _arrange(self) -> None:
         style = self._surface.style
         self.layout = node_layout(self.face, style.measure)
-        self._sketch = sketch(self.face, self.layout, style)
+        self._sketch = None  # made when it is painted: most nodes of a large graph are not, for long
         self.setRect(QRectF(0, 0, self.layout.width, self.layout.height).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
         self.update()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from studio.nodes.types import Port
 from studio.ui.canvas.detail import Detail, Zoom, readable
@@ -35,6 +35,8 @@ class Sketch:
     line: str
     ports: tuple[tuple[Port, QPointF], ...] = ()
     labels: tuple[tuple[str, QPointF], ...] = ()
+    far: tuple[int, str, QPointF] | None = None
+    """The name as it is drawn from afar: font size, text and place; made for one zoom at a time."""
 
 
 @dataclass(slots=True)
@@ -57,6 +59,8 @@ def sketch(face: Face, layout: Layout, style: Style) -> Sketch:
     edge = QRectF(0.5, 0.5, width - 1, height - 1)
     body = QPainterPath()
     body.addRoundedRect(edge, CORNER, CORNER)
+    inner = QPainterPath()
+    inner.addRoundedRect(edge.adjusted(0.5, 0.5, -0.5, -0.5), CORNER - 0.5, CORNER - 0.5)
     strip = QPainterPath()
     strip.addRect(QRectF(0, 0, width, HEADER))
     name_room = width - 28 - 12 - (8 + style.measure(face.kind, "text") if face.kind else 0)
@@ -66,7 +70,7 @@ def sketch(face: Face, layout: Layout, style: Style) -> Sketch:
         face,
         layout,
         body,
-        body.intersected(strip),
+        inner if face.collapsed else inner.intersected(strip),
         name,
         style.elided(face.kind, "text", max(width - kind_x - 8, 0)) if face.kind else "",
         kind_x,
@@ -95,25 +99,24 @@ def paint_node(painter: QPainter, node: Sketch, look: Look, style: Style, zoom: 
     painter.setOpacity(0.3 if look.faded else 0.55 if node.face.muted else 1.0)
     if zoom.detail is Detail.FULL:
         _paint_body(painter, node, style, zoom)
-        _paint_outline(painter, node, look, style, zoom)
         _paint_ports(painter, node, look, style)
     else:
         _paint_patch(painter, node, style, zoom)
-        _paint_outline(painter, node, look, style, zoom)
     painter.setOpacity(0.3 if look.faded else 1.0)
+    _paint_state(painter, node.layout, look, style)
     _paint_badges(painter, node.face, node.layout.width, style, zoom)
     painter.setOpacity(1.0)
 
 
 def _paint_body(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> None:
     face = node.face
-    painter.setPen(style.no_pen)
+    painter.setPen(style.failed if face.error else style.border_muted if face.muted else style.border)
     painter.setBrush(style.body)
     painter.drawPath(node.body)
+    painter.setPen(style.no_pen)
     painter.setBrush(style.header[face.category])
-    painter.drawPath(node.body if face.collapsed else node.header)
-    color = style.category[face.category]
-    picture = style.icon(face.icon, color, _ICON, zoom.device_scale)
+    painter.drawPath(node.header)
+    picture = style.icon(face.icon, style.category[face.category], _ICON, zoom.device_scale)
     painter.drawPixmap(QRectF(7, (HEADER - _ICON) / 2, _ICON, _ICON), picture, QRectF(picture.rect()))
     if readable(NAME_PX, zoom.scale):
         painter.setPen(style.text)
@@ -140,21 +143,15 @@ def _paint_text(painter: QPainter, node: Sketch, style: Style) -> None:
         painter.drawText(QPointF(node.kind_x, style.baseline(HEADER / 2, "name")), node.kind)
 
 
-def _paint_outline(painter: QPainter, node: Sketch, look: Look, style: Style, zoom: Zoom) -> None:
-    face, layout = node.face, node.layout
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    if face.error:
-        painter.setPen(style.failed)
-        painter.drawPath(node.body)
-    elif zoom.detail is Detail.FULL or face.muted:
-        painter.setPen(style.border_muted if face.muted else style.border)
-        painter.drawPath(node.body)
+def _paint_state(painter: QPainter, layout: Layout, look: Look, style: Style) -> None:
+    """How far the training is, and whether the node is selected."""
     if look.progress is not None:
         painter.fillRect(
             QRectF(CORNER, layout.height - 2, (layout.width - 2 * CORNER) * look.progress, 2), style.accent
         )
     if look.selected:
         painter.setPen(style.selected)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(-2, -2, layout.width + 4, layout.height + 4), CORNER + 2, CORNER + 2)
 
 
@@ -178,17 +175,25 @@ def _paint_ports(painter: QPainter, node: Sketch, look: Look, style: Style) -> N
 
 def _paint_patch(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> None:
     """Seen from afar: the colour, and the name at a size that can be read."""
-    painter.setPen(style.category_line[node.face.category])
-    painter.setBrush(style.patch[node.face.category])
+    face = node.face
+    painter.setPen(style.failed if face.error else style.category_line[face.category])
+    painter.setBrush(style.patch[face.category])
     painter.drawPath(node.body)
-    pixels = max(round(_FAR_TEXT / zoom.scale), 1)
-    room = QRectF(6, 0, node.layout.width - 12, node.layout.height)
-    if room.width() * zoom.scale < 30:
-        return
+    pixels = round(_FAR_TEXT / zoom.scale)
+    if node.far is None or node.far[0] != pixels:
+        node.far = pixels, *_far_name(node, pixels)
     painter.setFont(interface_font(pixels))
     painter.setPen(style.text)
-    text = painter.fontMetrics().elidedText(node.face.name, Qt.TextElideMode.ElideRight, int(room.width()))
-    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignHCenter, text)
+    painter.drawText(node.far[2], node.far[1])
+
+
+def _far_name(node: Sketch, pixels: int) -> tuple[str, QPointF]:
+    """The name as far as it fits into the node, and where it is in the middle."""
+    metrics = QFontMetricsF(interface_font(pixels))
+    room = node.layout.width - 2 * CORNER
+    text = metrics.elidedText(node.face.name, Qt.TextElideMode.ElideRight, room)
+    left = (node.layout.width - metrics.horizontalAdvance(text)) / 2
+    return text, QPointF(left, node.layout.height / 2 + metrics.capHeight() / 2)
 
 
 def _paint_badges(painter: QPainter, face: Face, width: float, style: Style, zoom: Zoom) -> None:

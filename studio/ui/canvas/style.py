@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui import fonts, icons
-from studio.ui.canvas.geometry import Role
+from studio.ui.canvas.geometry import Measure, Role
 from studio.ui.theme import Theme, mix
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
@@ -23,7 +23,7 @@ class Style:
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
         self.ground = theme.color("background")
-        self.grid = theme.color("grid")
+        self.grid = mix(theme.color("grid"), theme.color("border-strong"), 0.25)
         self.body = QBrush(theme.color("raised"))
         self.text = theme.color("text")
         self.dim = theme.color("text-dim")
@@ -45,10 +45,10 @@ class Style:
         self.pill = QBrush(theme.color("surface", 0.92))
         self.pill_line = hairline(theme.color("border"))
 
-        share = 0.30 if theme.is_dark else 0.17
+        share = 0.26 if theme.is_dark else 0.17
         self.category = {name: theme.category(name) for name in CATEGORIES}
         self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
-        self.quiet = {name: mix(self.text, brush.color(), 0.25) for name, brush in self.header.items()}
+        self.quiet = {name: mix(self.text, brush.color(), 0.22) for name, brush in self.header.items()}
         """The second colour of text on headers."""
         self.category_brush = {name: QBrush(color) for name, color in self.category.items()}
         self.category_line = {name: hairline(color) for name, color in self.category.items()}
@@ -75,8 +75,10 @@ class Style:
             "mono": fonts.monospace(MONO_PX),
         }
         self._metrics = {role: QFontMetricsF(font) for role, font in self.fonts.items()}
+        self.measure: Measure = functools.lru_cache(maxsize=8192)(self._measured)
+        """The width of a text."""
 
-    def measure(self, text: str, role: Role) -> float:
+    def _measured(self, text: str, role: Role) -> float:
         return self._metrics[role].horizontalAdvance(text)
 
     def elided(self, text: str, role: Role, width: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -18,6 +19,8 @@ from PySide6.QtGui import (
     QMouseEvent,
     QNativeGestureEvent,
     QPainter,
+    QPaintEvent,
+    QRegion,
     QResizeEvent,
     QShowEvent,
     QWheelEvent,
@@ -81,7 +84,7 @@ class CanvasView(QGraphicsView):
         self.find_action: Callable[[str], QAction | None] = lambda _: None
         """Where context menus get their commands from; set by whoever made them."""
         self.search = SearchPalette(store.catalogue, themes, self)
-        self.minimap = Minimap(self.canvas, self.camera, self)
+        self.minimap = Minimap(self.canvas, self.camera, self.viewport())
         self.hint = EmptyHint(self)
         self.bubble = Bubble(themes, self)
         self.editor: RenameEditor | None = None
@@ -92,6 +95,7 @@ class CanvasView(QGraphicsView):
         """None while Space is up, True once it has been used to pan."""
         self._pointer_at: QPointF | None = None
         """Where the pointer is in the viewport; None while it is elsewhere."""
+        self._exposed = QRegion()
         self._place = QPointF()
         self._adds_to: Wiring | None = None
         self._shown = False
@@ -108,6 +112,8 @@ class CanvasView(QGraphicsView):
         self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
+        # The ground covers all of it; only then does Qt move pixels when the canvas is panned.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAcceptDrops(True)
@@ -408,11 +414,16 @@ class CanvasView(QGraphicsView):
         self.bubble.say(text, at.toPoint())
 
     def _place_minimap(self) -> None:
-        """In the lower right corner, while some of the graph is out of sight."""
+        """In the lower right corner, while some of the graph is out of sight.
+
+        The map is inside the viewport and put back after each scroll. Lying over it, it would keep Qt from moving
+        the pixels that are there already.
+        """
         whole, visible = self.minimap.whole, self.camera.visible
         hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
         self.minimap.setVisible(self._wants_minimap and bool(self.canvas.nodes) and hidden)
-        self.minimap.move(self.width() - self.minimap.width() - 12, self.height() - self.minimap.height() - 12)
+        room = self.viewport().size()
+        self.minimap.move(room.width() - self.minimap.width() - 12, room.height() - self.minimap.height() - 12)
 
     # -- what others say
 
@@ -442,8 +453,18 @@ class CanvasView(QGraphicsView):
 
     # -- painting and size
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._exposed = event.region()
+        super().paintEvent(event)
+
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        paint_ground(painter, QRectF(rect), self.canvas.surface)
+        """Only where it is asked for: after a pan that is two strips, of which `rect` would be all."""
+        for exposed in cast("Iterable[QRect]", self._exposed):
+            corners = (
+                self.camera.to_scene(exposed.topLeft()),
+                self.camera.to_scene(exposed.bottomRight() + QPoint(1, 1)),
+            )
+            paint_ground(painter, QRectF(*corners), self.canvas.surface)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

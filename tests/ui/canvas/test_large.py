@@ -79,12 +79,15 @@ def test_only_what_can_be_seen_is_painted(view: CanvasView, counts: Counter[str]
 
 
 def test_panning_paints_little_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    view.toggle_minimap()
+    assert view.minimap.isVisible()
+    settle(view, qtbot)
+    seen = counts["nodes painted"]
+    counts.clear()
     for _ in range(20):
         view.camera.pan(-9, 4)
         qtbot.wait(1)
     assert counts["layouts"] == counts["routes"] == 0
-    assert counts["nodes painted"] < 20 * 100  # the strips that come into view, not all of it
+    assert counts["nodes painted"] < 20 * seen / 2  # the strips that come into view, not all of it
 
 
 def test_dragging_one_node_touches_its_wires_only(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:

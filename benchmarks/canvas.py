@@ -1,0 +1,150 @@
+"""How long the canvas takes for a frame with 2,000 nodes: zooming, panning, dragging, hovering, opening.
+
+    QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py [NODES]
+
+Prints the median and the worst of some frames in milliseconds; 16.7 is 60 a second.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMainWindow
+
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering.check import check
+from studio.lowering.report import Report
+from studio.nodes.catalogue import catalogue
+from studio.ui import motion, stylesheet, theme
+from studio.ui.canvas.hit import Hit
+from studio.ui.canvas.layout import Link, layered
+from studio.ui.canvas.view import CanvasView
+from studio.ui.store import Store
+
+COLUMNS, FRAMES = 50, 30
+KINDS = ("nn.Linear", "nn.ReLU", "nn.Dropout")
+
+
+def network(count: int) -> Document:
+    """Rows of layers with residual additions, so that wires also cross columns."""
+    nodes: dict[str, Node] = {}
+    wires: list[Wire] = []
+    for index in range(count):
+        column, row = index % COLUMNS, index // COLUMNS
+        kind = "ops.add" if column % 5 == 4 else KINDS[column % len(KINDS)]
+        params = {"out_features": 64} if kind == "nn.Linear" else {}
+        nodes[f"node_{index}"] = Node(kind, params, at=(column * 240.0, row * 104.0))
+        if column == 0:
+            continue
+        port = "x" if kind == "ops.add" else "input"
+        wires.append(Wire(End(f"node_{index - 1}", "output"), End(f"node_{index}", port)))
+        if kind == "ops.add":
+            wires.append(Wire(End(f"node_{index - 4}", "output"), End(f"node_{index}", "y")))
+    return Document(nodes, tuple(sorted(wires)))
+
+
+class Bench:
+    def __init__(self, view: CanvasView) -> None:
+        self.view = view
+
+    def frames(self, title: str, step: Callable[[int], object]) -> None:
+        """Time steps, each with all the painting that it asks for."""
+        times: list[float] = []
+        for index in range(FRAMES):
+            begin = time.perf_counter()
+            step(index)
+            QApplication.processEvents()
+            times.append((time.perf_counter() - begin) * 1000)
+        print(f"{title:<44} median {statistics.median(times):7.1f}   worst {max(times):7.1f}")
+
+    def repaint(self, title: str) -> None:
+        self.frames(title, lambda _: self.view.viewport().repaint())
+
+
+def once(title: str, function: Callable[[], object]) -> None:
+    begin = time.perf_counter()
+    function()
+    print(f"{title:<44} once   {(time.perf_counter() - begin) * 1000:7.1f}")
+
+
+def main(count: int) -> None:
+    application = QApplication.instance() or QApplication([])
+    assert isinstance(application, QApplication)
+    motion.set_reduced(True)
+    themes = theme.manager()
+    stylesheet.apply(application, themes.theme)
+    document, window = network(count), QMainWindow()
+
+    def checked(document: Document, base: Path | None) -> Report:
+        return check(document, catalogue(), base)
+
+    store = Store(document, catalogue(), checked)
+    opened: list[CanvasView] = []
+    once(
+        f"open {len(document.nodes)} nodes, {len(document.wires)} wires",
+        lambda: opened.append(CanvasView(store, themes)),
+    )
+    view = opened[0]
+    window.setCentralWidget(view)
+    window.resize(1600, 1000)
+    window.show()
+    while not store.is_checked:
+        application.processEvents()
+    measure(view, application)
+    view.close_view()
+    store.close()
+
+
+def measure(view: CanvasView, application: QApplication) -> None:
+    bench, camera, canvas = Bench(view), view.camera, view.canvas
+    middle = QPointF(*view.minimap.whole.center)
+    for scale in (0.05, 0.15, 0.3, 0.5, 0.8, 1.0, 2.0):
+        camera.zoom_to(scale)
+        camera.center_on(middle)
+        application.processEvents()
+        bench.repaint(f"repaint all at {scale:.0%}")
+    for scale in (0.15, 0.5, 1.0):
+        camera.zoom_to(scale)
+        bench.frames(f"pan at {scale:.0%}", lambda _: camera.pan(7, 3))
+    camera.zoom_to(1.0)
+    bench.frames(
+        "zoom in and out, through all details", lambda i: camera.zoom_by(3 if i % 8 < 4 else -3, QPointF(800, 500))
+    )
+    camera.zoom_to(1.0)
+    camera.center_on(middle)
+    application.processEvents()
+    drag(bench, view)
+    wires = list(canvas.wires)
+    bench.frames("hover wires, whole paths lit", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
+    camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
+    bench.frames("hover from afar", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
+    once("select all", view.do.select_all)
+    once("move all", lambda: view.do.nudge("right"))
+    once("undo", view.store.undo)
+    boxes = canvas.boxes()
+    links = [Link(wire.source.node, wire.target.node, 36, 36) for wire in wires]
+    sizes = {name: (box.width, box.height) for name, box in boxes.items()}
+    once("compute a layout of all (in a thread)", lambda: layered(sizes, links))
+
+
+def drag(bench: Bench, view: CanvasView) -> None:
+    """One node, with the real events."""
+    node = min(
+        view.canvas.nodes.values(),
+        key=lambda item: (QPointF(*item.box.center) - view.camera.visible.center()).manhattanLength(),
+    )
+    start = view.camera.to_view(QPointF(node.x() + 40, node.y() + 12)).toPoint()
+    viewport = view.viewport()
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, start)
+    bench.frames("drag one node", lambda i: QTest.mouseMove(viewport, start + QPoint(5 * i, 4 * i)))
+    view.cancel()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
