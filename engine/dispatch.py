@@ -383,6 +383,13 @@ def _promote(op: Op, arrays: list[Any]) -> DType | None:
 
     A tensor with dimensions outranks one without, which outranks a number; the lower rank only wins by its kind.
     """
+    result = _promoted(op, arrays)
+    if op.numbers and result is dtypes.bool_:
+        raise DTypeError(f"{op.name}() is not defined for booleans. Convert with .long() or .float().")
+    return result
+
+
+def _promoted(op: Op, arrays: list[Any]) -> DType | None:
     first = None
     same = True
     top_number = -1

@@ -33,6 +33,8 @@ class Storage:
 class Size(tuple[Any, ...]):
     """A shape; prints as PyTorch's."""
 
+    __slots__ = ()
+
     def numel(self) -> int:
         return count(self)
 
@@ -317,7 +319,7 @@ class Tensor(TensorMethods):
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ShapeError(
-                f"the truth of a tensor of {self.numel()} elements is not one value. Use .any() or .all(), or compare its shape."
+                f"the truth of a tensor of {self.numel()} elements is not one value. Use .any() or .all()."
             )
         return bool(self.item())
 
@@ -417,13 +419,14 @@ class Tensor(TensorMethods):
 
     # -- in-place writes that are not variants of an op
 
-    def copy_(self, source: Tensor) -> Tensor:
+    def copy_(self, source: Tensor | float) -> Tensor:
         """Takes over the numbers of `source`, broadcast and converted."""
-        return self.assign_(source.to(dtype=self.dtype, device=self.device))
+        tensor = source if isinstance(source, Tensor) else self.new_tensor(source)
+        return self.assign_(tensor.to(dtype=self.dtype, device=self.device))
 
     def fill_(self, value: float | Tensor) -> Tensor:
         """Sets every element to `value`."""
-        return self.copy_(value if isinstance(value, Tensor) else self.new_tensor(value))
+        return self.copy_(value)
 
     def zero_(self) -> Tensor:
         """Sets every element to 0."""

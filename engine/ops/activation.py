@@ -21,7 +21,7 @@ def _(g, out):
     return g * out * (1 - out)
 
 
-@op(domain=(-2.0, 2.0))
+@op(numbers=True, domain=(-2.0, 2.0))
 def relu(xp, x, out=None):
     """max(x, 0)."""
     return xp.maximum(x, 0, out=out)

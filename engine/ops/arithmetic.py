@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from engine.errors import DTypeError
 from engine.ops.record import op
 
 
 @op(operators=("__add__", "__radd__"))
 def add(xp, x, y, out=None, alpha: float = 1):
     """x + alpha · y."""
-    return xp.add(x, y if alpha == 1 else alpha * y, out=out)
+    return xp.add(x, y if alpha == 1 else _times(alpha, y), out=out)
 
 
 @add.gradient("x")
@@ -21,10 +24,10 @@ def _(g, alpha):
     return g if alpha == 1 else g * alpha
 
 
-@op(operators=("__sub__", "__rsub__"))
+@op(operators=("__sub__", "__rsub__"), numbers=True)
 def sub(xp, x, y, out=None, alpha: float = 1):
     """x − alpha · y."""
-    return xp.subtract(x, y if alpha == 1 else alpha * y, out=out)
+    return xp.subtract(x, y if alpha == 1 else _times(alpha, y), out=out)
 
 
 @sub.gradient("x")
@@ -69,15 +72,17 @@ def _(g, x, y):
     return -g * (x / y) / y
 
 
-@op(operators=("__floordiv__", "__rfloordiv__"), domain=(0.5, 2.0))
+@op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
 def floor_divide(xp, x, y, out=None):
     """The largest whole number not above x / y."""
+    _refuse_zero("floor_divide", y)
     return xp.floor_divide(x, y, out=out)
 
 
-@op(operators=("__mod__", "__rmod__"), domain=(0.5, 2.0))
+@op(operators=("__mod__", "__rmod__"), numbers=True, domain=(0.5, 2.0))
 def remainder(xp, x, y, out=None):
     """x − y·⌊x / y⌋; has y's sign."""
+    _refuse_zero("remainder", y)
     return xp.remainder(x, y, out=out)
 
 
@@ -91,7 +96,7 @@ def _(g, x, y):
     return -g * (x / y).floor()
 
 
-@op(operators=("__neg__",))
+@op(operators=("__neg__",), numbers=True)
 def neg(xp, x, out=None):
     """−x."""
     return xp.negative(x, out=out)
@@ -102,7 +107,7 @@ def _(g):
     return -g
 
 
-@op(operators=("__abs__",))
+@op(operators=("__abs__",), numbers=True)
 def abs(xp, x, out=None):
     """|x|."""
     return xp.abs(x, out=out)
@@ -113,7 +118,7 @@ def _(g, x):
     return g * sign(x)
 
 
-@op()
+@op(numbers=True)
 def sign(xp, x, out=None):
     """−1, 0 or 1."""
     return xp.sign(x, out=out)
@@ -124,7 +129,7 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@op()
+@op(numbers=True)
 def floor(xp, x, out=None):
     """The largest whole number not above x."""
     return xp.floor(x, out=out)
@@ -135,7 +140,7 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@op()
+@op(numbers=True)
 def ceil(xp, x, out=None):
     """The smallest whole number not below x."""
     return xp.ceil(x, out=out)
@@ -146,7 +151,7 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@op()
+@op(numbers=True)
 def round(xp, x, out=None):
     """The nearest whole number; halves go to the even one."""
     return xp.rint(x, out=out) if out is not None else xp.rint(x).astype(x.dtype, copy=False)
@@ -155,3 +160,16 @@ def round(xp, x, out=None):
 @round.gradient
 def _(g):
     return g.new_zeros(g.shape)
+
+
+def _times(alpha: float, y: Any) -> Any:
+    if isinstance(alpha, float) and getattr(getattr(y, "dtype", None), "kind", "f") != "f":
+        raise DTypeError(f"alpha must be a whole number for tensors of whole numbers, not {alpha}")
+    return alpha * y
+
+
+def _refuse_zero(name: str, y: Any) -> None:
+    """Raises ZeroDivisionError; only floating point has a value for a division by 0."""
+    whole = isinstance(y, int) if not hasattr(y, "dtype") else y.dtype.kind != "f"
+    if whole and (not y if isinstance(y, int) else bool((y == 0).any())):
+        raise ZeroDivisionError(f"{name}(): whole numbers divided by zero. Convert with .float() for inf and NaN.")

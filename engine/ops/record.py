@@ -89,6 +89,7 @@ class Op:
         masks: tuple[str, ...] = (),
         keeps_from: int = 0,
         promotes: bool = False,
+        numbers: bool = False,
         sample: Callable[..., Any] | None = None,
         domain: tuple[float, float] | None = None,
     ) -> None:
@@ -97,6 +98,8 @@ class Op:
         self.kind = kind
         self.floats = floats
         """Whole numbers become the default float before the kernel sees them."""
+        self.numbers = numbers
+        """Booleans are refused."""
         self.result = result
         self.view = view
         """The output may share memory with the first input."""

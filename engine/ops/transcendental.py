@@ -9,7 +9,7 @@ from engine.ops.erf import error_function
 from engine.ops.record import op
 
 
-@op(operators=("__pow__", "__rpow__"), domain=(0.5, 2.0))
+@op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
 def pow(xp, x, y, out=None):
     """x to the power y."""
     return xp.power(x, y, out=out)

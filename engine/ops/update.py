@@ -42,7 +42,7 @@ def _(g):
     return g
 
 
-@op()
+@op(numbers=True)
 def addcmul(xp, x, y, z, out=None, value: float = 1):
     """x + value · y · z."""
     product = y * z
@@ -90,7 +90,7 @@ def _(g, y, z, value):
     return -g * y / (z * z) * value
 
 
-@op()
+@op(floats=True)
 def lerp(xp, x, y, weight, out=None):
     """x + weight · (y − x)."""
     return xp.add(x, (y - x) * weight, out=out)
