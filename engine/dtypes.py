@@ -30,8 +30,8 @@ class DType:
     def __repr__(self) -> str:
         return f"engine.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named, (self.name,)
 
 
 bool_ = DType("bool", np.dtype(np.bool_), 0)
@@ -49,6 +49,11 @@ BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 
 _default = float32
+
+
+def named(name: str) -> DType:
+    """The DType called `name`."""
+    return BY_NAME[name]
 
 
 def from_numpy(dtype: Any) -> DType:

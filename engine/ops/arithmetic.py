@@ -75,14 +75,14 @@ def _(g, x, y):
 @op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
 def floor_divide(xp, x, y, out=None):
     """The largest whole number not above x / y."""
-    _refuse_zero("floor_divide", y)
+    _refuse_zero("floor_divide", x, y)
     return xp.floor_divide(x, y, out=out)
 
 
 @op(operators=("__mod__", "__rmod__"), numbers=True, domain=(0.5, 2.0))
 def remainder(xp, x, y, out=None):
     """x − y·⌊x / y⌋; has y's sign."""
-    _refuse_zero("remainder", y)
+    _refuse_zero("remainder", x, y)
     return xp.remainder(x, y, out=out)
 
 
@@ -168,8 +168,8 @@ def _times(alpha: float, y: Any) -> Any:
     return alpha * y
 
 
-def _refuse_zero(name: str, y: Any) -> None:
+def _refuse_zero(name: str, x: Any, y: Any) -> None:
     """Raises ZeroDivisionError; only floating point has a value for a division by 0."""
-    whole = isinstance(y, int) if not hasattr(y, "dtype") else y.dtype.kind != "f"
-    if whole and (not y if isinstance(y, int) else bool((y == 0).any())):
+    array = x if hasattr(x, "dtype") else y
+    if array.dtype.kind != "f" and (bool((y == 0).any()) if hasattr(y, "dtype") else y == 0):
         raise ZeroDivisionError(f"{name}(): whole numbers divided by zero. Convert with .float() for inf and NaN.")
