@@ -67,6 +67,8 @@ class BoolField(Field):
 class ChoiceField(Field):
     def __init__(self, parameter: Parameter) -> None:
         self._combo = QComboBox()
+        self._combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._combo.setMinimumContentsLength(6)
         super().__init__(parameter, self._combo)
         self._values: list[Any] = list(parameter.choices)
         if parameter.optional and None not in self._values:

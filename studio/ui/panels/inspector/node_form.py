@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
 from studio.document import edits
-from studio.document.model import Document
+from studio.document.model import Document, End
 from studio.lowering.report import Problem
 from studio.nodes.types import NodeType
 from studio.ui import figures
@@ -155,8 +155,9 @@ class NodeForm(QWidget):
 
     def _facts(self, name: str) -> list[tuple[str, str]]:
         report = self._store.report
-        wires = [wire for wire in self._store.document.wires if wire.target.node == name and wire in report.wires]
-        facts = [(wire.target.port.capitalize(), report.wires[wire]) for wire in wires]
+        carried = {wire.target: text for wire, text in report.wires.items()}
+        inputs = [port.name for port in self._kinds[0].inputs] if self._kinds[0] else []
+        facts = [(port.capitalize(), carried[End(name, port)]) for port in inputs if End(name, port) in carried]
         info = report.nodes.get(name)
         if info is not None:
             facts += [(port.capitalize(), str(spec)) for port, spec in info.outputs.items()]

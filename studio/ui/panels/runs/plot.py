@@ -90,6 +90,11 @@ class CurvePlot(pg.PlotWidget):
         super().mouseMoveEvent(ev)
         self._hover(self.mapToScene(ev.position().toPoint()))
 
+    def changeEvent(self, ev: QEvent) -> None:
+        super().changeEvent(ev)
+        if ev.type() == QEvent.Type.DevicePixelRatioChange:
+            self._paint_anew()
+
     def leaveEvent(self, ev: QEvent) -> None:
         self._cross.hide()
         self._readout.hide()
@@ -135,9 +140,9 @@ class CurvePlot(pg.PlotWidget):
         lines, color = self._lines[number], run_color(number)
         faint = QColor(color)
         faint.setAlphaF(0.5)
-        lines.raw.setPen(_pen(faint, 1.0))
-        lines.smooth.setPen(_pen(color, 2.0))
-        lines.validation.setPen(_pen(color, 2.0, Qt.PenStyle.DashLine))
+        lines.raw.setPen(self._pen(faint, 1.0))
+        lines.smooth.setPen(self._pen(color, 2.0))
+        lines.validation.setPen(self._pen(color, 2.0, Qt.PenStyle.DashLine))
         lines.validation.setSymbolBrush(color)
         lines.validation.setSymbolPen(None)
         lines.validation.setSymbol("o")
@@ -147,7 +152,7 @@ class CurvePlot(pg.PlotWidget):
         self.setBackground(colors.color("surface"))
         for side in ("left", "bottom"):
             axis = self.getAxis(side)
-            axis.setPen(_pen(colors.color("border"), 1.0))
+            axis.setPen(self._pen(colors.color("border"), 1.0))
             axis.setTextPen(colors.color("text-dim"))
             axis.setTickFont(fonts.interface(11))
             axis.setStyle(tickLength=-4, tickTextOffset=4)
@@ -157,9 +162,16 @@ class CurvePlot(pg.PlotWidget):
         self.setLabel("left", title(self.quantity), **style)
         self.setLabel("bottom", "Epoch", **style)
         self.showGrid(x=False, y=True, alpha=0.6)
-        self._cross.setPen(_pen(colors.color("border-strong"), 1.0))
+        self._cross.setPen(self._pen(colors.color("border-strong"), 1.0))
         for number in self._lines:
             self._color(number)
+
+    def _pen(self, color: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+        """A pen that no zoom of the plot widens. Such pens are measured in pixels of the device."""
+        pen = QPen(color, width * self.devicePixelRatioF(), style)
+        pen.setCosmetic(True)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        return pen
 
     # -- values under the pointer
 
@@ -210,10 +222,3 @@ def _value(curve: Curve | None, x: float, kind: Kind, smoothing: float) -> float
         index -= 1
     values = curve.smooth(smoothing) if kind == "train" and len(curve) > 1 else curve.y
     return float(values[index])
-
-
-def _pen(color: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
-    pen = QPen(color, width, style)
-    pen.setCosmetic(True)
-    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-    return pen

@@ -1,0 +1,130 @@
+"""Make the pictures in docs/screenshots from the real studio, without a display.
+
+    .venv/bin/python scripts/screenshots.py [--scale 2] [--out FOLDER] [--only welcome,editor]
+
+With `--scale 2` the pictures are those of a dense screen, and their names end in "@2x".
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtTest import QTest
+
+from studio.document import edits
+from studio.document.templates import template
+from studio.ui import app
+from studio.ui.project import Project
+from studio.ui.settings import Settings
+from studio.ui.theme import Mode
+from studio.ui.window import MainWindow
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZE = (1600, 1000)
+THEMES: tuple[Mode, ...] = ("light", "dark")
+PATIENCE_MS = 120_000
+
+
+def main() -> int:
+    scenes = {"welcome": welcome, "editor": editor, "training": training, "autograd": autograd, "error": error}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="device pixels for one of the screen")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
+    parser.add_argument("--only", default=",".join(scenes), help="some of the scenes, with commas between them")
+    asked = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ["QT_SCALE_FACTOR"] = f"{asked.scale:g}"
+    asked.out.mkdir(parents=True, exist_ok=True)
+    application = app.make_application(sys.argv[:1])
+    suffix = "" if asked.scale == 1 else f"@{asked.scale:g}x"
+    with tempfile.TemporaryDirectory() as folder:
+        for mode in THEMES:
+            for name in asked.only.split(","):
+                settings = Settings(Path(folder) / f"{mode}-{name}.ini")
+                settings.theme, settings.reduce_motion = mode, True
+                window = app.make_window(settings, Path(folder) / "state")
+                window.resize(*SIZE)
+                window.show()
+                scenes[name](window)
+                application.processEvents()
+                path = asked.out / f"{name}-{mode}{suffix}.png"
+                window.grab().save(str(path))
+                print(path)
+                close(window)
+    return 0
+
+
+def welcome(window: MainWindow) -> None:
+    settle(window)
+
+
+def editor(window: MainWindow) -> None:
+    project = open_template(window)
+    project.store.select(["hidden"])
+    window.docks["code"].reveal()
+    settle(window)
+
+
+def training(window: MainWindow) -> None:
+    project = open_template(window)
+    project.store.select(["cross_entropy"])
+    window.start_run()
+    until(lambda: bool(project.runner.runs) and project.runner.runs[-1].progress.epoch >= 12)
+    project.runner.pause()
+    until(lambda: project.runner.state == "paused")
+    window.desks[project].runs.draw()
+    settle(window)
+
+
+def autograd(window: MainWindow) -> None:
+    project = open_template(window)
+    window.look_at_gradients()
+    until(lambda: bool(window.desks[project].autograd.view.items_by_id))
+    project.store.select(["hidden"])
+    settle(window)
+
+
+def error(window: MainWindow) -> None:
+    project = open_template(window)
+    project.store.edit("Set in_features", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    until(lambda: bool(project.store.report.errors))
+    project.store.select(["logits"])
+    window.show_problems()
+    settle(window)
+
+
+def open_template(window: MainWindow) -> Project:
+    project = window.workspace.from_template(template("digits-mlp"))
+    until(lambda: project.store.is_checked)
+    return project
+
+
+def settle(window: MainWindow) -> None:
+    """Let everything be drawn that waits for a timer."""
+    window.commands.refresh()
+    QTest.qWait(400)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    for _ in range(PATIENCE_MS // 20):
+        if holds():
+            return
+        QTest.qWait(20)
+    raise SystemExit("the studio did not come to the scene that was to be drawn")
+
+
+def close(window: MainWindow) -> None:
+    """Without the question about unsaved work."""
+    for project in tuple(window.workspace.projects):
+        window.workspace.close(project)
+    window.close()
+    window.deleteLater()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
