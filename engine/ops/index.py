@@ -157,7 +157,9 @@ def _(*tensors: Spec, layout: Index):
     target, value, *index = tensors
     if all(spec.dtype.kind for spec in index):
         place = _taken(target.shape, index, layout)
-        if broadcast_shapes("setting by index", [place, value.shape]) != place and count(value.shape) != 1:
+        tail = place[max(len(place) - value.ndim, 0) :]
+        fits = value.ndim <= len(place) and all(b in (1, a) for a, b in zip(tail, value.shape, strict=True))
+        if not fits and count(value.shape) != 1:
             raise ShapeError(
                 f"setting by index: {format_shape(value.shape)} does not broadcast to the {format_shape(place)} indexed"
             )
