@@ -1,11 +1,10 @@
-"""Where things are: node sizes, ports, wires. Plain numbers in pixels at 100%, no Qt."""
+"""Where things are: node sizes and ports. Plain numbers in pixels at 100%, no Qt."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from studio.nodes.types import Port
@@ -145,64 +144,3 @@ def bounds(boxes: Iterable[Box]) -> Box | None:
         max(box.right for box in boxes),
         max(box.bottom for box in boxes),
     )
-
-
-# -- wires ------------------------------------------------------------------------------------
-
-
-class Curve(NamedTuple):
-    """A cubic Bézier curve whose ends are horizontal."""
-
-    start: Point
-    first: Point
-    second: Point
-    end: Point
-
-    @property
-    def box(self) -> Box:
-        xs, ys = zip(*self, strict=True)
-        return Box(min(xs), min(ys), max(xs), max(ys))
-
-    def at(self, t: float) -> Point:
-        u = 1 - t
-        a, b, c, d = u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
-        return Point(
-            a * self.start.x + b * self.first.x + c * self.second.x + d * self.end.x,
-            a * self.start.y + b * self.first.y + c * self.second.y + d * self.end.y,
-        )
-
-    def points(self, pieces: int = 24) -> list[Point]:
-        return [self.at(index / pieces) for index in range(pieces + 1)]
-
-    def distance(self, point: tuple[float, float]) -> float:
-        """How far `point` is from the curve, to within a fraction of a pixel on usual wires."""
-        points = self.points()
-        return min(_segment_distance(a, b, point) for a, b in pairwise(points))
-
-    def crosses(self, a: tuple[float, float], b: tuple[float, float]) -> bool:
-        """Whether the straight line from `a` to `b` cuts the curve."""
-        points = self.points()
-        return any(_cross(start, end, a, b) for start, end in pairwise(points))
-
-
-def wire_curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
-    """From an output to an input. The tangents grow with the distance, and more so when going backwards."""
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    reach = (
-        max(abs(dx) * 0.5, min(abs(dy) * 0.5, 48.0)) if dx >= 0 else min(48.0 + abs(dx) * 0.35 + abs(dy) * 0.1, 240.0)
-    )
-    return Curve(Point(*start), Point(start[0] + reach, start[1]), Point(end[0] - reach, end[1]), Point(*end))
-
-
-def _segment_distance(a: Point, b: Point, point: tuple[float, float]) -> float:
-    dx, dy = b.x - a.x, b.y - a.y
-    length = dx * dx + dy * dy
-    t = 0.0 if length == 0 else min(max(((point[0] - a.x) * dx + (point[1] - a.y) * dy) / length, 0.0), 1.0)
-    return math.hypot(point[0] - a.x - t * dx, point[1] - a.y - t * dy)
-
-
-def _cross(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], d: tuple[float, float]) -> bool:
-    def side(p: tuple[float, float], q: tuple[float, float], r: tuple[float, float]) -> float:
-        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
-
-    return side(a, b, c) * side(a, b, d) <= 0 and side(c, d, a) * side(c, d, b) <= 0 and a != b and c != d

@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGrap
 from studio.document.model import Wire
 from studio.nodes.types import PortType
 from studio.ui.canvas import wire_paint
+from studio.ui.canvas.curve import Curve, wire_curve
 from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import Box, Curve, Point, wire_curve
+from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.surface import Surface
 
 WIRE_Z, HOVERED_Z = 0.0, 3.0
@@ -115,8 +116,13 @@ class WireItem(QGraphicsRectItem):
             return None
         pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
         if self._hovered:
-            return wire_paint.label_box(self.curve, self.label, pixels)
+            return self._asked_box(pixels)
         return self._free_box(pixels) if pixels else None
+
+    def _asked_box(self, pixels: int) -> Box:
+        """In the middle of the wire, but above a short one, whose nodes it would cover."""
+        box = wire_paint.label_box(self.curve, self.label, pixels)
+        return box if wire_paint.has_room(self.curve, box.width) else box.moved(0, -1.4 * box.height)
 
     def _free_box(self, pixels: int) -> Box | None:
         """The first box along the wire that no node covers. Looked for again only when nodes have moved."""
@@ -134,6 +140,6 @@ class WireItem(QGraphicsRectItem):
         rect = QRectF(box.left, box.top, box.width, box.height)
         if self._hovered and self.label:
             pixels = wire_paint.label_pixels(self._surface.zoom, asked=True)
-            label = wire_paint.label_box(self.curve, self.label, pixels)
+            label = self._asked_box(pixels)
             rect = rect.united(QRectF(label.left, label.top, label.width, label.height))
         self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))

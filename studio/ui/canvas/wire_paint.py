@@ -6,8 +6,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 
 from studio.nodes.types import PortType
+from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Zoom, readable
-from studio.ui.canvas.geometry import Box, Curve
+from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.style import MONO_PX, Style, monospace_font
 
 _ROOM = 28.0
@@ -16,7 +17,8 @@ _ROOM = 28.0
 
 def curve_path(curve: Curve) -> QPainterPath:
     path = QPainterPath(QPointF(*curve.start))
-    path.cubicTo(QPointF(*curve.first), QPointF(*curve.second), QPointF(*curve.end))
+    for piece in curve.pieces:
+        path.cubicTo(QPointF(*piece.first), QPointF(*piece.second), QPointF(*piece.end))
     return path
 
 
@@ -29,7 +31,7 @@ def pen(style: Style, kind: PortType, *, lit: bool, selected: bool, failed: bool
 
 
 def has_room(curve: Curve, label_width: float) -> bool:
-    return curve.end.x - curve.start.x >= label_width + _ROOM
+    return curve.level >= label_width + _ROOM
 
 
 def label_pixels(zoom: Zoom, *, asked: bool) -> int:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from studio.ui.canvas.geometry import (
     node_layout,
     snap,
     snap_up,
-    wire_curve,
 )
 
 coordinates = st.floats(-5000, 5000)
@@ -75,26 +73,6 @@ def test_a_port_that_the_node_does_not_have_hangs_at_the_middle_of_its_edge() ->
     layout = node_layout(face(), measure)
     assert layout.port("input", "gone") == Point(0, layout.height / 2)
     assert layout.port("output", "gone") == Point(layout.width, layout.height / 2)
-
-
-@given(points, points)
-def test_wires_are_horizontal_at_their_ends(start: tuple[float, float], end: tuple[float, float]) -> None:
-    curve = wire_curve(start, end)
-    assert curve.first.y == start[1]
-    assert curve.second.y == end[1]
-    assert curve.first.x >= start[0]
-    assert curve.second.x <= end[0]
-    assert curve.at(0) == pytest.approx(start)
-    assert curve.at(1) == pytest.approx(end)
-
-
-def test_distance_and_cuts_of_a_straight_wire() -> None:
-    curve = wire_curve((0, 0), (100, 0))
-    assert curve.distance((50, 7)) == pytest.approx(7)
-    assert curve.distance((120, 0)) == pytest.approx(20)
-    assert curve.crosses((50, -5), (55, 5))
-    assert not curve.crosses((50, 5), (55, 15))
-    assert not curve.crosses((130, -5), (130, 5))
 
 
 @given(coordinates)

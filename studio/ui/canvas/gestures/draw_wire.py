@@ -10,7 +10,8 @@ from PySide6.QtGui import QPainter
 from studio.document import edits
 from studio.document.model import Document, End, Wire
 from studio.ui.canvas.context import Context, Pointer
-from studio.ui.canvas.geometry import PORT, Curve, Point, wire_curve
+from studio.ui.canvas.curve import Curve, wire_curve
+from studio.ui.canvas.geometry import PORT, Point
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.hit import NOTHING, Hit
 from studio.ui.canvas.surface import Surface
