@@ -108,8 +108,8 @@ def _(x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, gro
     same_dtype("convolution", x, weight)
     if x.ndim != weight.ndim:
         raise ShapeError(
-            f"convolution: the weight {format_shape(weight.shape)} needs {weight.ndim} dimensions (batch, channels, "
-            f"{weight.ndim - 2} spatial), not {format_shape(x.shape)}"
+            f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions "
+            f"(batch, channels, {weight.ndim - 2} spatial), not {format_shape(x.shape)}"
         )
     if x.shape[1] != weight.shape[1] * groups:
         raise ShapeError(
