@@ -103,7 +103,7 @@ def main(count: int) -> None:
 
 def measure(view: CanvasView, application: QApplication) -> None:
     bench, camera, canvas = Bench(view), view.camera, view.canvas
-    middle = QPointF(*view.minimap.whole.center)
+    middle = QPointF(*view.top.minimap.whole.center)
     for scale in (0.05, 0.15, 0.3, 0.5, 0.8, 1.0, 2.0):
         camera.zoom_to(scale)
         camera.center_on(middle)

@@ -12,13 +12,15 @@ from studio.document.model import Document, End, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import arrange, changes
 from studio.ui.canvas.context import Context
-from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.geometry import GRID, HEADER, Box, bounds, snap
 from studio.ui.canvas.paths import Direction, beside
 from studio.ui.canvas.tidy import Tidy
 from studio.ui.canvas.wiring import Wiring
 
 _PASTE_STEP = 3.0 * GRID
 _BEHIND = 64.0
+_GRIP = QPointF(24.0, HEADER / 2)
+"""Where a node that is dropped hangs at the pointer."""
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
@@ -49,6 +51,10 @@ class Actions:
 
         return self._added(f"Add {kind.title}", function, made)
 
+    def add_at(self, kind: NodeType, pointer: QPointF) -> str | None:
+        """Add a node whose header is at the pointer."""
+        return self.add(kind, pointer - _GRIP)
+
     def add_behind(self, kind: NodeType, name: str) -> str | None:
         """Add a node to the right of another and wire it there. None if nothing of it fits."""
         wire = changes.follower(self._store.document, self._store.catalogue, name, kind)
@@ -65,8 +71,9 @@ class Actions:
 
         return self._added(f"Add {kind.title} behind {name}", function, made)
 
-    def add_into(self, kind: NodeType, wire: Wire, at: QPointF) -> str | None:
-        """Add a node in the middle of a wire. None if it does not fit there."""
+    def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
+        """Put a new node into a wire, with its header at the pointer. None if it does not fit there."""
+        at = pointer - _GRIP
         document, catalogue = self._store.document, self._store.catalogue
         name = edits.fresh_name(document, kind.title)
         pair = changes.insertion_of(document, catalogue, kind, name, wire)

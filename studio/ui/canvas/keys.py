@@ -118,14 +118,39 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
     menu = "Edit/Arrange"
     return (
         make("layout", "Lay out", lambda v: v.do.lay_out(), "L", menu=menu, icon="layout"),
-        make("align-left", "Align left edges", lambda v: v.do.align("left"), menu=menu, needs=2, separated=True),
-        make("align-center", "Align centres", lambda v: v.do.align("center"), menu=menu, needs=2),
-        make("align-right", "Align right edges", lambda v: v.do.align("right"), menu=menu, needs=2),
-        make("align-top", "Align top edges", lambda v: v.do.align("top"), menu=menu, needs=2),
-        make("align-middle", "Align middles", lambda v: v.do.align("middle"), menu=menu, needs=2),
-        make("align-bottom", "Align bottom edges", lambda v: v.do.align("bottom"), menu=menu, needs=2),
-        make("distribute-x", "Distribute across", lambda v: v.do.distribute("x"), menu=menu, needs=3, separated=True),
-        make("distribute-y", "Distribute down", lambda v: v.do.distribute("y"), menu=menu, needs=3),
+        make(
+            "align-left",
+            "Align left edges",
+            lambda v: v.do.align("left"),
+            menu=menu,
+            icon="align-left",
+            needs=2,
+            separated=True,
+        ),
+        make("align-center", "Align centres", lambda v: v.do.align("center"), menu=menu, icon="align-center", needs=2),
+        make("align-right", "Align right edges", lambda v: v.do.align("right"), menu=menu, icon="align-right", needs=2),
+        make("align-top", "Align top edges", lambda v: v.do.align("top"), menu=menu, icon="align-top", needs=2),
+        make("align-middle", "Align middles", lambda v: v.do.align("middle"), menu=menu, icon="align-middle", needs=2),
+        make(
+            "align-bottom",
+            "Align bottom edges",
+            lambda v: v.do.align("bottom"),
+            menu=menu,
+            icon="align-bottom",
+            needs=2,
+        ),
+        make(
+            "distribute-x",
+            "Distribute across",
+            lambda v: v.do.distribute("x"),
+            menu=menu,
+            icon="distribute-x",
+            needs=3,
+            separated=True,
+        ),
+        make(
+            "distribute-y", "Distribute down", lambda v: v.do.distribute("y"), menu=menu, icon="distribute-y", needs=3
+        ),
     )
 
 

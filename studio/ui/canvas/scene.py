@@ -16,11 +16,12 @@ from studio.nodes.types import PortType
 from studio.ui.canvas.detail import Detail, Zoom
 from studio.ui.canvas.face import Face, face
 from studio.ui.canvas.far_layer import FarLayer
-from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.hit import NOTHING, Hit, pick
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.overlay import Overlay
 from studio.ui.canvas.paths import Graph
+from studio.ui.canvas.selection_box import SelectionBox
 from studio.ui.canvas.style import Style
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_item import WireItem
@@ -54,6 +55,8 @@ class CanvasScene(QGraphicsScene):
         self._previewed: set[str] = set()
         self.far = FarLayer(self.surface, self.nodes, self.wires)
         self.overlay = Overlay(self.surface)
+        self.common = SelectionBox(self.surface)
+        self.addItem(self.common)
         self.addItem(self.far)
         self.addItem(self.overlay)
         store.document_changed.connect(self._take_document)
@@ -194,6 +197,13 @@ class CanvasScene(QGraphicsScene):
         self._put({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
 
+    def frame_selection(self) -> Box | None:
+        """Draw the common box around the selected nodes, if there are several, and tell where it is."""
+        selected = [item.box for item in self.nodes.values() if item.look.selected]
+        box = bounds(selected) if len(selected) > 1 else None
+        self.common.surround(box)
+        return box
+
     def _put(self, places: Mapping[str, tuple[float, float]]) -> None:
         touched: set[WireItem] = set()
         for name, at in places.items():
@@ -217,6 +227,11 @@ class CanvasScene(QGraphicsScene):
         if self._graph is None:
             self._graph = Graph(self.wires)
         return self._graph
+
+    @property
+    def has_preview(self) -> bool:
+        """Whether nodes are shown elsewhere than the document has them."""
+        return bool(self._previewed)
 
     @property
     def hovered(self) -> Hit:

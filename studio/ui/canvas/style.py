@@ -36,6 +36,8 @@ class Style:
         self.border_muted = hairline(theme.color("border-strong"))
         self.border_muted.setStyle(Qt.PenStyle.DashLine)
         self.selected = QPen(self.accent, 2.0)
+        self.common = hairline(theme.color("accent", 0.7))
+        self.common.setDashPattern([4, 4])
         self.failed = QPen(self.error, 1.5)
         self.rim = QPen(theme.color("raised"), 1.5)
         self.band_fill = QBrush(theme.color("accent", 0.09))
@@ -45,7 +47,7 @@ class Style:
         self.pill = QBrush(theme.color("surface", 0.92))
         self.pill_line = hairline(theme.color("border"))
 
-        share = 0.26 if theme.is_dark else 0.17
+        share = 0.24 if theme.is_dark else 0.17
         self.category = {name: theme.category(name) for name in CATEGORIES}
         self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
         self.quiet = {name: mix(self.text, brush.color(), 0.22) for name, brush in self.header.items()}

@@ -29,34 +29,25 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
 from studio.nodes.types import NodeType
 from studio.ui.canvas.actions import Actions
-from studio.ui.canvas.bubble import Bubble
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.context import Context, Pointer
 from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.dropping import Dropping
 from studio.ui.canvas.edge_pan import EdgePan
-from studio.ui.canvas.geometry import HEADER
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.press import pressed
 from studio.ui.canvas.ground import paint_ground
-from studio.ui.canvas.hint import EmptyHint
 from studio.ui.canvas.hit import NOTHING, Hit
-from studio.ui.canvas.menus import context_menu
-from studio.ui.canvas.minimap import Minimap
-from studio.ui.canvas.rename import RenameEditor
+from studio.ui.canvas.ontop import OnTop
 from studio.ui.canvas.scene import CanvasScene
 from studio.ui.canvas.tidy import Tidy
 from studio.ui.canvas.tips import described, tip
-from studio.ui.canvas.wiring import Wiring, ports_of
-from studio.ui.palette.search import SearchPalette
-from studio.ui.palette.tree import MIME
+from studio.ui.canvas.wiring import Wiring
 from studio.ui.store import Store
 from studio.ui.theme import Theme, ThemeManager
 
 _NOTCH = 120.0
 """What a notch of a usual mouse wheel counts."""
-
-_GRIP = QPointF(24.0, HEADER / 2)
-"""Where a node that is dropped hangs at the pointer."""
 
 
 class CanvasView(QGraphicsView):
@@ -76,19 +67,11 @@ class CanvasView(QGraphicsView):
         self._set_up_widget()
         self.camera = Camera(self)
         self.tidy = Tidy(store, self.canvas, self)
-        self.context = Context(
-            store, self.canvas, self.camera, self, self._say, self._open_search_for, self._open_context_menu
-        )
+        self.context = Context(store, self.canvas, self.camera, self, self._say, self._open_search, self._open_menu)
         self.do = Actions(self.context, self.tidy)
         """What commands do here."""
-        self.find_action: Callable[[str], QAction | None] = lambda _: None
-        """Where context menus get their commands from; set by whoever made them."""
-        self.search = SearchPalette(store.catalogue, themes, self)
-        self.minimap = Minimap(self.canvas, self.camera, self.viewport())
-        self.hint = EmptyHint(self)
-        self.bubble = Bubble(themes, self)
-        self.editor: RenameEditor | None = None
-        self._wants_minimap = True
+        self.top = OnTop(self.context, self.do, themes)
+        self._dropping = Dropping(self.context, self.do)
         self._gesture: Gesture | None = None
         self._edge_pan = EdgePan(lambda: QRectF(self.viewport().rect()), self._pan_at_edge, self)
         self._space: bool | None = None
@@ -96,8 +79,6 @@ class CanvasView(QGraphicsView):
         self._pointer_at: QPointF | None = None
         """Where the pointer is in the viewport; None while it is elsewhere."""
         self._exposed = QRegion()
-        self._place = QPointF()
-        self._adds_to: Wiring | None = None
         self._shown = False
         self._connect(themes)
         self._take_document()
@@ -120,13 +101,11 @@ class CanvasView(QGraphicsView):
 
     def _connect(self, themes: ThemeManager) -> None:
         self.camera.changed.connect(self._take_zoom)
-        self.search.chosen.connect(self._add_chosen)
-        self.search.closed.connect(self._take_focus_back)
-        self.hint.template_requested.connect(self.template_requested)
-        self.tidy.finished.connect(self.minimap.refresh)
+        self.top.hint.template_requested.connect(self.template_requested)
+        self.tidy.finished.connect(self._take_places)
         self.store.document_changed.connect(self._take_document)
-        self.store.report_changed.connect(self.minimap.refresh)
-        self.store.selection_changed.connect(self._describe)
+        self.store.report_changed.connect(self.top.minimap.refresh)
+        self.store.selection_changed.connect(self._take_selection)
         themes.changed.connect(self._take_theme)
 
     # -- for the window
@@ -141,29 +120,35 @@ class CanvasView(QGraphicsView):
         for box in self.canvas.boxes([name]).values():
             self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
 
+    @property
+    def find_action(self) -> Callable[[str], QAction | None]:
+        """Where context menus get their commands from. Whoever makes the commands sets it."""
+        return self.top.find_action
+
+    @find_action.setter
+    def find_action(self, find: Callable[[str], QAction | None]) -> None:
+        self.top.find_action = find
+
     def add_at_center(self, kind: NodeType) -> None:
-        """Add a node in the middle of the view, or behind the selected node where it fits."""
-        if self._add_behind_selected(kind) is None:
-            self.do.add(kind, self.camera.visible.center() - _GRIP)
+        """Add a node behind the selected one where it fits, else in the middle of the view."""
+        if not self.top.add_behind_selected(kind):
+            self.do.add_at(kind, self.camera.visible.center())
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or in the middle if it is elsewhere."""
-        at = self._pointer_at
-        self._open_search_for(self.camera.visible.center() if at is None else self.camera.to_scene(at), None)
+        self.top.open_search(self._place() or self.camera.visible.center())
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or in the middle if it is elsewhere."""
-        at = self._pointer_at
-        self.do.paste(None if at is None else self.camera.to_scene(at), with_inputs=with_inputs)
+        self.do.paste(self._place(), with_inputs=with_inputs)
 
     def rename(self) -> None:
         """Rename the selected node in place."""
         if len(self.store.selection) == 1:
-            self._open_editor(next(iter(self.store.selection)))
+            self.top.open_editor(next(iter(self.store.selection)))
 
     def toggle_minimap(self) -> None:
-        self._wants_minimap = not self._wants_minimap
-        self._place_minimap()
+        self.top.toggle_minimap()
 
     @property
     def gesture(self) -> Gesture | None:
@@ -174,6 +159,7 @@ class CanvasView(QGraphicsView):
         """Escape: leave what is under way, else the selection."""
         if self._gesture is not None:
             self._end_gesture().cancel()
+            self._place_bar()
         elif self.tidy.is_busy:
             self.tidy.cancel()
         else:
@@ -206,6 +192,7 @@ class CanvasView(QGraphicsView):
             self._hover(pointer)
             return
         self._gesture.move(pointer)
+        self._place_bar()
         if self._gesture is not None and self._gesture.pans_at_edges and self._gesture.is_drag(pointer):
             self._edge_pan.follow(pointer.view)
 
@@ -214,6 +201,7 @@ class CanvasView(QGraphicsView):
             return
         pointer = self._pointer(event)
         self._end_gesture().release(pointer)
+        self._place_bar()
         self._hover(pointer)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -223,9 +211,9 @@ class CanvasView(QGraphicsView):
         pointer = self._pointer(event)
         hit = self.canvas.hit(pointer.scene)
         if hit == NOTHING:
-            self._open_search_for(pointer.scene, None)
+            self.top.open_search(pointer.scene)
         elif hit.node is not None and hit.port is None:
-            self._open_editor(hit.node)
+            self.top.open_editor(hit.node)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         angle, modifiers = event.angleDelta(), event.modifiers()
@@ -294,7 +282,7 @@ class CanvasView(QGraphicsView):
         elif key == Qt.Key.Key_Menu or (
             key == Qt.Key.Key_F10 and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         ):
-            self._open_menu_of_selection()
+            self.top.open_menu_of_selection()
         else:
             event.ignore()
 
@@ -318,138 +306,68 @@ class CanvasView(QGraphicsView):
     # -- dropping from the palette
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasFormat(MIME):
+        if self._dropping.takes(event):
             event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        kind = self._dragged(event)
-        hit = self.canvas.hit(self.camera.to_scene(event.position()))
-        self.canvas.set_hovered(
-            Hit(wire=hit.wire) if kind and hit.wire and self.do.fits_into(kind, hit.wire) else NOTHING
-        )
+        self._dropping.hover(event)
         event.acceptProposedAction()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.canvas.set_hovered(NOTHING)
+        self._dropping.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        kind = self._dragged(event)
-        if kind is None:
-            return
-        at = self.camera.to_scene(event.position())
-        hit = self.canvas.hit(at)
-        self.canvas.set_hovered(NOTHING)
-        if hit.wire is None or self.do.add_into(kind, hit.wire, at - _GRIP) is None:
-            self.do.add(kind, at - _GRIP)
-        event.acceptProposedAction()
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _dragged(self, event: QDropEvent) -> NodeType | None:
-        return self.store.catalogue.get(bytes(event.mimeData().data(MIME).data()).decode(errors="replace"))
-
-    # -- what lies on top
-
-    def _open_search_for(self, at: QPointF, wiring: Wiring | None) -> None:
-        """Open the search palette for a place, for what fits `wiring` if there is one."""
-        self._place, self._adds_to = at, wiring
-        types, hint = None, "Search nodes"
-        if wiring is not None:
-            types = self.store.catalogue.fitting(wiring.kind, wiring.wanted)
-            hint = f"What {'takes' if wiring.wanted == 'input' else 'gives'} {wiring.fixed}"
-        self.search.open_at(self.camera.to_view(at).toPoint() + self.viewport().pos(), types, hint=hint)
-
-    def _add_chosen(self, kind: NodeType) -> None:
-        wiring, self._adds_to = self._adds_to, None
-        if wiring is not None:
-            port = next((p for p in ports_of(kind, wiring.wanted) if p.type is wiring.kind), None)
-            back = QPointF(0, HEADER * 1.5) if port is None or wiring.wanted == "input" else QPointF(120, HEADER * 1.5)
-            self.do.add(kind, self._place - back, wiring)
-        elif self._add_behind_selected(kind) is None:
-            self.do.add(kind, self._place - _GRIP)
-
-    def _add_behind_selected(self, kind: NodeType) -> str | None:
-        if len(self.store.selection) != 1:
-            return None
-        name = self.do.add_behind(kind, next(iter(self.store.selection)))
-        if name is not None:
-            for box in self.canvas.boxes([name]).values():
-                self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
-        return name
-
-    def _open_editor(self, name: str) -> None:
-        if self.editor is not None:
-            self.editor.close_editor()
-        node = self.canvas.nodes[name]
-        self.camera.reveal(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
-        self.camera.finish()
-        top_left = self.camera.to_view(QPointF(*node.at)).toPoint()
-        width = max(round(node.layout.width * self.camera.scale), 160)
-        self.editor = RenameEditor(self.store, self._themes, name, self)
-        self.editor.closed.connect(self._forget_editor)
-        self.editor.open_at(QRect(top_left, top_left + QPoint(width, 28)))
-
-    def _forget_editor(self) -> None:
-        self.editor = None
-        self._take_focus_back()
-
-    def _open_context_menu(self, hit: Hit, place: QPoint) -> None:
-        menu = context_menu(hit, len(self.store.selection), self.find_action, self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if not menu.isEmpty():
-            menu.popup(place)
-
-    def _open_menu_of_selection(self) -> None:
-        """The menu of the selected nodes for the keyboard, at the first of them."""
-        boxes = self.canvas.boxes(self.store.selection)
-        name, box = next(iter(boxes.items()), (None, None))
-        at = self.camera.to_view(QPointF(box.left, box.bottom)).toPoint() if box else self.viewport().rect().center()
-        self._open_context_menu(Hit(node=name) if name else NOTHING, self.viewport().mapToGlobal(at))
-
-    def _take_focus_back(self) -> None:
-        if self.isVisible() and not self.search.isVisible():
+        if self._dropping.drop(event):
+            event.acceptProposedAction()
             self.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _say(self, text: str) -> None:
-        at = self._pointer_at or QPointF(self.viewport().rect().center())
-        self.bubble.say(text, at.toPoint())
-
-    def _place_minimap(self) -> None:
-        """In the lower right corner, while some of the graph is out of sight.
-
-        The map is inside the viewport and put back after each scroll. Lying over it, it would keep Qt from moving
-        the pixels that are there already.
-        """
-        whole, visible = self.minimap.whole, self.camera.visible
-        hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
-        self.minimap.setVisible(self._wants_minimap and bool(self.canvas.nodes) and hidden)
-        room = self.viewport().size()
-        self.minimap.move(room.width() - self.minimap.width() - 12, room.height() - self.minimap.height() - 12)
 
     # -- what others say
 
     def _take_document(self) -> None:
         if self._gesture is not None:
             self._end_gesture().cancel()
-        self.minimap.refresh()
-        self._place_minimap()
-        self.hint.show_hint(not self.canvas.nodes)
-        self._describe()
+        self.top.show_hint()
+        self._take_places()
+        self._take_selection()
+
+    def _take_places(self) -> None:
+        self.top.minimap.refresh()
+        self.top.place_minimap()
+        self._place_bar()
+
+    def _take_selection(self) -> None:
+        self._place_bar()
+        self.setAccessibleDescription(described(self.store, self.canvas))
 
     def _take_zoom(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
         if zoom != self.canvas.surface.zoom:
             self.canvas.set_zoom(zoom)
             self.zoom_changed.emit(zoom.scale)
-        self._place_minimap()
+        self.top.place_minimap()
+        self._place_bar()
 
     def _take_theme(self, theme: Theme) -> None:
         self.canvas.set_theme(theme)
-        self.minimap.refresh()
+        self.top.minimap.refresh()
         self.viewport().update()
 
-    def _describe(self) -> None:
-        """For screen readers: what is selected."""
-        self.setAccessibleDescription(described(self.store, self.canvas))
+    def _place_bar(self) -> None:
+        drags = self._gesture is not None and self.canvas.overlay.isVisible()
+        self.top.place_bar(busy=drags or self.canvas.has_preview)
+
+    def _say(self, text: str) -> None:
+        self.top.say(text, self._pointer_at)
+
+    def _open_search(self, at: QPointF, wiring: Wiring | None) -> None:
+        self.top.open_search(at, wiring)
+
+    def _open_menu(self, hit: Hit, place: QPoint) -> None:
+        self.top.open_menu(hit, place)
+
+    def _place(self) -> QPointF | None:
+        """Where the pointer is on the canvas."""
+        return None if self._pointer_at is None else self.camera.to_scene(self._pointer_at)
 
     # -- painting and size
 
@@ -468,8 +386,9 @@ class CanvasView(QGraphicsView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.hint.place(self.viewport().rect())
-        self._place_minimap()
+        self.top.hint.place(self.viewport().rect())
+        self.top.place_minimap()
+        self._place_bar()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

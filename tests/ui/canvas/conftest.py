@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
@@ -61,6 +62,12 @@ class Checks:
         return self.report
 
 
+def dispose(store: Store) -> None:
+    """Delete a store here and now. The garbage collector may otherwise do so in the thread of another store's check."""
+    store.close()
+    shiboken6.delete(store)
+
+
 @pytest.fixture
 def checks() -> Checks:
     return Checks()
@@ -79,7 +86,6 @@ def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[Ma
 
     def make(document: Document) -> CanvasView:
         window = QMainWindow()
-        qtbot.addWidget(window)
         store = Store(document, catalogue(), checks)
         view = CanvasView(store, themes)
         made.append((view, window))
@@ -99,9 +105,12 @@ def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[Ma
 
     yield make
     motion.set_reduced(False)
-    for view, _ in made:
+    for view, window in made:
+        store = view.store
         view.close_view()
-        view.store.close()
+        window.close()
+        shiboken6.delete(window)
+        dispose(store)
 
 
 @pytest.fixture

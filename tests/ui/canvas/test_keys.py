@@ -165,22 +165,22 @@ def test_zoom_keys(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier, scale: fl
 def test_the_search_opens_at_the_pointer(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
     hand.move(QPoint(300, 120))
     hand.key(key, keys)
-    assert hand.view.search.isVisible()
-    assert hand.view.search.pos() == QPoint(300, 120)
-    assert hand.view.search.field.hasFocus()
+    assert hand.view.top.search.isVisible()
+    assert hand.view.top.search.pos() == QPoint(300, 120)
+    assert hand.view.top.search.field.hasFocus()
 
 
 def test_a_tap_on_space_opens_the_search(hand: Hand) -> None:
     QTest.keyPress(hand.view, Key.Key_Space)
-    assert not hand.view.search.isVisible()
+    assert not hand.view.top.search.isVisible()
     QTest.keyRelease(hand.view, Key.Key_Space)
-    assert hand.view.search.isVisible()
+    assert hand.view.top.search.isVisible()
 
 
 def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: Store) -> None:
     hand.key(Key.Key_Tab)
-    hand.key(Key.Key_Escape, target=hand.view.search.field)
-    assert not hand.view.search.isVisible()
+    hand.key(Key.Key_Escape, target=hand.view.top.search.field)
+    assert not hand.view.top.search.isVisible()
     assert hand.view.hasFocus()
     assert store.document == network()
 
@@ -188,7 +188,7 @@ def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: St
 def test_going_elsewhere_closes_the_search(hand: Hand) -> None:
     hand.key(Key.Key_Tab)
     hand.click(hand.at(600, 300))
-    assert not hand.view.search.isVisible()
+    assert not hand.view.top.search.isVisible()
 
 
 def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: Store) -> None:
@@ -197,8 +197,8 @@ def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: Store) -
     store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
     store.select(["hidden"])
     hand.key(Key.Key_Tab)
-    hand.type("gelu", hand.view.search.field)
-    hand.key(Key.Key_Return, target=hand.view.search.field)
+    hand.type("gelu", hand.view.top.search.field)
+    hand.key(Key.Key_Return, target=hand.view.top.search.field)
     assert "hidden.output -> gelu.input" in wires(store)
     x, y = store.document.nodes["gelu"].at
     assert x > hand.view.canvas.nodes["hidden"].box.right
@@ -213,8 +213,8 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
     hand = Hand(view)
     for words in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
         hand.key(Key.Key_Tab)
-        hand.type(words, view.search.field)
-        hand.key(Key.Key_Return, target=view.search.field)
+        hand.type(words, view.top.search.field)
+        hand.key(Key.Key_Return, target=view.top.search.field)
     assert wires(view.store) == {
         "digits.samples -> loader.samples",
         "loader.input -> flatten.input",
@@ -232,7 +232,7 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
 def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.editor
+    editor = hand.view.top.editor
     assert editor is not None
     assert editor.hasFocus()
     assert editor.selectedText() == "hidden"
@@ -241,7 +241,7 @@ def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
     assert "first" in store.document.nodes
     assert "first.output -> relu.input" in wires(store)
     assert store.selection == {"first"}
-    assert hand.view.editor is None
+    assert hand.view.top.editor is None
     assert hand.view.hasFocus()
 
 
@@ -251,7 +251,7 @@ def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
 def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name: str, reason: str) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.editor
+    editor = hand.view.top.editor
     assert editor is not None
     editor.clear()
     hand.type(name, editor)
@@ -260,14 +260,14 @@ def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name:
     hand.key(Key.Key_Return, target=editor)
     assert store.document == network()
     hand.key(Key.Key_Escape, target=editor)
-    assert hand.view.editor is None
+    assert hand.view.top.editor is None
 
 
 def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
-    assert hand.view.editor is None
+    assert hand.view.top.editor is None
 
 
 # -- arranging

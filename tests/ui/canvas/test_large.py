@@ -79,7 +79,7 @@ def test_only_what_can_be_seen_is_painted(view: CanvasView, counts: Counter[str]
 
 
 def test_panning_paints_little_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    assert view.minimap.isVisible()
+    assert view.top.minimap.isVisible()
     settle(view, qtbot)
     seen = counts["nodes painted"]
     counts.clear()

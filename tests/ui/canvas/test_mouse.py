@@ -198,11 +198,11 @@ def test_a_wrong_wire_is_refused_with_the_reason(
 ) -> None:
     goal = hand.port(*target)  # pyright: ignore[reportArgumentType]
     hand.hold(hand.port(*source), goal)  # pyright: ignore[reportArgumentType]
-    assert hand.view.bubble.isVisible()
-    assert reason in hand.view.bubble.text()
+    assert hand.view.top.bubble.isVisible()
+    assert reason in hand.view.top.bubble.text()
     hand.release(goal)
     assert store.document == network()
-    assert hand.view.bubble.isVisible()
+    assert hand.view.top.bubble.isVisible()
 
 
 def test_while_wiring_what_fits_glows_and_the_rest_fades(hand: Hand) -> None:
@@ -228,7 +228,7 @@ def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: Store) -> Non
 def test_an_inputs_wire_dropped_on_nothing_is_gone(hand: Hand, store: Store) -> None:
     hand.drag(hand.port("loss", "input", "input"), hand.at(760, 250))
     assert "relu.output -> loss.input" not in wires(store)
-    assert not hand.view.search.isVisible()
+    assert not hand.view.top.search.isVisible()
 
 
 def test_an_inputs_wire_put_back_changes_nothing(hand: Hand, store: Store) -> None:
@@ -247,7 +247,7 @@ def test_a_wire_is_taken_off_at_its_nearer_end(hand: Hand, store: Store) -> None
 
 def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Hand, store: Store) -> None:
     hand.drag(hand.port("loss", "output", "loss"), hand.at(1000, 300))
-    search = hand.view.search
+    search = hand.view.top.search
     assert search.isVisible()
     offered = {search.model.kind(leaf) for leaf in search.model.leaves()}
     assert offered == set(catalogue().fitting(catalogue()["optim.Adam"].inputs[0].type, "input"))
@@ -303,7 +303,7 @@ def test_space_and_a_drag_pan(hand: Hand, store: Store) -> None:
     QTest.keyRelease(hand.view, Qt.Key.Key_Space)
     assert hand.view.camera.visible.topLeft() == before + QPointF(-50, 0)
     assert store.document == network()
-    assert not hand.view.search.isVisible()
+    assert not hand.view.top.search.isVisible()
 
 
 def test_escape_takes_a_pan_back(hand: Hand) -> None:
@@ -364,8 +364,8 @@ def test_hovering_shows_the_path(hand: Hand) -> None:
 
 def test_a_double_click_on_nothing_adds_a_node_there(hand: Hand, store: Store) -> None:
     hand.double_click(hand.at(700, 300))
-    hand.type("gelu", hand.view.search.field)
-    hand.key(Qt.Key.Key_Return, target=hand.view.search.field)
+    hand.type("gelu", hand.view.top.search.field)
+    hand.key(Qt.Key.Key_Return, target=hand.view.top.search.field)
     x, y = store.document.nodes["gelu"].at
     assert 640 <= x <= 700
     assert 280 <= y <= 300

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,7 +22,7 @@ from studio.ui.canvas.wire_item import WireItem
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit
-from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+from tests.ui.canvas.conftest import Checks, MakeView, dispose, network, wire
 
 Step = Edit | str
 steps = st.lists(st.one_of(edit(), st.sampled_from(["undo", "undo", "redo"])), max_size=20)
@@ -64,16 +62,16 @@ def take(store: Store, step: Step) -> None:
 def test_the_scene_is_the_document(
     themes: ThemeManager, checks: Checks, document: Document, sequence: list[Step]
 ) -> None:
-    with closing(Store(document, catalogue(), checks)) as store:
-        # The store owns the scene: left to Python, a garbage collection in the check's thread may come upon it.
-        scene = CanvasScene(store, themes.theme, store)
-        assert_shows(scene, document)
-        for step in sequence:
-            take(store, step)
-            assert_shows(scene, store.document)
-        while store.history.can_undo:
-            store.undo()
-        assert_shows(scene, document)
+    store = Store(document, catalogue(), checks)
+    scene = CanvasScene(store, themes.theme, store)
+    assert_shows(scene, document)
+    for step in sequence:
+        take(store, step)
+        assert_shows(scene, store.document)
+    while store.history.can_undo:
+        store.undo()
+    assert_shows(scene, document)
+    dispose(store)
 
 
 def test_unchanged_nodes_keep_their_items(view: CanvasView, store: Store) -> None:

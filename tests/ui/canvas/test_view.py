@@ -72,37 +72,37 @@ def test_a_foreign_type_is_ignored(hand: Hand, store: Store) -> None:
 
 def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) -> None:
     view = make_view(Document())
-    assert view.hint.words.isVisible()
+    assert view.top.hint.words.isVisible()
     with qtbot.waitSignal(view.template_requested):
-        qtbot.mouseClick(view.hint.button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.top.hint.button, Qt.MouseButton.LeftButton)
     view.store.edit("Add", lambda document: edits.add(document, "a", Node("nn.ReLU")))
-    assert not view.hint.words.isVisible()
-    assert not view.hint.button.isVisible()
+    assert not view.top.hint.words.isVisible()
+    assert not view.top.hint.button.isVisible()
     view.store.undo()
-    assert view.hint.words.isVisible()
+    assert view.top.hint.words.isVisible()
 
 
 def test_the_hint_lets_presses_through(make_view: MakeView) -> None:
     view = make_view(Document())
-    Hand(view).double_click(view.hint.words.geometry().center())
-    assert view.search.isVisible()
+    Hand(view).double_click(view.top.hint.words.geometry().center())
+    assert view.top.search.isVisible()
 
 
 def test_the_minimap_shows_while_something_is_out_of_sight(view: CanvasView) -> None:
     view.do.fit_all()
-    assert not view.minimap.isVisible()
+    assert not view.top.minimap.isVisible()
     view.camera.center_on(QPointF(3000, 0))
-    assert view.minimap.isVisible()
+    assert view.top.minimap.isVisible()
     view.toggle_minimap()
-    assert not view.minimap.isVisible()
+    assert not view.top.minimap.isVisible()
     view.toggle_minimap()
-    assert view.minimap.isVisible()
+    assert view.top.minimap.isVisible()
 
 
 def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
     view.camera.center_on(QPointF(5000, 0))
-    QTest.mouseClick(view.minimap, Qt.MouseButton.LeftButton, pos=view.minimap.rect().center())
-    whole = view.minimap.whole
+    QTest.mouseClick(view.top.minimap, Qt.MouseButton.LeftButton, pos=view.top.minimap.rect().center())
+    whole = view.top.minimap.whole
     assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
 
 
