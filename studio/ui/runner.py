@@ -140,12 +140,12 @@ class Runner(QObject):
         return True
 
     def _can_begin(self) -> bool:
-        errors = len(self._store.check_report.errors)
-        if errors:
-            self.refused.emit(f"Fix the {'error' if errors == 1 else f'{errors} errors'} in the graph, then run.")
-        else:
+        errors = self._store.check_report.errors
+        if not errors:
             self._store.set_run_problems(())
-        return not errors
+            return True
+        self.refused.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors, then run.")
+        return False
 
     def _make_session(self, *, is_recorded: bool) -> Session:
         store = self._store

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
+from studio.lowering.report import Report
 from studio.ui import figures, fonts, icons
 from studio.ui.project import Project
 from studio.ui.widgets.labels import label
@@ -70,6 +71,18 @@ class StatusLine(QStatusBar):
         if self._project is None:
             return
         report = self._project.store.report
+        self._show_check(report if self._project.store.document.nodes else None)
+        self._parameters.setText(figures.count(report.parameters, "parameters"))
+        self._macs.setText(figures.macs(report.macs))
+        run = self._project.runner.run
+        self._device.setText(run.device.upper() if run and run.device else "")
+
+    def _show_check(self, report: Report | None) -> None:
+        """What is wrong; None for a graph that has not been begun, of which nothing is."""
+        if report is None:
+            self.check.setText("Empty graph")
+            self.check.setIcon(icons.themed("info", "text-dim"))
+            return
         errors = len(report.errors)
         warnings = len(report.problems) - errors
         words = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
@@ -77,10 +90,6 @@ class StatusLine(QStatusBar):
         icon = "error" if errors else "warning" if warnings else "ok"
         self.check.setText(", ".join(words) or "No problems")
         self.check.setIcon(icons.themed(icon, icon))
-        self._parameters.setText(figures.count(report.parameters, "parameters"))
-        self._macs.setText(figures.macs(report.macs))
-        run = self._project.runner.run
-        self._device.setText(run.device.upper() if run and run.device else "")
 
     def _figure(self) -> QLabel:
         figure = label("", "dim")

@@ -277,7 +277,8 @@ class MainWindow(QMainWindow):
 
     def _count_problems(self, project: Project | None, *_: object) -> None:
         if project is self.project:
-            self.docks["problems"].set_count(len(project.store.report.problems) if project else 0)
+            begun = project is not None and bool(project.store.document.nodes)
+            self.docks["problems"].set_count(len(project.store.report.problems) if project and begun else 0)
 
     def _open_template(self, template: Template, run: bool) -> None:
         project = self.workspace.from_template(template)

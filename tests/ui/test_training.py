@@ -111,7 +111,7 @@ def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, projec
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.commands.run("run.start")
     assert not project.runner.runs
-    assert "Fix the error" in window.status._said.text()
+    assert window.status._said.text() == project.store.report.errors[0].message
 
 
 def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:

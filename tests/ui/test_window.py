@@ -289,6 +289,13 @@ def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: 
     assert window.docks["problems"].isVisible()
 
 
+def test_an_empty_graph_is_no_mistake(qtbot: QtBot, window: MainWindow) -> None:
+    project = window.workspace.new()
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    assert window.status.check.text() == "Empty graph"
+    assert window.docks["problems"].windowTitle() == "Problems"
+
+
 def test_a_click_on_a_problem_selects_its_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
     problems = window.desks[project].problems

@@ -40,10 +40,7 @@ class Field(QWidget):
 
     def set_invalid(self, invalid: bool) -> None:
         """Mark the field, or take the mark away."""
-        if bool(self.editor.property("invalid")) != invalid:
-            self.editor.setProperty("invalid", invalid)
-            self.editor.style().unpolish(self.editor)
-            self.editor.style().polish(self.editor)
+        mark(self.editor, "invalid", invalid)
 
 
 class BoolField(Field):
@@ -73,15 +70,13 @@ class ChoiceField(Field):
         self._values: list[Any] = list(parameter.choices)
         if parameter.optional and None not in self._values:
             self._values.append(None)
-        self._combo.addItems([self._title(value) for value in self._values])
+        self._combo.addItems([shown(value) for value in self._values])
         self._combo.activated.connect(self._choose)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
         self._combo.setPlaceholderText(implied)
         self._combo.setCurrentIndex(self._values.index(value) if value in self._values else -1)
-
-    def _title(self, value: Any) -> str:
-        return f"{shown(value)} (default)" if value == self.parameter.default else shown(value)
+        mark(self._combo, "value", "set" if is_set else "implied")
 
     def _choose(self, index: int) -> None:
         value = self._values[index]
@@ -89,3 +84,11 @@ class ChoiceField(Field):
             self.cleared.emit()
         else:
             self.edited.emit(value)
+
+
+def mark(widget: QWidget, name: str, value: object) -> None:
+    """Set a property that the style sheet looks at."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)

@@ -21,6 +21,7 @@ class NodeHeader(QWidget):
         super().__init__()
         self._store = store
         self._name = name
+        self._has_weights = kind is not None and kind.category == "layer"
         node = store.document.nodes[name]
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -59,10 +60,10 @@ class NodeHeader(QWidget):
         row = QHBoxLayout()
         row.setSpacing(4)
         self._flags: dict[str, QToolButton] = {}
-        for flag, icon, title, tip in (
-            ("frozen", "frozen", "Frozen", "Its parameters are not trained"),
-            ("muted", "mute", "Muted", "Left out: passes its input through (M)"),
-        ):
+        switches = [("muted", "mute", "Muted", "Left out: passes its input through (M)")]
+        if self._has_weights:
+            switches.insert(0, ("frozen", "frozen", "Frozen", "Its parameters are not trained"))
+        for flag, icon, title, tip in switches:
             button = buttons.tool(icon, tip)
             button.setProperty("kind", "chip")
             button.setText(title)

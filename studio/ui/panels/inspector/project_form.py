@@ -34,6 +34,7 @@ class ProjectForm(QWidget):
         self._name = label("", "heading")
         column.addWidget(self._name)
         self._place = ElidedLabel()
+        self._place.setProperty("role", "dim")
         column.addWidget(self._place)
         self._description = QPlainTextEdit()
         self._description.setAccessibleName("Description")

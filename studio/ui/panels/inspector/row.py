@@ -87,7 +87,8 @@ class Row(QWidget):
 
     def show_value(self, value: Value) -> None:
         self._value = value
-        self.field.show_value(value.value, is_set=value.is_set, implied=value.implied(self.parameter))
+        is_shown = value.is_set and not value.is_mixed
+        self.field.show_value(value.value, is_set=is_shown, implied=value.implied(self.parameter))
         self._reset.setVisible(value.is_set)
         self._show_problem()
 

@@ -82,7 +82,7 @@ class NumberField(TypedField):
         box = _NumberBox(self)
         super().__init__(parameter, box, box.lineEdit())
         self._implied: float | None = None
-        box.lineEdit().setTextMargins(4, 0, 0, 0)
+        box.lineEdit().setTextMargins(6, 0, 0, 0)
         box.editingFinished.connect(self.finished)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
