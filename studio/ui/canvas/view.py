@@ -227,6 +227,11 @@ class CanvasView(QGraphicsView):
             self.camera.zoom_by(angle.y() / _NOTCH, event.position(), animated=not _is_touchpad(event))
         event.accept()
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._take_zoom()
+        return super().event(event)
+
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             hit = self.canvas.hit(self.camera.to_scene(QPointF(event.pos())))

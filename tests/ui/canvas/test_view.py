@@ -106,6 +106,46 @@ def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
     assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
 
 
+def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, store: Store) -> None:
+    bar, box = view.top.bar, view.canvas.common
+    store.select(["hidden"])
+    assert not bar.isVisible()
+    assert not box.isVisible()
+    store.select(["hidden", "loss"])
+    assert bar.isVisible()
+    assert box.isVisible()
+    assert box.rect().contains(QPointF(*view.canvas.nodes["loss"].box.center))
+    by_tip = {button.toolTip(): button for button in bar.buttons}
+    assert not by_tip["Distribute across"].isEnabled()
+    store.select(["hidden", "relu", "loss"])
+    assert by_tip["Distribute across"].isEnabled()
+    QTest.mouseClick(by_tip["Align bottom edges"], Qt.MouseButton.LeftButton)
+    assert store.history.undo_title == "Align 3 nodes"
+    assert len({view.canvas.nodes[name].box.bottom for name in store.selection}) == 1
+    assert view.hasFocus()
+
+
+def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    bar, start = hand.view.top.bar, hand.node("hidden")
+    hand.hold(start, start + QPoint(20, 120))
+    assert not bar.isVisible()
+    hand.release(start + QPoint(20, 120))
+    assert bar.isVisible()
+    above = hand.view.camera.to_view(QPointF(0, hand.view.canvas.nodes["hidden"].box.top)).y()
+    assert bar.geometry().bottom() < above
+
+
+def test_the_tools_stay_in_sight(view: CanvasView, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    for x, y in ((590, 330), (590, -250), (1200, 30), (0, 30)):
+        view.camera.center_on(QPointF(x, y))
+        assert view.top.bar.isVisible()
+        assert view.viewport().rect().contains(view.top.bar.geometry())
+    view.camera.center_on(QPointF(9000, 0))
+    assert not view.top.bar.isVisible()
+
+
 # -- words
 
 
