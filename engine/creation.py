@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from engine import dtypes, random
 from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
 from engine.dtypes import DType
 from engine.errors import DTypeError, ShapeError
+from engine.shape import Dim, format_shape
 from engine.tensor import Storage, Tensor
 
 
@@ -20,32 +23,43 @@ def tensor(
     """A new tensor with a copy of `data`: numbers, nested lists, arrays or tensors."""
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True).requires_grad_(requires_grad)
+    inside: list[DType] = []
     if isinstance(data, (list, tuple)):
-        data = _plain(data)
-    array = np.array(data, dtype=dtype.numpy if dtype else _natural(data))
+        data = _plain(data, inside)
+    kind = dtype or _natural(data, inside)
+    try:
+        array = np.array(data, dtype=kind.numpy)
+    except OverflowError as error:
+        raise DTypeError(f"tensor(): {error}. Give a larger dtype.") from None
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"tensor(): cannot make {kind.name} numbers of the data: {error}") from None
     return _placed(array, device, requires_grad)
 
 
-def _plain(data: Any) -> Any:
-    """Nested lists in which tensors became numbers or lists."""
-    if isinstance(data, Tensor):
+def _plain(data: Any, inside: list[DType]) -> Any:
+    """Nested lists in which tensors became numbers or lists; notes the dtypes of tensors and arrays in `inside`."""
+    if isinstance(data, (list, tuple)):
+        return [_plain(item, inside) for item in data]
+    if isinstance(data, (Tensor, np.ndarray)):
+        inside.append(data.dtype if isinstance(data, Tensor) else dtypes.from_numpy(data.dtype))
         return data.tolist()
-    return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
+    return data
 
 
-def _natural(data: Any) -> np.dtype[Any]:
+def _natural(data: Any, inside: list[DType]) -> DType:
     """The dtype that Python numbers have as tensors; arrays keep theirs."""
     if isinstance(data, (np.ndarray, np.generic)):
-        return dtypes.from_numpy(data.dtype).numpy
+        return dtypes.from_numpy(data.dtype)
     try:
         found = np.asarray(data).dtype
-    except ValueError as error:
-        raise ShapeError(f"tensor(): the nested lists have rows of different lengths ({error})") from None
-    if found.kind == "f":
-        return dtypes.get_default_dtype().numpy
-    if found.kind not in "biu":
-        raise DTypeError(f"tensor(): cannot make a tensor of {found} elements. Give numbers or booleans.")
-    return found
+    except ValueError:
+        raise ShapeError("tensor(): the nested lists have rows of different lengths") from None
+    if found.kind not in "fbiu":
+        what = "such large whole numbers" if found.kind == "O" and isinstance(data, int) else f"{found} elements"
+        raise DTypeError(f"tensor(): cannot make a tensor of {what}. Give numbers or booleans.")
+    natural = dtypes.get_default_dtype() if found.kind == "f" else dtypes.from_numpy(found)
+    joint = functools.reduce(dtypes.promote_types, inside, inside[0] if inside else natural)
+    return joint if joint.kind >= natural.kind else natural
 
 
 def _placed(array: Any, device: Device | str | None, requires_grad: bool = False) -> Tensor:
@@ -87,7 +101,14 @@ def from_array(array: Any) -> Tensor:
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    """The sizes that a call gave, one by one or as a tuple. Raises ShapeError for negative ones."""
+    if not size:
+        raise TypeError("a size is missing: give whole numbers, or a tuple of them; () is a single number")
+    sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    shape = tuple(one if isinstance(one, Dim) else operator.index(one) for one in sizes)
+    if any(isinstance(one, int) and one < 0 for one in shape):
+        raise ShapeError(f"a size cannot be negative: {shape}")
+    return shape
 
 
 def _filled(
@@ -98,6 +119,10 @@ def _filled(
     requires_grad: bool,
 ) -> Tensor:
     place, numpy = resolve(device), (dtype or dtypes.get_default_dtype()).numpy
+    if place is not META and any(isinstance(one, Dim) for one in shape):
+        raise ShapeError(
+            f"{format_shape(shape)} has a symbolic size. Only tensors on the meta device can: device='meta'."
+        )
     array = MetaArray(shape, numpy) if place is META else fill(namespace(place), shape, numpy)
     return Tensor(array, Storage(place)).requires_grad_(requires_grad)
 
@@ -137,42 +162,91 @@ def full(
     return _filled(lambda xp, at, numpy: xp.full(at, fill_value, numpy), shape, kind, device, requires_grad)
 
 
-def zeros_like(x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def zeros_like(
+    x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros in the shape, dtype and place of `x`."""
-    return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def ones_like(x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def ones_like(
+    x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Ones in the shape, dtype and place of `x`."""
-    return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def empty_like(x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def empty_like(
+    x: Tensor, *, dtype: DType | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Memory in the shape, dtype and place of `x`."""
-    return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def full_like(x: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def full_like(
+    x: Tensor,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """One value in the shape, dtype and place of `x`."""
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    place = device or x.device
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=place, requires_grad=requires_grad)
 
 
-def arange(*bounds: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """start, start + step, … below end: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
-    kind = dtype or (dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.get_default_dtype())
-    return _placed(np.arange(*bounds).astype(kind.numpy, copy=False), device)
+    if len(bounds) == 1:
+        end = bounds[0]
+    else:
+        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
+    if end is None:
+        raise TypeError("arange() needs an end")
+    values = [value.item() if isinstance(value, (Tensor, np.generic)) else value for value in (start, end, step)]
+    kind = dtype or (dtypes.int64 if all(isinstance(v, int) for v in values) else dtypes.get_default_dtype())
+    start, end, step = values
+    if step == 0 or (end - start) / step < 0:
+        raise ShapeError(f"arange(): no numbers lead from {start} to {end} in steps of {step}")
+    return _placed(np.arange(start, end, step).astype(kind.numpy, copy=False), device, requires_grad)
 
 
 def linspace(
-    start: float, end: float, steps: int, *, dtype: DType | None = None, device: Device | str | None = None
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
-    return _placed(np.linspace(start, end, steps, dtype=(dtype or dtypes.get_default_dtype()).numpy), device)
+    (steps,) = _shape((steps,))
+    kind = dtype or dtypes.get_default_dtype()
+    return _placed(np.linspace(start, end, steps, dtype=kind.numpy), device, requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The n×m identity matrix."""
-    return _placed(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).numpy), device)
+    rows, columns = _shape((n, n if m is None else m))
+    kind = dtype or dtypes.get_default_dtype()
+    return _placed(np.eye(rows, columns, dtype=kind.numpy), device, requires_grad)
 
 
 # -- random -----------------------------------------------------------------------------------
@@ -217,21 +291,27 @@ def randn(
 
 
 def randint(
-    *bounds_and_size: Any,
+    *bounds: Any,
+    low: int | None = None,
+    high: int | None = None,
+    size: Any = None,
     generator: random.Generator | None = None,
     dtype: DType | None = None,
     device: Device | str | None = None,
 ) -> Tensor:
     """Whole numbers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
-    *bounds, size = bounds_and_size
-    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
+    *limits, shape = bounds if size is None else (*bounds, size)
+    limits += [limit for limit in (low, high) if limit is not None]
+    if not 1 <= len(limits) <= 2:
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    first, last = limits if len(limits) == 2 else (0, limits[0])
     kind = dtype or dtypes.int64
-    return _drawn(lambda g, shape: g.integers(low, high, shape), tuple(size), kind, device, generator)
+    return _drawn(lambda g, at: g.integers(first, last, at), _shape((shape,)), kind, device, generator)
 
 
 def randperm(n: int, *, generator: random.Generator | None = None, device: Device | str | None = None) -> Tensor:
     """The numbers 0 … n − 1 in random order."""
-    return _drawn(lambda g, _: g.permutation(n), (n,), dtypes.int64, device, generator)
+    return _drawn(lambda g, _: g.permutation(n), _shape((n,)), dtypes.int64, device, generator)
 
 
 def rand_like(x: Tensor, *, dtype: DType | None = None) -> Tensor:

@@ -411,6 +411,14 @@ class Tensor(TensorMethods):
         """Zeros of this one's dtype and device."""
         return self._new("zeros", size)
 
+    def new_ones(self, *size: Any) -> Tensor:
+        """Ones of this one's dtype and device."""
+        return self._new("ones", size)
+
+    def new_full(self, size: Sequence[Any], fill_value: Any) -> Tensor:
+        """One value, in this one's dtype and device."""
+        return self._new("empty", (tuple(size),)).fill_(fill_value)
+
     def _new(self, kind: str, size: tuple[Any, ...]) -> Tensor:
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         if self.is_meta:

@@ -11,6 +11,8 @@ def error_function(xp: Any, x: Any) -> Any:
 
     Up to ½ it is x·P(x²)/Q(x²), up to 4 and beyond 1 − e^(−x²)·R(x).
     """
+    if x.dtype.itemsize < 4:  # the polynomials overflow in half precision
+        return error_function(xp, x.astype(xp.float32)).astype(x.dtype)
     a = xp.abs(x)
     square = x * x
     near = x * _ratio(square, _ERF_P, _ERF_Q)
