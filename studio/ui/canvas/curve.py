@@ -55,8 +55,9 @@ class Curve:
 
     @property
     def level(self) -> float:
-        """How far it runs sideways: the room for a label."""
-        return abs(self.end.x - self.start.x)
+        """How far it runs sideways before it gets steep: the room for a label."""
+        across, down = abs(self.end.x - self.start.x), abs(self.end.y - self.start.y)
+        return across if len(self.pieces) > 1 or down <= 1.2 * across else 0.0
 
     def at(self, t: float) -> Point:
         """The point at `t` of 0 to 1; each piece takes an equal share."""
@@ -76,6 +77,12 @@ class Curve:
     def crosses(self, a: tuple[float, float], b: tuple[float, float]) -> bool:
         """Whether the straight line from `a` to `b` cuts the curve."""
         return any(_cross(start, end, a, b) for start, end in pairwise(self.points))
+
+    def enters(self, box: Box) -> bool:
+        """Whether the curve passes through a box. What does so cuts a diagonal."""
+        return self.crosses((box.left, box.top), (box.right, box.bottom)) or self.crosses(
+            (box.left, box.bottom), (box.right, box.top)
+        )
 
 
 def wire_curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:

@@ -55,6 +55,12 @@ class Box(NamedTuple):
     def center(self) -> Point:
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
+    def meets(self, other: Box) -> bool:
+        """Whether the two have more than an edge in common."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
     def moved(self, dx: float, dy: float) -> Box:
         return Box(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
 

@@ -13,6 +13,7 @@ from studio.document.model import Document, End, Node, Wire
 from studio.lowering.graph import node_type
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.types import PortType
+from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Detail, Zoom
 from studio.ui.canvas.face import Face, face
 from studio.ui.canvas.far_layer import FarLayer
@@ -255,12 +256,11 @@ class CanvasScene(QGraphicsScene):
             [item for item in found if isinstance(item, WireItem)],
         )
 
-    def _is_covered(self, box: Box) -> bool:
-        for node in self.near(QRectF(box.left, box.top, box.width, box.height))[0]:
-            other = node.box
-            if box.left < other.right and other.left < box.right and box.top < other.bottom and other.top < box.bottom:
-                return True
-        return False
+    def _is_covered(self, box: Box, curve: Curve) -> bool:
+        nodes, wires = self.near(QRectF(box.left, box.top, box.width, box.height))
+        return any(node.box.meets(box) for node in nodes) or any(
+            item.curve is not curve and item.curve.enters(box) for item in wires
+        )
 
     # -- items
 

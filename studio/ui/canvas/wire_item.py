@@ -125,13 +125,13 @@ class WireItem(QGraphicsRectItem):
         return box if wire_paint.has_room(self.curve, box.width) else box.moved(0, -1.4 * box.height)
 
     def _free_box(self, pixels: int) -> Box | None:
-        """The first box along the wire that no node covers. Looked for again only when nodes have moved."""
+        """The first box along the wire that nothing else lies in. Looked for again only when nodes have moved."""
         asked = (self._surface.revision, self.label)
         if self._found is None or self._found[0] != asked:
             boxes = [wire_paint.label_box(self.curve, self.label, pixels, t) for t in _SPOTS]
             if not wire_paint.has_room(self.curve, boxes[0].width):
                 boxes = []
-            self._found = asked, next((box for box in boxes if not self._surface.covered(box)), None)
+            self._found = asked, next((box for box in boxes if not self._surface.covered(box, self.curve)), None)
         return self._found[1]
 
     def _frame(self) -> None:

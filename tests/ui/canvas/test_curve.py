@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.ui.canvas.curve import wire_curve
+from studio.ui.canvas.geometry import Box
 
 coordinates = st.floats(-2000, 2000)
 points = st.tuples(coordinates, coordinates)
@@ -52,3 +53,10 @@ def test_a_wire_back_to_another_row_runs_level_between_the_rows(below: float) ->
 
 def test_a_wire_back_in_one_row_runs_below_it() -> None:
     assert wire_curve((900, 0), (0, 8)).at(0.5).y > 60
+
+
+def test_a_wire_enters_what_it_runs_through() -> None:
+    curve = wire_curve((0, 0), (200, 0))
+    assert curve.enters(Box(90, -5, 110, 5))
+    assert not curve.enters(Box(90, 5, 110, 15))
+    assert not curve.enters(Box(210, -5, 230, 5))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QGraphicsItem
 
 from studio.document import edits
-from studio.document.model import Document
+from studio.document.model import Document, Node
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import PortType
@@ -138,10 +138,27 @@ def test_a_label_steps_aside_for_a_node(make_view: MakeView, checks: Checks) -> 
     canvas = view.canvas
     box = canvas.wires[there].label_box()
     assert box is not None
-    canvas.preview({"relu": (box.right - 20, box.top - 20)})
+    view.store.edit("Add", lambda d: edits.add(d, "alone", Node("nn.GELU", at=(box.right - 20, box.top - 20))))
     aside = canvas.wires[there].label_box()
     assert aside is not None
     assert aside != box
+
+
+def test_a_label_steps_aside_for_another_wire(make_view: MakeView, checks: Checks) -> None:
+    there = wire("loss.loss -> adam.loss")
+    checks.report = Report(wires={there: "scalar"})
+    view = make_view(network())
+    view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
+    item = view.canvas.wires[there]
+    box = item.label_box()
+    assert box is not None
+    # From the upper left to the lower right, through the label.
+    places = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
+    view.store.edit("Move", lambda document: edits.move(document, places))
+    crossing = view.canvas.wires[wire("hidden.output -> relu.input")].curve
+    aside = item.label_box()
+    assert crossing.enters(box)
+    assert aside is None or not crossing.enters(aside)
 
 
 def test_live_figures_come_and_go(view: CanvasView) -> None:
