@@ -76,9 +76,8 @@ VIEW: dict[str, Operation] = {
     "view": lambda lib, x, y, n: x.view(*SHAPES[n % len(SHAPES)]),
     "expand": lambda lib, x, y, n: x.expand(*EXPANSIONS[n % len(EXPANSIONS)]),
     "narrow": lambda lib, x, y, n: x.narrow(0, n % 2, 1),
-    "chunk": lambda lib, x, y, n: x.chunk(2, dim=-(n % 2))[
-        -1
-    ].clone(),  # PyTorch refuses writes to one of several views
+    # Cloned, since PyTorch refuses writes to one of several views that one call made.
+    "chunk": lambda lib, x, y, n: x.chunk(2, dim=-(n % 2))[-1].clone(),
     "split": lambda lib, x, y, n: x.split(2, dim=-(n % 2))[0].clone(),
     "column": lambda lib, x, y, n: x[..., n % 2],
     "index": lambda lib, x, y, n: x[INDICES[n]],

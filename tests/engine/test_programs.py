@@ -25,6 +25,7 @@ def _attempt(machine: Machine, step: Step) -> Exception | None:
     return None
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of which some come once a process
 @settings(max_examples=300)
 @given(PROGRAMS)
 def test_a_program_does_what_it_does_in_pytorch(program: list[Step]) -> None:
