@@ -8,16 +8,15 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGrap
 
 from studio.document.model import Wire
 from studio.nodes.types import PortType
-from studio.ui.canvas import wire_paint
+from studio.ui.canvas import wire_label, wire_paint
 from studio.ui.canvas.curve import Curve, wire_curve
-from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import Box, Point
+from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.surface import Surface
+from studio.ui.canvas.wire_label import Label
 
 WIRE_Z, HOVERED_Z = 0.0, 3.0
 _MARGIN = 18.0
-_SPOTS = (0.5, 0.38, 0.62, 0.26, 0.74)
-"""Where along the wire a label may stand, best first."""
 
 
 class WireItem(QGraphicsRectItem):
@@ -36,7 +35,7 @@ class WireItem(QGraphicsRectItem):
         self._hovered = False
         self._selected = False
         self._lifted = False
-        self._found: tuple[tuple[int, str], Box | None] | None = None
+        self._found: tuple[tuple[int, Zoom, str], Label | None] | None = None
         self.curve: Curve = wire_curve(start, end)
         self.path: QPainterPath = wire_paint.curve_path(self.curve)
         self._frame()
@@ -100,38 +99,24 @@ class WireItem(QGraphicsRectItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(self.pen())
         painter.drawPath(self.path)
-        box = self.label_box()
-        if box is not None:
-            pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
-            wire_paint.paint_label(painter, box, self.label, pixels, style, strong=self._hovered)
+        label = self.placed_label()
+        if label is not None:
+            wire_label.paint_label(painter, label, style, strong=self._hovered)
         if self.error:
-            beside = box.width / 2 + 10 if box else 0.0
+            beside = label.box.width / 2 + 10 if label else 0.0
             wire_paint.paint_mark(painter, self.curve, style, zoom, beside=beside)
         painter.setOpacity(1.0)
 
-    def label_box(self) -> Box | None:
-        """Where the label is drawn; None where there is no room for it, or nothing to say."""
-        zoom = self._surface.zoom
-        if not self.label or (zoom.detail is not Detail.FULL and not self._hovered):
+    def placed_label(self) -> Label | None:
+        """The label as it is drawn; None where there is no room for it, or nothing to say."""
+        if not self.label:
             return None
-        pixels = wire_paint.label_pixels(zoom, asked=self._hovered)
         if self._hovered:
-            return self._asked_box(pixels)
-        return self._free_box(pixels) if pixels else None
-
-    def _asked_box(self, pixels: int) -> Box:
-        """In the middle of the wire, but above a short one, whose nodes it would cover."""
-        box = wire_paint.label_box(self.curve, self.label, pixels)
-        return box if wire_paint.has_room(self.curve, box.width) else box.moved(0, -1.4 * box.height)
-
-    def _free_box(self, pixels: int) -> Box | None:
-        """The first box along the wire that nothing else lies in. Looked for again only when nodes have moved."""
-        asked = (self._surface.revision, self.label)
+            return wire_label.asked(self.curve, self.label, self._surface.zoom)
+        # Looked for again only when nodes have moved or the zoom may have changed what is readable.
+        asked = (self._surface.revision, self._surface.zoom, self.label)
         if self._found is None or self._found[0] != asked:
-            boxes = [wire_paint.label_box(self.curve, self.label, pixels, t) for t in _SPOTS]
-            if not wire_paint.has_room(self.curve, boxes[0].width):
-                boxes = []
-            self._found = asked, next((box for box in boxes if not self._surface.covered(box, self.curve)), None)
+            self._found = asked, wire_label.unasked(self.curve, self.label, self._surface)
         return self._found[1]
 
     def _frame(self) -> None:
@@ -139,7 +124,5 @@ class WireItem(QGraphicsRectItem):
         box = self.curve.box
         rect = QRectF(box.left, box.top, box.width, box.height)
         if self._hovered and self.label:
-            pixels = wire_paint.label_pixels(self._surface.zoom, asked=True)
-            label = self._asked_box(pixels)
-            rect = rect.united(QRectF(label.left, label.top, label.width, label.height))
+            rect = rect.united(wire_label.asked(self.curve, self.label, self._surface.zoom).rect)
         self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))

@@ -13,7 +13,7 @@ from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import PortType
 from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import node_layout
+from studio.ui.canvas.geometry import Box, node_layout
 from studio.ui.canvas.hit import Hit
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.scene import CanvasScene
@@ -115,50 +115,61 @@ def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
     assert not any(item.is_lit for item in canvas.wires.values())
 
 
+def labelled(view: CanvasView, text: str) -> tuple[str, Box] | None:
+    """What stands on a wire, and where."""
+    label = view.canvas.wires[wire(text)].placed_label()
+    return (label.text, label.box) if label else None
+
+
 def test_a_label_shows_where_there_is_room_and_always_under_the_pointer(make_view: MakeView, checks: Checks) -> None:
-    near, far = wire("hidden.output -> relu.input"), wire("loss.loss -> adam.loss")
-    checks.report = Report(wires={near: "N×32 float32", far: "scalar"})
+    near, far = "hidden.output -> relu.input", "loss.loss -> adam.loss"
+    checks.report = Report(wires={wire(near): "N×32 float32", wire(far): "N float32"})
     view = make_view(network())
-    view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0)}))
-    canvas = view.canvas
-    assert canvas.wires[near].label_box() is None
-    assert canvas.wires[far].label_box() is not None
-    canvas.set_hovered(Hit(wire=near))
-    assert canvas.wires[near].label_box() is not None
+    view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0), "adam": (1200, 0)}))
+    assert labelled(view, near) is None
+    assert (labelled(view, far) or ("",))[0] == "N float32"
+    view.canvas.set_hovered(Hit(wire=wire(near)))
+    assert (labelled(view, near) or ("",))[0] == "N×32 float32"
     view.camera.zoom_to(0.2)
-    assert canvas.wires[far].label_box() is None
-    assert canvas.wires[near].label_box() is not None
+    assert labelled(view, far) is None
+    assert labelled(view, near) is not None
 
 
-def test_a_label_steps_aside_for_a_node(make_view: MakeView, checks: Checks) -> None:
-    there = wire("loss.loss -> adam.loss")
-    checks.report = Report(wires={there: "scalar"})
+def test_the_dtype_is_left_out_where_there_is_room_for_the_shape_only(make_view: MakeView, checks: Checks) -> None:
+    there = "hidden.output -> relu.input"
+    checks.report = Report(wires={wire(there): "N×32 float32"})
+    assert (labelled(make_view(network()), there) or ("",))[0] == "N×32"
+
+
+@pytest.fixture
+def long_wire(make_view: MakeView, checks: Checks) -> tuple[CanvasView, Box]:
+    """A wire with much room around its label, and where that is."""
+    checks.report = Report(wires={wire("loss.loss -> adam.loss"): "scalar"})
     view = make_view(network())
     view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
-    canvas = view.canvas
-    box = canvas.wires[there].label_box()
-    assert box is not None
-    view.store.edit("Add", lambda d: edits.add(d, "alone", Node("nn.GELU", at=(box.right - 20, box.top - 20))))
-    aside = canvas.wires[there].label_box()
+    found = labelled(view, "loss.loss -> adam.loss")
+    assert found is not None
+    return view, found[1]
+
+
+def test_a_label_steps_aside_for_a_node(long_wire: tuple[CanvasView, Box]) -> None:
+    view, box = long_wire
+    alone = Node("nn.GELU", at=(box.right - 20, box.top - 20))
+    view.store.edit("Add", lambda document: edits.add(document, "alone", alone))
+    aside = labelled(view, "loss.loss -> adam.loss")
     assert aside is not None
-    assert aside != box
+    assert not aside[1].meets(view.canvas.nodes["alone"].box)
 
 
-def test_a_label_steps_aside_for_another_wire(make_view: MakeView, checks: Checks) -> None:
-    there = wire("loss.loss -> adam.loss")
-    checks.report = Report(wires={there: "scalar"})
-    view = make_view(network())
-    view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
-    item = view.canvas.wires[there]
-    box = item.label_box()
-    assert box is not None
+def test_a_label_steps_aside_for_another_wire(long_wire: tuple[CanvasView, Box]) -> None:
+    view, box = long_wire
     # From the upper left to the lower right, through the label.
     places = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
     view.store.edit("Move", lambda document: edits.move(document, places))
     crossing = view.canvas.wires[wire("hidden.output -> relu.input")].curve
-    aside = item.label_box()
+    aside = labelled(view, "loss.loss -> adam.loss")
     assert crossing.enters(box)
-    assert aside is None or not crossing.enters(aside)
+    assert aside is None or not crossing.enters(aside[1])
 
 
 def test_live_figures_come_and_go(view: CanvasView) -> None:
