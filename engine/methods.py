@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from engine.errors import RegistryError
-from engine.ops.record import COMPOSITES, Op, operators
+from engine.ops.record import COMPOSITES, EXECUTOR, Op, operators
+from engine.shape import Dim
 
 
 class TensorMethods:
@@ -19,7 +22,7 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
     """Gives `cls` every op as method, in-place variant and operator; and `others`, which stand above tensors."""
     for op in operators():
         for name in op.operators:
-            setattr(TensorMethods, name, _reflected(op) if name.startswith("__r") else op.function)
+            setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, name.startswith("__r")))
         if op.method:
             _add(cls, op.name, op.function)
             if op.kind == "elementwise":
@@ -38,13 +41,20 @@ def _add(cls: type, name: str, function: Callable[..., Any]) -> None:
     setattr(TensorMethods, name, function)
 
 
-def _reflected(op: Op) -> Callable[..., Any]:
-    function = op.function
+def _operator(op: Op, reflected: bool) -> Callable[..., Any]:
+    """`op` between two operands. What it cannot take it leaves to the other operand, or to Python's own refusal."""
+    executor, statics = EXECUTOR, op.defaults
 
-    def reflected(self: Any, other: Any) -> Any:
-        return function(other, self)
+    def operate(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return executor.run(op, (other, self) if reflected else (self, other), statics)
 
-    return reflected
+    return operate
+
+
+_OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic, np.ndarray)
+"""NumPy arrays are let through so that the op's own error says how to make a tensor of them."""
 
 
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:

@@ -110,6 +110,10 @@ class Tensor(TensorMethods):
     def is_meta(self) -> bool:
         return self._storage.device is META
 
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
 
@@ -177,10 +181,13 @@ class Tensor(TensorMethods):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        if value is not None and tuple(value.shape) != tuple(self.shape):
-            raise ShapeError(
-                f"grad must have the tensor's shape {format_shape(self.shape)}, not {format_shape(value.shape)}"
-            )
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"grad must be a tensor or None, not {type(value).__name__}")
+            if (value.spec, value.device) != (self.spec, self.device):
+                raise ShapeError(
+                    f"grad must be like its tensor: {self.spec} on {self.device}, not {value.spec} on {value.device}"
+                )
         self._grad = value
 
     @property
@@ -445,6 +452,10 @@ class Tensor(TensorMethods):
 
     def __repr__(self) -> str:
         return _format(self)
+
+    def __format__(self, spec: str) -> str:
+        """A single number as a number: ``f"{loss:.4f}"``."""
+        return format(self.item(), spec) if self.ndim == 0 and not self.is_meta else format(repr(self), spec)
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if not self.is_leaf:
