@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,8 @@ from engine.dtypes import DType
 class Dim:
     """A symbolic size: a polynomial with whole coefficients, such as ``N`` or ``4*N + 1``.
 
-    A symbol stands for "some number above one that nothing is known of": `N == 1` is False, `N == N` True.
+    A symbol stands for "some number above one that nothing is known of": `N == 1` is False, `N == N` True. A quotient
+    that is not exact becomes a symbol of its own, ``⌊N/2⌋``.
     """
 
     __slots__ = ("_terms",)
@@ -51,15 +53,18 @@ class Dim:
 
     def __floordiv__(self, other: Size) -> Size:
         quotient = _exact_quotient(self._terms, _terms(other))
-        return Dim(f"⌊{self}/{other}⌋") if quotient is None else _simplest(quotient)
+        return _Quotient.of(self, other) if quotient is None else _simplest(quotient)
 
     def __rfloordiv__(self, other: int) -> Size:
-        return 0 if other == 0 else Dim(f"⌊{other}/{self}⌋")
+        return 0 if other == 0 else _Quotient.of(other, self)
 
     def __mod__(self, other: Size) -> Size:
         return self - (self // other) * other
 
-    # -- comparison: undecidable ones answer as for a large N
+    def __rmod__(self, other: int) -> Size:
+        return other - (other // self) * self
+
+    # -- order: as for one large number in place of every symbol
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dim) and self._terms == other._terms
@@ -68,28 +73,52 @@ class Dim:
         return hash(frozenset(self._terms.items()))
 
     def __lt__(self, other: Size) -> bool:
-        return _leading(self - other) < 0
+        return _sign(self - other) < 0
 
     def __le__(self, other: Size) -> bool:
-        return _leading(self - other) <= 0
+        return _sign(self - other) <= 0
 
     def __gt__(self, other: Size) -> bool:
-        return _leading(self - other) > 0
+        return _sign(self - other) > 0
 
     def __ge__(self, other: Size) -> bool:
-        return _leading(self - other) >= 0
+        return _sign(self - other) >= 0
 
     def at(self, value: int) -> int:
         """The size when every symbol is `value`."""
-        return sum(count * value ** len(symbols) for symbols, count in self._terms.items())
+        return sum(
+            count * math.prod(symbol.at(value) if isinstance(symbol, _Quotient) else value for symbol in symbols)
+            for symbols, count in self._terms.items()
+        )
 
     def __repr__(self) -> str:
         def term(symbols: tuple[str, ...], count: int) -> str:
-            factors = ([str(count)] if count != 1 or not symbols else []) + list(symbols)
-            return "·".join(factors)
+            if not symbols:
+                return str(count)
+            sign = "-" if count < 0 else ""
+            return sign + "·".join(([str(abs(count))] if abs(count) != 1 else []) + list(symbols))
 
         ordered = sorted(self._terms.items(), key=lambda item: (-len(item[0]), item[0]))
         return " + ".join(term(symbols, count) for symbols, count in ordered).replace("+ -", "- ")
+
+
+class _Quotient(str):
+    """The symbol of a quotient that is no polynomial: its own name, and it knows what it is made of."""
+
+    __slots__ = ("denominator", "numerator")
+
+    @classmethod
+    def of(cls, numerator: Size, denominator: Size) -> Dim:
+        names = [f"({part})" if " " in str(part) else str(part) for part in (numerator, denominator)]
+        symbol = cls(f"⌊{names[0]}/{names[1]}⌋")
+        symbol.numerator, symbol.denominator = numerator, denominator
+        return Dim(terms={(symbol,): 1})
+
+    def at(self, value: int) -> int:
+        above, below = (
+            part.at(value) if isinstance(part, Dim) else part for part in (self.numerator, self.denominator)
+        )
+        return above // below
 
 
 Size: TypeAlias = int | Dim
@@ -158,8 +187,8 @@ def _exact_quotient(
     return quotient
 
 
-def _leading(value: Size) -> int:
-    if not isinstance(value, Dim):
-        return int(value)
-    highest = max(value._terms, key=lambda symbols: (len(symbols), symbols))
-    return value._terms[highest]
+_LARGE = 10**12
+
+
+def _sign(value: Size) -> int:
+    return value.at(_LARGE) if isinstance(value, Dim) else int(value)
