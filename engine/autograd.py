@@ -97,8 +97,8 @@ class Node:
     def check_usable(self) -> None:
         if self.released:
             raise AutogradError(
-                f"backward through {self.name}{_place(self.where)} a second time: what it had saved was freed by the first "
-                "backward. Pass retain_graph=True to the first one to keep it."
+                f"backward through {self.name}{_place(self.where)} a second time: what it had saved was freed by the "
+                "first backward. Pass retain_graph=True to the first one to keep it."
             )
 
     def unpack(self, index: int) -> Any:
@@ -108,8 +108,8 @@ class Node:
             name = index if self.op.variadic else self.op.inputs[index]
             what = f"input {name}" if index >= 0 else "the result"
             raise AutogradError(
-                f"{what} of {self.op.name}(){_place(self.where)}, {format_shape(tensor.shape)} {tensor.dtype.name}, is needed for "
-                f"its gradient but was changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
+                f"{what} of {self.op.name}(){_place(self.where)}, {tensor.spec}, is needed for its gradient but was changed "
+                f"in place afterwards (version {tensor._storage.version}, saved at {version}). "
                 "Use the out-of-place op, or clone() before changing it."
             )
         return tensor
@@ -299,7 +299,8 @@ def _hooked(hook: Callable[[Any], Any], gradient: Any) -> Any:
     if getattr(found, "shape", None) != gradient.shape:
         given = f"{type(found).__name__} of {format_shape(getattr(found, 'shape', ()))}"
         raise AutogradError(
-            f"a gradient hook must return None or a tensor of the gradient's shape {format_shape(gradient.shape)}, not a {given}"
+            f"a gradient hook must return None or a tensor of the gradient's shape {format_shape(gradient.shape)}, "
+            f"not a {given}"
         )
     return found
 

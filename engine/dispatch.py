@@ -45,7 +45,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
                 mixed = True
             arrays.append(array)
         else:
-            arrays.append(value if value is None or type(value) in _NUMBERS else _number(op, value))
+            arrays.append(value if type(value) in _NUMBERS and op.takes_numbers else _number(op, value))
     if device is None:
         raise TypeError(
             f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}"
@@ -77,7 +77,8 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
     tracked = MODES.grad and any(isinstance(value, Tensor) and value.requires_grad for value in inputs)
     if tracked and target.is_leaf and target._requires_grad:
         raise AutogradError(
-            f"{op.name}_() on a leaf that requires gradients. Do it inside no_grad(), or use {op.name}() for a new tensor."
+            f"{op.name}_() on a leaf that requires gradients. "
+            f"Do it inside no_grad(), or use {op.name}() for a new tensor."
         )
     if tracked and target._base is not None and target._base.is_leaf and target._base._requires_grad:
         raise AutogradError(
@@ -85,15 +86,18 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
         )
     if MODES.grad and target._base is not None and target._base.requires_grad and not target._requires_grad:
         raise AutogradError(
-            f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: the write would be "
-            "missing from its gradient. Make the view outside no_grad(), or write inside it."
+            f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: "
+            "the write would be missing from its gradient. Make the view outside no_grad(), or write inside it."
         )
-    arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
+    arrays = [value._array if isinstance(value, Tensor) else _number(op, value) for value in inputs]
     before = _before(target) if tracked else target
     if tracked:
         inputs = [before if value is target else value for value in inputs]
     if tracked and _gradient_needs(op, inputs, before):
-        before._array, before._storage = before._array if target.is_meta else before._array.copy(), Storage(target.device)
+        before._array, before._storage = (
+            before._array if target.is_meta else before._array.copy(),
+            Storage(target.device),
+        )
     device = target.device
     if any(isinstance(value, Tensor) and value.device is not device for value in inputs):
         device = _common_device(op, inputs)
@@ -149,27 +153,29 @@ def record(
 
 
 def _number(op: Op, value: Any) -> Any:
-    """A NumPy number as Python's, so that it takes the tensors' dtype; symbolic sizes pass."""
-    if isinstance(value, (np.generic, *_NUMBERS)):
+    """A NumPy number as Python's, so that it takes the tensors' dtype; symbolic sizes and what may be absent pass."""
+    if value is None and op.optional:
+        return None
+    if op.takes_numbers and isinstance(value, (np.generic, *_NUMBERS)):
         return value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, Dim):
+    if op.takes_numbers and isinstance(value, Dim):
         return 2  # only shapes are asked for: any number will do
-    raise TypeError(
-        f"{op.name}() takes tensors and numbers, not {type(value).__name__}. Make a tensor of it with engine.as_tensor()."
-    )
+    accepted = "tensors and numbers" if op.takes_numbers else "tensors"
+    remedy = "" if value is None else " Make a tensor of it with engine.as_tensor()."
+    raise TypeError(f"{op.name}() takes {accepted}, not {'None' if value is None else type(value).__name__}.{remedy}")
 
 
 # -- kernels ----------------------------------------------------------------------------------
 
 
-def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
-    """What the kernel returns: an array, or a tuple of arrays for an op of several outputs."""
+def _compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device, **out: Any) -> Any:
+    """What the kernel returns: an array, or a tuple of arrays for an op of several outputs; `out` is where to write."""
     try:
         if device is CPU:
             if op.kind == "movement":  # cannot overflow, and entering errstate costs a microsecond
                 return op.kernel(np, *arrays, **statics)
             with np.errstate(all="ignore"):
-                return op.kernel(np, *arrays, **statics)
+                return op.kernel(np, *arrays, **statics, **out)
         xp = namespace(device)
         with xp.cuda.Device(device.index):
             return op.kernel(xp, *arrays, **statics)
@@ -206,8 +212,8 @@ def _explained(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Ex
         _infer(op, arrays, statics)
     except EngineError as better:
         return better
-    except Exception:  # the rule itself could not cope with what the kernel refused: say what the kernel said
-        pass
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        pass  # the rule itself could not cope with what the kernel refused: say what the kernel said
     given = ", ".join(str(_spec_of(array)) for array in arrays)
     kind = ShapeError if isinstance(error, (ValueError, IndexError)) else DTypeError
     return kind(f"{op.name}({given}): {error}")
@@ -249,7 +255,7 @@ def _before(target: Tensor) -> Tensor:
 def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
     """Whether the backward pass will ask for the numbers that a write is about to replace."""
     plan = op.plan(tuple([isinstance(value, Tensor) and value.requires_grad for value in inputs]))
-    return any([inputs[index] is before for index in plan.saves])
+    return any(inputs[index] is before for index in plan.saves)
 
 
 def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
@@ -260,8 +266,7 @@ def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], d
         )
     same = arrays[0] is destination and op.takes_out and device is CPU and op.result != "bool"
     if same and all(_fits(array, destination) for array in arrays[1:]):
-        with np.errstate(all="ignore"):
-            op.kernel(np, *arrays, **statics, out=destination)
+        _compute(op, arrays, statics, device, out=destination)
         return
     result = _array(_compute(op, arrays, statics, device), device)
     _check_same_shape(op, target, result.shape)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.autograd import Place, reachable
-from engine.observe import Call, Observer
+from engine.observe import Call, Observer, norm_of
 from engine.shape import Spec
 from engine.tensor import Tensor
 
@@ -86,11 +86,7 @@ def autograd_graph(
 
 
 def _leaf(number: int, leaf: Tensor, name: str) -> GraphNode:
-    norm = None
-    if leaf.grad is not None and not leaf.is_meta:
-        gradient = leaf.grad.detach()
-        norm = float((gradient * gradient).sum()) ** 0.5
-    return GraphNode(number, "leaf", leaf.spec, None, norm, name, 0)
+    return GraphNode(number, "leaf", leaf.spec, None, norm_of(leaf.grad), name, 0)
 
 
 __all__ = ["Call", "Graph", "GraphNode", "autograd_graph", "recording", "trace"]

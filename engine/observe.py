@@ -40,14 +40,15 @@ class Observer:
     calls: list[Call] = field(default_factory=list)
     gradient_norms: dict[int, float] = field(default_factory=dict)
     """Sequence number of a node → norm of the gradient that reached its first output."""
-    _outer: Any = None
+    _outer: list[Any] = field(default_factory=list)
 
     def __enter__(self) -> Observer:
-        self._outer, MODES.observer = MODES.observer, self
+        self._outer.append(MODES.observer)
+        MODES.observer = self
         return self
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
-        MODES.observer = self._outer
+        MODES.observer = self._outer.pop()
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any], where: Place) -> None:
         specs = tuple(getattr(value, "spec", value) for value in inputs)
@@ -56,13 +57,21 @@ class Observer:
         self.calls.append(Call(op.name, specs, statics, outputs, where, macs))
 
     def gradient(self, node: Node, grads: Sequence[Any]) -> None:
-        if self.norms and grads[0] is not None and not grads[0].is_meta:
-            gradient = grads[0].detach()
-            MODES.observer = None
-            try:
-                self.gradient_norms[node.sequence] = float((gradient * gradient).sum()) ** 0.5
-            finally:
-                MODES.observer = self
+        norm = norm_of(grads[0]) if self.norms else None
+        if norm is not None:
+            self.gradient_norms[node.sequence] = norm
+
+
+def norm_of(tensor: Any) -> float | None:
+    """Euclidean norm, computed unobserved in double precision; None if there are no numbers."""
+    if tensor is None or tensor.is_meta:
+        return None
+    observer, MODES.observer = MODES.observer, None
+    try:
+        numbers = tensor.detach().double()
+        return float((numbers * numbers).sum()) ** 0.5
+    finally:
+        MODES.observer = observer
 
 
 def call_site() -> Place:

@@ -173,8 +173,14 @@ def _(upper, g, x: Spec, stride, padding, dilation, groups):
 
 def _convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, ndim: int) -> Any:
     dilation = per_dim(dilation, ndim)
-    if weight.shape[0] % groups:
+    if groups < 1 or weight.shape[0] % groups:
         raise ShapeError(f"convolution: {weight.shape[0]} output channels do not divide into {groups} groups")
+    same_dtype("convolution", x.spec, weight.spec, None if bias is None else bias.spec)
+    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
+        raise ShapeError(
+            f"convolution: the weight gives {weight.shape[0]} channels, so the bias has {weight.shape[0]}, "
+            f"not {format_shape(bias.shape)}"
+        )
     out = convolution(x, weight, per_dim(stride, ndim), per_dim(padding, ndim), dilation, groups)
     return out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
 

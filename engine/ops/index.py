@@ -307,6 +307,10 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
 def index_select(x: Any, dim: int, index: Any) -> Any:
     """The places of dimension `dim` that `index` lists."""
     place = wrap_dim("index_select", dim, x.ndim)
+    if index.ndim > 1:
+        raise ShapeError(
+            f"index_select: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
+        )
     return take((x, index), layout=(*(slice(None),) * place, Place(0)))
 
 

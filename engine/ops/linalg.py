@@ -68,6 +68,8 @@ def linear(xp, x, weight, bias=None):
     """x · weightᵀ + bias, over the last dimension."""
     if x.dtype != weight.dtype:
         same_dtype("linear", _of(x), _of(weight))
+    if weight.ndim != 2:
+        raise _no_matrix(weight)
     out = xp.matmul(x, weight.T)
     if bias is not None:
         out += bias
@@ -77,6 +79,13 @@ def linear(xp, x, weight, bias=None):
 @linear.shape
 def _(x: Spec, weight: Spec, bias: Spec | None = None):
     same_dtype("linear", x, weight, bias)
+    if weight.ndim != 2:
+        raise _no_matrix(weight)
+    if bias is not None and bias.shape not in ((weight.shape[0],), (1,), ()):
+        raise ShapeError(
+            f"linear: the weight gives {weight.shape[0]} features, so the bias has {weight.shape[0]}, "
+            f"not {format_shape(bias.shape)}"
+        )
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         have = x.shape[-1] if x.ndim else "none"
         raise ShapeError(
@@ -84,6 +93,12 @@ def _(x: Spec, weight: Spec, bias: Spec | None = None):
             f"but the input {format_shape(x.shape)} has {have} in its last dimension."
         )
     return (*x.shape[:-1], weight.shape[0])
+
+
+def _no_matrix(weight: Any) -> ShapeError:
+    return ShapeError(
+        f"linear: the weight must have two dimensions, outputs and inputs, not {format_shape(weight.shape)}"
+    )
 
 
 @linear.macs

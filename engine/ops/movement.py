@@ -20,6 +20,8 @@ Sizes: TypeAlias = tuple[int, ...]
 ])  # fmt: skip
 def reshape(xp, x, shape: Sizes):
     """The same elements in another shape; one size may be −1. A view where the memory allows it."""
+    if shape and min(shape) < -1:  # NumPy takes any negative size for -1
+        reshaped("reshape", Spec(x.shape, dtypes.from_numpy(x.dtype)), shape)
     return x.reshape(shape)
 
 
@@ -275,8 +277,8 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     for number, x in enumerate(tensors):
         if tuple(x.shape) != tuple(tensors[0].shape):
             raise ShapeError(
-                f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; all must "
-                "have one shape. Use cat() to join along a dimension that they have."
+                f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; "
+                "all must have one shape. Use cat() to join along a dimension that they have."
             )
     return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
 

@@ -282,6 +282,8 @@ def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
         )
     wanted = [size if want is None else want for want, size in zip(per_dim(output_size, 2), x.shape[2:], strict=True)]
     sizes = x.shape[2:]
+    if any(want < 1 for want in wanted):
+        raise ShapeError(f"adaptive_avg_pool2d: the output size must be at least 1, not {format_shape(wanted)}")
     if all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
         return avg_pool2d(x, tuple(size // want for size, want in zip(sizes, wanted, strict=True)))
     rows = x.new_tensor(averaging_matrix(sizes[0], wanted[0]))

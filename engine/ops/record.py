@@ -116,6 +116,7 @@ class Op:
         self.sample = sample
         """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
         self.domain = domain
+        self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
         self._plans: dict[tuple[bool, ...], Plan] = {}
@@ -227,6 +228,8 @@ class Op:
         self.inputs = tuple(argument.name for argument in tensors)
         self._input_defaults = {a.name: a.default for a in tensors if a.default is not inspect.Parameter.empty}
         self.static_names = tuple(argument.name for argument in statics)
+        self.optional = bool(self._input_defaults)
+        """An input may be None."""
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
         self._needs_no_static = len(self.defaults) == len(statics)

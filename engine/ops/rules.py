@@ -61,6 +61,8 @@ def reduced(name: str, x: Spec, dim: Dims, keepdim: bool) -> Shape:
 def reshaped(name: str, x: Spec, shape: Sequence[Any]) -> Shape:
     """`shape` with its −1 filled in."""
     sizes = list(shape)
+    if any(isinstance(size, int) and size < -1 for size in sizes):
+        raise ShapeError(f"{name}: a size cannot be negative, but for one -1: {tuple(shape)}")
     total = count(x.shape)
     unknown = [i for i, size in enumerate(sizes) if not isinstance(size, Dim) and size == -1]
     if len(unknown) > 1:
@@ -96,7 +98,7 @@ def matmul_shape(name: str, x: Spec, y: Spec) -> Shape:
             f"{name}: {format_shape(x.shape)} and {format_shape(y.shape)} do not multiply: "
             f"the first has {inner_x} columns, the second {inner_y} rows."
         )
-    batch = broadcast_shapes(name, [x.shape[:-2], y.shape[:-2]])
+    batch = broadcast_shapes(f"{name}, leading dimensions", [x.shape[:-2], y.shape[:-2]])
     return (*batch, *x.shape[-2:-1], *(y.shape[-1:] if y.ndim > 1 else ()))
 
 

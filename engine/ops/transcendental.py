@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from engine.errors import DTypeError
 from engine.ops.choice import where
 from engine.ops.erf import error_function
 from engine.ops.record import op
@@ -12,7 +13,12 @@ from engine.ops.record import op
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
 def pow(xp, x, y, out=None):
     """x to the power y."""
-    return xp.power(x, y, out=out)
+    try:
+        return xp.power(x, y, out=out)
+    except ValueError as error:
+        if "negative" in str(error):
+            raise DTypeError("pow(): a whole number has no whole negative power. Convert with .float().") from None
+        raise
 
 
 @pow.gradient("x")

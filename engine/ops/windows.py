@@ -28,7 +28,12 @@ class Windows:
         return cls(sizes[0], sizes[1], sizes[2], sizes[3], ceil_mode)
 
     def places(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
-        """How many windows fit into `sizes`. Raises ShapeError when none does."""
+        """How many windows fit into `sizes`. Raises ShapeError when none does, or what cannot be."""
+        if min((*self.kernel, *self.stride, *self.dilation)) < 1 or min(self.padding) < 0:
+            raise ShapeError(
+                f"{name}: kernel {format_shape(self.kernel)}, stride {format_shape(self.stride)} and dilation "
+                f"{format_shape(self.dilation)} must be at least 1, padding {format_shape(self.padding)} at least 0"
+            )
         found = tuple(
             window_size(size, k, s, p, d, self.ceil_mode)
             for size, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
