@@ -108,8 +108,8 @@ class Node:
             name = index if self.op.variadic else self.op.inputs[index]
             what = f"input {name}" if index >= 0 else "the result"
             raise AutogradError(
-                f"{what} of {self.op.name}(){_place(self.where)}, {tensor.spec}, is needed for its gradient but was changed "
-                f"in place afterwards (version {tensor._storage.version}, saved at {version}). "
+                f"{what} of {self.op.name}(){_place(self.where)}, {tensor.spec}, is needed for its gradient but was "
+                f"changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
                 "Use the out-of-place op, or clone() before changing it."
             )
         return tensor

@@ -158,7 +158,7 @@ def test_values_and_gradients_equal_pytorch(op: Op, dtype: Any) -> None:
     reference: Any = torch
     for part in ALIASES.get(op.name, op.name).split("."):
         reference = getattr(reference, part, None)
-    if reference is None or op.name in ("take", "put", "cat") or op.kind == "movement" and op.view:
+    if reference is None or op.name in ("take", "put", "cat") or (op.kind == "movement" and op.view):
         assert op.name in NOT_IN_PYTORCH or op.kind == "movement", f"{op.name} has no counterpart: list it"
         return
     if op.name in ("flip", "pad_with_zeros", "convolution"):
@@ -188,8 +188,21 @@ def test_values_and_gradients_equal_pytorch(op: Op, dtype: Any) -> None:
                     np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), **tolerance)
 
 
-NOT_IN_PYTORCH = {"assign", "extreme", "convolution", "convolution_input", "convolution_weight", "max_windows", "sum_windows",
-                  "standardize", "spread_windows", "spread_picked", "pick", "flat_index", "keep_mask"}  # fmt: skip
+NOT_IN_PYTORCH = {
+    "assign",
+    "extreme",
+    "convolution",
+    "convolution_input",
+    "convolution_weight",
+    "max_windows",
+    "sum_windows",
+    "standardize",
+    "spread_windows",
+    "spread_picked",
+    "pick",
+    "flat_index",
+    "keep_mask",
+}
 
 
 def _to_torch(torch: Any, value: Any) -> Any:
