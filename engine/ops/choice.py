@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.ops.arithmetic import sign
 from engine.ops.record import composite, op
 
 
@@ -16,12 +15,12 @@ def maximum(xp, x, y, out=None):
 
 @maximum.gradient("x")
 def _(g, x, y):
-    return g * _share(x, y, 1)
+    return _share(g, x < y, x == y)
 
 
 @maximum.gradient("y")
 def _(g, x, y):
-    return g * _share(x, y, -1)
+    return _share(g, x > y, x == y)
 
 
 @op()
@@ -32,17 +31,17 @@ def minimum(xp, x, y, out=None):
 
 @minimum.gradient("x")
 def _(g, x, y):
-    return g * _share(x, y, -1)
+    return _share(g, x > y, x == y)
 
 
 @minimum.gradient("y")
 def _(g, x, y):
-    return g * _share(x, y, 1)
+    return _share(g, x < y, x == y)
 
 
-def _share(x: Any, y: Any, side: int) -> Any:
-    """1 where the first one wins (side 1) or the second (side −1), ½ where both are equal."""
-    return (sign(x - y) * side + 1) * 0.5
+def _share(g: Any, lost: Any, equal: Any) -> Any:
+    """The gradient of one of two: none where it lost, half where both are equal."""
+    return where(lost, 0.0, where(equal, g * 0.5, g))
 
 
 @op(method=False, masks=("condition",))
