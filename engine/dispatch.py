@@ -41,6 +41,8 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
                 device, dtype = place, array.dtype
             elif place is not device:
                 device = _common_device(op, inputs)
+                if device is not META:
+                    return run(op, _moved(inputs, device), statics)
             if array.dtype is not dtype:
                 mixed = True
             arrays.append(array)
@@ -74,6 +76,11 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
     args = (target, *args)
     inputs, statics = op.bind((args,) if op.variadic else args, kwargs)
     target._refresh()
+    device = target.device
+    if any(isinstance(value, Tensor) and value.device is not device for value in inputs):
+        if device is not META and _common_device(op, inputs) is not device:
+            raise DeviceError(f"{op.name}_(): what is on another device cannot be written to a tensor on {device}")
+        inputs = inputs if device is META else _moved(inputs, device)
     tracked = MODES.grad and any(isinstance(value, Tensor) and value.requires_grad for value in inputs)
     if tracked and target.is_leaf and target._requires_grad:
         raise AutogradError(
@@ -98,9 +105,6 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
             before._array if target.is_meta else before._array.copy(),
             Storage(target.device),
         )
-    device = target.device
-    if any(isinstance(value, Tensor) and value.device is not device for value in inputs):
-        device = _common_device(op, inputs)
     result = (_promote(op, arrays) if op.promotes else None) or target.dtype
     if result.kind > target.dtype.kind and op.result != "bool":
         raise DTypeError(
@@ -452,6 +456,13 @@ def _common_device(op: Op, inputs: Sequence[Any]) -> Device:
         return META
     names = ", ".join(f"{format_shape(tensor.shape)} on {tensor.device}" for tensor in tensors)
     raise DeviceError(f"{op.name}(): tensors on different devices: {names}. Move them to one with .to(device).")
+
+
+def _moved(inputs: Sequence[Any], device: Device) -> list[Any]:
+    """The inputs with those on another device copied to `device`."""
+    return [
+        move(value, device) if isinstance(value, Tensor) and value.device is not device else value for value in inputs
+    ]
 
 
 __all__ = ["MOVE", "OVERWRITE", "move", "record", "run", "run_in_place"]

@@ -30,7 +30,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         value = x.new_tensor(value)
     while value.ndim and value.shape[0] == 1:  # leading ones may outnumber the dimensions written to
         value = value.squeeze(0)
-    value = value.to(x.dtype)
+    value = value.to(x.device, x.dtype)
     if tensors:
         run_in_place(put, _part(x, basic), (value, *tensors), {"layout": layout})
     else:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from engine.errors import DTypeError, ShapeError
 from engine.ops.movement import cast
 from engine.ops.record import composite, op
@@ -262,7 +260,8 @@ def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
     if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
         xp.put_along_axis(out, index, x, axis=dim)
         return out
-    places = list(np.ogrid[tuple(slice(0, size) for size in x.shape)])
+    ones = (1,) * x.ndim
+    places = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(x.shape)]
     places[dim] = index
     xp.add.at(out, tuple(places), x)
     return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops.record import composite, op
@@ -98,7 +100,7 @@ def expand(xp, x, shape: Sizes):
         x.shape[i - len(shape)] if size == -1 and len(shape) - i <= x.ndim else size for i, size in enumerate(shape)
     ]
     out = xp.broadcast_to(x, tuple(sizes))
-    if not out.flags.writeable and x.flags.writeable:
+    if isinstance(out, np.ndarray) and x.flags.writeable:
         out.flags.writeable = True  # PyTorch writes into it where no element is repeated
     return out
 

@@ -1,0 +1,178 @@
+"""A stand-in for CuPy on machines without a GPU: its arrays are NumPy's inside, and as strict as CuPy's.
+
+What CuPy refuses is refused here: NumPy arrays among the operands, conversion to NumPy behind one's back, and members
+that its arrays do not have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+MEMBERS = {
+    "T", "all", "any", "argmax", "argmin", "astype", "base", "clip", "copy", "cumsum", "dtype", "fill", "flatten",
+    "item", "itemsize", "max", "mean", "min", "nbytes", "ndim", "prod", "ravel", "repeat", "reshape", "round",
+    "shape", "size", "sort", "squeeze", "std", "strides", "sum", "swapaxes", "take", "tolist", "transpose", "var",
+    "view",
+}  # fmt: skip
+OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "eq", "ne", "lt", "le", "gt", "ge",
+)  # fmt: skip
+
+
+class ndarray:  # noqa: N801
+    """CuPy's array."""
+
+    __array_priority__ = 100
+
+    def __init__(self, inside: np.ndarray[Any, Any]) -> None:
+        self._inside = inside
+
+    @property
+    def flags(self) -> Any:
+        found = self._inside.flags
+        return types.SimpleNamespace(
+            c_contiguous=found.c_contiguous, f_contiguous=found.f_contiguous, owndata=found.owndata
+        )
+
+    @property
+    def data(self) -> Any:
+        return types.SimpleNamespace(ptr=self._inside.ctypes.data)
+
+    @property
+    def device(self) -> Any:
+        return types.SimpleNamespace(id=0)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in MEMBERS:
+            raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
+        found = getattr(self._inside, name)
+        return _wrapped(found) if callable(found) else _out(found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _out(self._inside[_in(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._inside[_in(index)] = _in(value)
+
+    def __len__(self) -> int:
+        return len(self._inside)
+
+    def __bool__(self) -> bool:
+        return bool(self._inside)
+
+    def __int__(self) -> int:
+        return int(self._inside)
+
+    def __float__(self) -> float:
+        return float(self._inside)
+
+    def __neg__(self) -> Any:
+        return _out(-self._inside)
+
+    def __invert__(self) -> Any:
+        return _out(~self._inside)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _wrapped(function)(*args, **kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        return _wrapped(getattr(ufunc, method))(*args, **kwargs)
+
+
+def _add_operators() -> None:
+    for name in OPERATORS:
+        for dunder in (f"__{name}__", f"__r{name}__", f"__i{name}__"):
+            if hasattr(np.ndarray, dunder):
+                setattr(ndarray, dunder, _operator(dunder))
+
+
+def _operator(dunder: str) -> Callable[[ndarray, Any], Any]:
+    def operate(self: ndarray, other: Any) -> Any:
+        found = getattr(self._inside, dunder)(_in(other))
+        return self if found is self._inside else found if found is NotImplemented else _out(found)
+
+    return operate
+
+
+_add_operators()
+
+
+def _in(value: Any) -> Any:
+    if isinstance(value, ndarray):
+        return value._inside
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}")
+    if isinstance(value, (tuple, list)):
+        return type(value)(_in(item) for item in value)
+    return {key: _in(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _out(value: Any) -> Any:
+    # CuPy has no scalars: what NumPy makes one of is an array without dimensions.
+    if isinstance(value, (np.ndarray, np.generic)):
+        return ndarray(np.asarray(value))
+    return type(value)(_out(item) for item in value) if type(value) in (tuple, list) else value
+
+
+def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):  # a GPU does not warn
+            return _out(function(*_in(args), **_in(kwargs)))
+
+    return call
+
+
+class _Namespace(types.ModuleType):
+    """A module whose functions are NumPy's, wrapped."""
+
+    def __init__(self, name: str, source: Any) -> None:
+        super().__init__(name)
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._source, name)
+        if isinstance(found, np.ufunc):
+            return _Ufunc(found)
+        if isinstance(found, types.ModuleType):
+            return _Namespace(f"{self.__name__}.{name}", found)
+        return _wrapped(found) if callable(found) and not isinstance(found, type) else found
+
+
+class _Ufunc:
+    def __init__(self, inside: np.ufunc) -> None:
+        self._inside = inside
+        self.at = _wrapped(inside.at)
+        self.reduce = _wrapped(inside.reduce)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _wrapped(self._inside)(*args, **kwargs)
+
+
+def module(devices: int = 1) -> types.ModuleType:
+    """A module to put into `sys.modules` as "cupy"; `cuda.used` counts the uses of each device."""
+    cupy = _Namespace("cupy", np)
+    used: dict[int, int] = {}
+
+    @contextlib.contextmanager
+    def device(index: int) -> Iterator[None]:
+        used[index] = used.get(index, 0) + 1
+        yield
+
+    cupy.ndarray = ndarray
+    cupy.asnumpy = lambda array: array._inside.copy()
+    cupy.asarray = lambda value, dtype=None: ndarray(
+        np.array(value._inside if isinstance(value, ndarray) else value, dtype)
+    )
+    cupy.cuda = types.SimpleNamespace(
+        Device=device, runtime=types.SimpleNamespace(getDeviceCount=lambda: devices), used=used
+    )
+    return cupy
