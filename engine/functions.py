@@ -5,5 +5,4 @@ from __future__ import annotations
 from engine.ops import COMPOSITES, REGISTRY
 
 _found = {name: op.function for name, op in REGISTRY.items() if op.public} | COMPOSITES
-globals().update(_found)
-__all__ = sorted(_found)  # noqa: PLE0605  (the registry is the list; the stub spells it out)
+globals().update(_found, __all__=sorted(_found))  # the registry is the list; the stub spells it out

@@ -28,13 +28,17 @@ OTHERS = (
     "def __getitem__(self, index: Any) -> Tensor: ...",
     "def __setitem__(self, index: Any, value: Any) -> None: ...",
 )
+# By name, so that the stubs do not depend on which module is imported first.
+OPS = sorted(REGISTRY.values(), key=lambda op: op.name)
 RESULTS = {"split": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "max": "Any", "min": "Any"}
 
 
 def methods() -> str:
     """Types of `engine.methods`: the class and what fills it."""
-    lines = [*OTHERS, *(line for op in REGISTRY.values() for line in _methods_of(op))]
-    lines += [f"def {name}({_plain(f, 'self')}) -> {_composite_result(name)}: ..." for name, f in COMPOSITES.items()]
+    lines = [*OTHERS, *(line for op in OPS for line in _methods_of(op))]
+    lines += [
+        f"def {name}({_plain(f, 'self')}) -> {_composite_result(name)}: ..." for name, f in sorted(COMPOSITES.items())
+    ]
     body = "".join(f"    {line}\n" for line in lines)
     title = HEADER.format(title="Types of the tensor methods that come from the op registry")
     return (
@@ -44,8 +48,10 @@ def methods() -> str:
 
 def functions() -> str:
     """Types of `engine.functions`."""
-    lines = [f"def {op.name}({_arguments(op, None)}) -> {_result(op)}: ...\n" for op in REGISTRY.values() if op.public]
-    lines += [f"def {name}({_plain(f, None)}) -> {_composite_result(name)}: ...\n" for name, f in COMPOSITES.items()]
+    lines = [f"def {op.name}({_arguments(op, None)}) -> {_result(op)}: ...\n" for op in OPS if op.public]
+    lines += [
+        f"def {name}({_plain(f, None)}) -> {_composite_result(name)}: ...\n" for name, f in sorted(COMPOSITES.items())
+    ]
     names = "".join(f'    "{name}",\n' for name in public)
     title = HEADER.format(title="Types of the functions that come from the op registry")
     return f"{title}\n{''.join(lines)}\n__all__ = [\n{names}]\n"

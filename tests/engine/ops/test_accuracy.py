@@ -1,0 +1,77 @@
+"""How exact functions are that NumPy does not have, and what they do at the ends of floating point."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+import engine.nn.functional as F
+
+EXTREMES = [-math.inf, -1e4, -800.0, -750.0, -100.0, -89.0, -50.0, -20.0, -1.0, -1e-8, -0.0, 0.0, 1e-8, 1.0, 20.0,
+            20.1, 50.0, 88.0, 89.0, 100.0, 709.0, 710.0, 800.0, 1e4, math.inf, math.nan]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 4.5), (np.float32, 4.5), (np.float16, 0.51)])
+def test_erf_in_units_of_the_last_place(dtype: Any, limit: float) -> None:
+    small = np.logspace(-30, 0.8, 5001)
+    x = np.concatenate([np.linspace(-7, 7, 20001), small, -small]).astype(dtype)
+    want = np.array([math.erf(value) for value in x.astype(float)])
+    found = engine.tensor(x).erf().numpy()
+    assert found.dtype == dtype
+    unit = np.spacing(np.abs(want).astype(dtype)).astype(float)
+    assert np.max(np.abs(found.astype(float) - want) / unit) <= limit
+
+
+def test_erf_of_what_is_special() -> None:
+    x = engine.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -40.0], dtype=engine.float64)
+    found = x.erf().numpy()
+    np.testing.assert_array_equal(found[[0, 1, 2, 3, 6]], [0.0, -0.0, 1.0, -1.0, -1.0])
+    assert np.signbit(found[1])
+    assert math.isnan(found[4])
+    assert 0 < found[5] <= 1e-323
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["sigmoid", "softplus", "tanh", "exp", "expm1", "log1p", "softmax", "log_softmax", "logsumexp"]
+)
+def test_extremes_as_in_pytorch(name: str, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    rtol = {"float16": 3e-3, "float32": 3e-6, "float64": 1e-12}[dtype]
+    tiny = float(np.finfo(dtype).tiny)
+
+    def call(lib: Any, functional: Any, x: Any) -> Any:
+        if name == "softplus":
+            return functional.softplus(x)
+        if name in ("softmax", "log_softmax"):
+            return getattr(x[1:-2], name)(-1)
+        return x[1:-2].logsumexp(-1) if name == "logsumexp" else getattr(x, name)()
+
+    with np.errstate(over="ignore"):
+        numbers = np.array(EXTREMES).astype(dtype)
+    numbers = numbers[np.isfinite(numbers) | ~np.isfinite(EXTREMES)]
+    x, tx = engine.tensor(numbers, requires_grad=True), torch.tensor(numbers, requires_grad=True)
+    found, wanted = call(engine, F, x), call(torch, torch.nn.functional, tx)
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=rtol, atol=tiny)
+    found.sum().backward()
+    wanted.sum().backward()
+    assert x.grad is not None
+    # A sum over a softmax has a gradient of rounding errors alone.
+    atol = 2 * float(np.finfo(dtype).eps) if "softmax" in name else tiny
+    np.testing.assert_allclose(x.grad.numpy(), tx.grad.numpy(), rtol=30 * rtol, atol=atol)
+
+
+def test_sums_of_many_small_numbers_stay_exact() -> None:
+    """Pairwise summation: the error grows with the logarithm of the count, not with the count."""
+    x = engine.full((1 << 20,), 0.1)
+    assert x.sum().item() == pytest.approx(0.1 * (1 << 20), rel=1e-6)
+    assert x.mean().item() == pytest.approx(0.1, rel=1e-6)
+
+
+def test_the_variance_of_large_numbers_does_not_cancel() -> None:
+    x = engine.tensor([1e8, 1e8 + 2, 1e8 + 4], dtype=engine.float64)
+    assert x.var().item() == 4.0

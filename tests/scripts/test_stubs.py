@@ -1,0 +1,40 @@
+"""The generated stubs are those of the ops as they are now."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import stubs
+from engine.ops import COMPOSITES, REGISTRY
+
+ENGINE = Path(stubs.__file__).resolve().parent.parent / "engine"
+
+
+def test_the_stubs_are_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["stubs.py", "--check"])
+    assert stubs.main() == 0, capsys.readouterr().err
+
+
+def test_stale_stubs_are_named_and_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "methods.pyi").write_text("stale", encoding="utf-8")
+    monkeypatch.setattr(stubs, "ENGINE", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["stubs.py", "--check"])
+    assert stubs.main() == 1
+    assert capsys.readouterr().err == "out of date: methods.pyi, functions.pyi. Run: python scripts/stubs.py\n"
+    assert (tmp_path / "methods.pyi").read_text(encoding="utf-8") == "stale"
+    monkeypatch.setattr(sys, "argv", ["stubs.py"])
+    assert stubs.main() == 0
+    assert (tmp_path / "functions.pyi").read_text(encoding="utf-8") == stubs.functions()
+
+
+def test_the_stubs_declare_every_public_op_once() -> None:
+    functions = [node.name for node in ast.parse(stubs.functions()).body if isinstance(node, ast.FunctionDef)]
+    public = [name for name, op in REGISTRY.items() if op.public]
+    assert sorted(functions) == sorted([*public, *COMPOSITES])
+    assert len(set(functions)) == len(functions)
