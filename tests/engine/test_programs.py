@@ -51,6 +51,8 @@ def _differs_on_purpose(error: str, wanted: str) -> bool:
         # Where a result lies in memory is not always the same, so nor is what view() can do without a copy.
         or "without a copy" in error
         or "view size is not compatible" in wanted
+        # PyTorch does not look at positions of which nothing is taken.
+        or ("out of bounds" in error and wanted == "None")
         # PyTorch's logsumexp and a few more keep more than their gradients need, and refuse when that is changed.
         or (error == "None" and "modified by an inplace operation" in wanted)
     )
