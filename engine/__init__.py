@@ -50,8 +50,6 @@ from engine.dtypes import (
 from engine.functions import *  # noqa: F403  (the op registry is the list)
 from engine.gradients import grad
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from engine.ops.choice import where
-from engine.ops.movement import stack
 from engine.random import Generator, initial_seed, manual_seed
 from engine.tensor import Size, Tensor
 
@@ -116,11 +114,9 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "Size",
-    "stack",
     "Tensor",
     "tensor",
     "uint8",
-    "where",
     "zeros",
     "zeros_like",
 ]

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from engine.ops import COMPOSITES, REGISTRY
 
-_found = {name: op.function for name, op in REGISTRY.items() if op.public} | COMPOSITES
+_found = {record.name: record.function for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.public}
 globals().update(_found, __all__=sorted(_found))  # the registry is the list; the stub spells it out

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import RegistryError
-from engine.ops.record import COMPOSITES, EXECUTOR, Op, operators
-from engine.shape import Dim
+from engine.errors import DTypeError, RegistryError, ShapeError
+from engine.ops.record import COMPOSITES, EXECUTOR, Composite, Op, operators
+from engine.shape import Dim, format_shape
 
 
 class TensorMethods:
@@ -31,7 +31,12 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
             for name in op.operators:
                 if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
                     setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
-    for name, function in (COMPOSITES | dict(others)).items():
+    for composite in COMPOSITES.values():
+        if composite.method:
+            _add(cls, composite.name, composite.function)
+        if composite.in_place:
+            _add(cls, f"{composite.name}_", _written_back(composite))
+    for name, function in others.items():
         _add(cls, name, function)
 
 
@@ -63,4 +68,26 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
     in_place.__name__ = in_place.__qualname__ = f"{op.name}_"
     in_place.__doc__ = f"In-place version of `{op.name}`."
+    return in_place
+
+
+def _written_back(composite: Composite) -> Callable[..., Any]:
+    """The in-place variant of a composite: its result is copied into the tensor, with its history."""
+    name, function = composite.name, composite.function
+
+    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(self, *args, **kwargs)
+        if result.dtype.kind > self.dtype.kind:
+            raise DTypeError(
+                f"{name}_() cannot write its {result.dtype.name} result into a {self.dtype.name} tensor. "
+                "Convert it first."
+            )
+        if tuple(result.shape) != tuple(self.shape):
+            raise ShapeError(
+                f"{name}_(): the result is {format_shape(result.shape)}, but the tensor is {format_shape(self.shape)}"
+            )
+        return self.copy_(result)
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"In-place version of `{name}`."
     return in_place

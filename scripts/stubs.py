@@ -30,15 +30,16 @@ OTHERS = (
 )
 # By name, so that the stubs do not depend on which module is imported first.
 OPS = sorted(REGISTRY.values(), key=lambda op: op.name)
-RESULTS = {"split": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "max": "Any", "min": "Any"}
+COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite.name)
 
 
 def methods() -> str:
     """Types of `engine.methods`: the class and what fills it."""
     lines = [*OTHERS, *(line for op in OPS for line in _methods_of(op))]
-    lines += [
-        f"def {name}({_plain(f, 'self')}) -> {_composite_result(name)}: ..." for name, f in sorted(COMPOSITES.items())
-    ]
+    for c in COMPOSITES_BY_NAME:
+        arguments = _plain(c.function, "self")
+        lines += [f"def {c.name}({arguments}) -> {c.result}: ..."] if c.method else []
+        lines += [f"def {c.name}_({arguments}) -> Tensor: ..."] if c.in_place else []
     body = "".join(f"    {line}\n" for line in lines)
     title = HEADER.format(title="Types of the tensor methods that come from the op registry")
     return (
@@ -49,9 +50,7 @@ def methods() -> str:
 def functions() -> str:
     """Types of `engine.functions`."""
     lines = [f"def {op.name}({_arguments(op, None)}) -> {_result(op)}: ...\n" for op in OPS if op.public]
-    lines += [
-        f"def {name}({_plain(f, None)}) -> {_composite_result(name)}: ...\n" for name, f in sorted(COMPOSITES.items())
-    ]
+    lines += [f"def {c.name}({_plain(c.function, None)}) -> {c.result}: ...\n" for c in COMPOSITES_BY_NAME if c.public]
     names = "".join(f'    "{name}",\n' for name in public)
     title = HEADER.format(title="Types of the functions that come from the op registry")
     return f"{title}\n{''.join(lines)}\n__all__ = [\n{names}]\n"
@@ -71,10 +70,6 @@ def _methods_of(op: Op) -> Iterator[str]:
 
 def _result(op: Op) -> str:
     return "Tensor" if op.outputs == 1 else "tuple[Tensor, ...]"
-
-
-def _composite_result(name: str) -> str:
-    return RESULTS.get(name, "Tensor")
 
 
 def _arguments(op: Op, first: str | None) -> str:

@@ -62,12 +62,13 @@ def _(g, condition):
     return select(condition, 0.0, g)
 
 
+@composite(method=False)
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds, else y. Shapes broadcast."""
     return select(condition, x, y)
 
 
-@composite
+@composite(in_place=True)
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     """x limited to [min, max]; either may be absent, a number, or a tensor."""
     if min is None and max is None:

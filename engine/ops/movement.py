@@ -274,6 +274,7 @@ def _(g, tensors: Spec, dim):
     return tuple(pieces)
 
 
+@composite(method=False)
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors of one shape put side by side along a new dimension."""
     for number, x in enumerate(tensors):
@@ -345,7 +346,7 @@ def _(g, x: Spec, dim, before):
     return g.narrow(dim, before, x.shape[dim])
 
 
-@composite
+@composite(result="tuple[Tensor, ...]")
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Pieces of `size` along `dim` (the last may be smaller), or of the sizes listed."""
     total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
@@ -363,7 +364,7 @@ def _equal_sizes(total: int, size: int) -> list[int]:
     return [min(size, total - start) for start in range(0, total, size)] or [0]
 
 
-@composite
+@composite(result="tuple[Tensor, ...]")
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most `chunks` pieces of one size along `dim`."""
     if chunks < 1:

@@ -28,7 +28,7 @@ from engine.shape import Shape, Spec
 Kind = Literal["elementwise", "reduce", "movement", "other"]
 
 REGISTRY: dict[str, Op] = {}
-COMPOSITES: dict[str, Callable[..., Any]] = {}
+COMPOSITES: dict[str, Composite] = {}
 
 
 @dataclass(slots=True)
@@ -299,12 +299,45 @@ def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., An
     return lambda kernel: Op(kernel, kind, **options)
 
 
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Declares a public function that is written in other ops, and so needs no gradient of its own."""
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A function written in other ops, which needs no gradient of its own; see `composite` for the options."""
+
+    name: str
+    function: Callable[..., Any]
+    method: bool
+    public: bool
+    in_place: bool
+    result: str
+    sample: Callable[..., Any] | None
+
+
+def composite(
+    function: Callable[..., Any] | None = None,
+    *,
+    method: bool = True,
+    public: bool = True,
+    in_place: bool = False,
+    result: str = "Tensor",
+    sample: Callable[..., Any] | None = None,
+) -> Any:
+    """Declares a function that is written in other ops, bare or with options.
+
+    Args:
+        method: it is a tensor method as well
+        public: it is exported as `engine.NAME`
+        in_place: there is a method `NAME_` that writes the result into the tensor
+        result: what it returns, for the type stubs
+        sample: as of an op
+    """
+    if function is None:
+        return lambda function: composite(
+            function, method=method, public=public, in_place=in_place, result=result, sample=sample
+        )
     name = function.__name__.rstrip("_")
     if name in REGISTRY or name in COMPOSITES:
         raise RegistryError(f"op {name} is declared twice. Rename one of the two.")
-    COMPOSITES[name] = function
+    COMPOSITES[name] = Composite(name, function, method, public, in_place, result, sample)
     return function
 
 
@@ -317,6 +350,7 @@ __all__ = [
     "COMPOSITES",
     "EXECUTOR",
     "REGISTRY",
+    "Composite",
     "GradientRule",
     "Kind",
     "Op",

@@ -188,13 +188,13 @@ class Extremes(tuple[Any, ...]):
         return self[1]
 
 
-@composite
+@composite(result="Any")
 def max(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The maximum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
     return _extreme(x, dim, keepdim, True)
 
 
-@composite
+@composite(result="Any")
 def min(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The minimum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
     return _extreme(x, dim, keepdim, False)
