@@ -34,19 +34,33 @@ from engine.creation import (
 from engine.dispatch import move as _move
 from engine.dispatch import run_in_place as _run_in_place
 from engine.dtypes import DType as dtype
-from engine.dtypes import bool_ as bool
 from engine.dtypes import (
+    bfloat16,
+    can_cast,
+    finfo,
     float16,
     float32,
     float64,
     get_default_dtype,
+    iinfo,
     int8,
     int16,
     int32,
     int64,
+    promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
+from engine.dtypes import bool_ as bool
+from engine.dtypes import float16 as half
+from engine.dtypes import float32 as float
+from engine.dtypes import float64 as double
+from engine.dtypes import int16 as short
+from engine.dtypes import int32 as int
+from engine.dtypes import int64 as long
 from engine.functions import *  # noqa: F403  (the op registry is the list)
 from engine.gradients import grad
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -60,8 +74,6 @@ methods.install(
 # Modules that are written with tensors come last, when tensors have their methods.
 from engine import data, fit, io, metrics, nn, optim  # noqa: E402
 
-double, half, long = float64, float16, int64
-
 __all__ = [
     "optim",
     "nn",
@@ -71,7 +83,9 @@ __all__ = [
     "data",
     "arange",
     "as_tensor",
+    "bfloat16",
     "bool",
+    "can_cast",
     "cuda_available",
     "device",
     "double",
@@ -82,6 +96,8 @@ __all__ = [
     "enable_grad",
     "errors",
     "eye",
+    "finfo",
+    "float",
     "float16",
     "float32",
     "float64",
@@ -92,8 +108,10 @@ __all__ = [
     "get_default_dtype",
     "grad",
     "half",
+    "iinfo",
     "initial_seed",
     "inspect",
+    "int",
     "int16",
     "int32",
     "int64",
@@ -111,11 +129,16 @@ __all__ = [
     "randn",
     "randn_like",
     "randperm",
+    "promote_types",
     "set_default_dtype",
     "set_grad_enabled",
+    "short",
     "Size",
     "Tensor",
     "tensor",
+    "uint16",
+    "uint32",
+    "uint64",
     "uint8",
     "zeros",
     "zeros_like",

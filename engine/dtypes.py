@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from engine.errors import DTypeError
@@ -18,14 +19,28 @@ class DType:
     numpy: np.dtype[Any]
     kind: int
     """0 bool, 1 whole numbers, 2 floating point: a higher kind wins a promotion."""
+    title: str
+    """As PyTorch's tensor types begin: "Float" of "FloatTensor"."""
 
     @property
     def is_floating_point(self) -> bool:
         return self.kind == 2
 
     @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind == 2 or self.numpy.kind == "i"
+
+    @property
     def itemsize(self) -> int:
         return self.numpy.itemsize
+
+    def to_real(self) -> DType:
+        """The type of a complex number's parts, which for what is not complex is the type itself."""
+        return self
 
     def __repr__(self) -> str:
         return f"engine.{self.name}"
@@ -34,19 +49,25 @@ class DType:
         return named, (self.name,)
 
 
-bool_ = DType("bool", np.dtype(np.bool_), 0)
-uint8 = DType("uint8", np.dtype(np.uint8), 1)
-int8 = DType("int8", np.dtype(np.int8), 1)
-int16 = DType("int16", np.dtype(np.int16), 1)
-int32 = DType("int32", np.dtype(np.int32), 1)
-int64 = DType("int64", np.dtype(np.int64), 1)
-float16 = DType("float16", np.dtype(np.float16), 2)
-float32 = DType("float32", np.dtype(np.float32), 2)
-float64 = DType("float64", np.dtype(np.float64), 2)
+bool_ = DType("bool", np.dtype(np.bool_), 0, "Bool")
+uint8 = DType("uint8", np.dtype(np.uint8), 1, "Byte")
+int8 = DType("int8", np.dtype(np.int8), 1, "Char")
+int16 = DType("int16", np.dtype(np.int16), 1, "Short")
+int32 = DType("int32", np.dtype(np.int32), 1, "Int")
+int64 = DType("int64", np.dtype(np.int64), 1, "Long")
+uint16 = DType("uint16", np.dtype(np.uint16), 1, "UInt16")
+uint32 = DType("uint32", np.dtype(np.uint32), 1, "UInt32")
+uint64 = DType("uint64", np.dtype(np.uint64), 1, "UInt64")
+float16 = DType("float16", np.dtype(np.float16), 2, "Half")
+bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), 2, "BFloat16")
+float32 = DType("float32", np.dtype(np.float32), 2, "Float")
+float64 = DType("float64", np.dtype(np.float64), 2, "Double")
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
+_WIDE = (uint16, uint32, uint64)
+"""Types that PyTorch mixes with no other whole numbers."""
 
 _default = float32
 
@@ -54,6 +75,11 @@ _default = float32
 def named(name: str) -> DType:
     """The DType called `name`."""
     return BY_NAME[name]
+
+
+def is_floating(numpy: Any) -> bool:
+    """Whether an array's dtype is a floating-point one; NumPy's own `kind` does not know bfloat16."""
+    return numpy.kind == "f" or numpy == bfloat16.numpy
 
 
 def from_numpy(dtype: Any) -> DType:
@@ -86,10 +112,67 @@ def of_scalar(value: Any) -> DType:
     return int64 if isinstance(value, int) else _default
 
 
-def promote_types(a: DType, b: DType) -> DType:
+def promote_types(type1: DType, type2: DType) -> DType:
     """PyTorch's promotion of two tensor dtypes."""
-    if a is b:
-        return a
-    if a.kind != b.kind:
-        return a if a.kind > b.kind else b
-    return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
+    if type1 is type2:
+        return type1
+    if type1.kind == 2 or type2.kind == 2:
+        if type1.kind != type2.kind:
+            return type1 if type1.kind == 2 else type2
+        if type1.itemsize != type2.itemsize:
+            return max(type1, type2, key=lambda dtype: dtype.itemsize)
+        return float32  # of the two halves
+    if type1 in _WIDE or type2 in _WIDE:
+        raise DTypeError(
+            f"{type1.name} and {type2.name} have no common type: uint16, uint32 and uint64 do not mix with other whole "
+            "numbers. Convert one of the two."
+        )
+    if type1.kind != type2.kind:
+        return type1 if type1.kind else type2
+    return _BY_NUMPY[np.promote_types(type1.numpy, type2.numpy)]
+
+
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether PyTorch writes results of one dtype into tensors of another: never to a lower kind."""
+    return from_.kind <= to.kind
+
+
+class finfo:
+    """What numbers a floating-point dtype has.
+
+    Args:
+        type: the dtype; without one, the default dtype
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: DType | None = None) -> None:
+        type = type or _default
+        if type.kind != 2:
+            raise TypeError(f"finfo() is for floating-point types, not {type.name}. Use iinfo().")
+        found: Any = ml_dtypes.finfo(type.numpy)
+        self.dtype, self.bits = type.name, found.bits
+        self.min, self.max, self.eps = float(found.min), float(found.max), float(found.eps)
+        self.tiny = self.smallest_normal = float(found.smallest_normal)
+        self.resolution = float(f"1e-{found.precision}")
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """What numbers a whole-number dtype has."""
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: DType) -> None:
+        if type.kind != 1:
+            raise TypeError(f"iinfo() is for whole-number types, not {type.name}. Use finfo() for floating point.")
+        found = np.iinfo(type.numpy)
+        self.dtype, self.bits, self.min, self.max = type.name, found.bits, int(found.min), int(found.max)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
