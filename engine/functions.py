@@ -4,5 +4,10 @@ from __future__ import annotations
 
 from engine.ops import COMPOSITES, REGISTRY
 
-_found = {record.name: record.function for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.public}
+_found = {
+    name: record.function
+    for record in (*REGISTRY.values(), *COMPOSITES.values())
+    if record.public
+    for name in (record.name, *record.aliases)
+}
 globals().update(_found, __all__=sorted(_found))  # the registry is the list; the stub spells it out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import DTypeError, RegistryError, ShapeError
-from engine.ops.record import COMPOSITES, EXECUTOR, Composite, Op, operators
+from engine.ops.record import COMPOSITES, EXECUTOR, Op, operators, rerouted
 from engine.shape import Dim, format_shape
 
 
@@ -23,19 +23,20 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
     for op in operators():
         for name in op.operators:
             setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, name.startswith("__r")))
-        if op.method:
-            _add(cls, op.name, op.function)
+        for name in (op.name, *op.aliases) if op.method else ():
+            _add(cls, name, op.function)
             if op.kind == "elementwise":
-                _add(cls, f"{op.name}_", _in_place(op, run_in_place))
+                _add(cls, f"{name}_", _in_place(op, run_in_place))
         if op.kind == "elementwise":
             for name in op.operators:
                 if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
                     setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
     for composite in COMPOSITES.values():
-        if composite.method:
-            _add(cls, composite.name, composite.function)
-        if composite.in_place:
-            _add(cls, f"{composite.name}_", _written_back(composite))
+        for name in (composite.name, *composite.aliases):
+            if composite.method:
+                _add(cls, name, composite.function)
+            if composite.in_place:
+                _add(cls, f"{name}_", _written_back(composite.name, composite.function))
     for name, function in others.items():
         _add(cls, name, function)
 
@@ -64,6 +65,8 @@ _OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic, np.ndarray)
 
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and (found := rerouted(op, kwargs)):
+            return _written_back(op.name, found)(self, *args, **kwargs)
         return run_in_place(op, self, args, kwargs)
 
     in_place.__name__ = in_place.__qualname__ = f"{op.name}_"
@@ -71,9 +74,8 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     return in_place
 
 
-def _written_back(composite: Composite) -> Callable[..., Any]:
+def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place variant of a composite: its result is copied into the tensor, with its history."""
-    name, function = composite.name, composite.function
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = function(self, *args, **kwargs)

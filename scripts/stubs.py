@@ -38,8 +38,9 @@ def methods() -> str:
     lines = [*OTHERS, *(line for op in OPS for line in _methods_of(op))]
     for c in COMPOSITES_BY_NAME:
         arguments = _plain(c.function, "self")
-        lines += [f"def {c.name}({arguments}) -> {c.result}: ..."] if c.method else []
-        lines += [f"def {c.name}_({arguments}) -> Tensor: ..."] if c.in_place else []
+        for name in (c.name, *c.aliases):
+            lines += [f"def {name}({arguments}) -> {c.result}: ..."] if c.method else []
+            lines += [f"def {name}_({arguments}) -> Tensor: ..."] if c.in_place else []
     body = "".join(f"    {line}\n" for line in lines)
     title = HEADER.format(title="Types of the tensor methods that come from the op registry")
     return (
@@ -49,8 +50,18 @@ def methods() -> str:
 
 def functions() -> str:
     """Types of `engine.functions`."""
-    lines = [f"def {op.name}({_arguments(op, None)}) -> {_result(op)}: ...\n" for op in OPS if op.public]
-    lines += [f"def {c.name}({_plain(c.function, None)}) -> {c.result}: ...\n" for c in COMPOSITES_BY_NAME if c.public]
+    lines = [
+        f"def {name}({_arguments(op, None)}) -> {_result(op)}: ...\n"
+        for op in OPS
+        if op.public
+        for name in (op.name, *op.aliases)
+    ]
+    lines += [
+        f"def {name}({_plain(c.function, None)}) -> {c.result}: ...\n"
+        for c in COMPOSITES_BY_NAME
+        if c.public
+        for name in (c.name, *c.aliases)
+    ]
     names = "".join(f'    "{name}",\n' for name in public)
     title = HEADER.format(title="Types of the functions that come from the op registry")
     return f"{title}\n{''.join(lines)}\n__all__ = [\n{names}]\n"
@@ -62,10 +73,10 @@ def _methods_of(op: Op) -> Iterator[str]:
         yield f"def {name}(self{other}) -> Tensor: ...  # type: ignore[override]"
         if op.kind == "elementwise" and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
             yield f"def __i{name.strip('_')}__(self, other: Any) -> Tensor: ..."
-    if op.method:
-        yield f"def {op.name}({_arguments(op, 'self')}) -> Tensor: ..."
+    for name in (op.name, *op.aliases) if op.method else ():
+        yield f"def {name}({_arguments(op, 'self')}) -> {_result(op)}: ..."
         if op.kind == "elementwise":
-            yield f"def {op.name}_({_arguments(op, 'self')}) -> Tensor: ..."
+            yield f"def {name}_({_arguments(op, 'self')}) -> Tensor: ..."
 
 
 def _result(op: Op) -> str:

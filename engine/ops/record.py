@@ -17,12 +17,13 @@ checks and tests are derived from the record.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.errors import RegistryError
+from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
 from engine.shape import Shape, Spec
 
 Kind = Literal["elementwise", "reduce", "movement", "other"]
@@ -92,6 +93,7 @@ class Op:
         numbers: bool = False,
         sample: Callable[..., Any] | None = None,
         domain: tuple[float, float] | None = None,
+        aliases: tuple[str, ...] = (),
     ) -> None:
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
@@ -116,18 +118,21 @@ class Op:
         self.sample = sample
         """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
         self.domain = domain
+        self.aliases = aliases
+        """Further names, under which it is public, a method and in place as under its own."""
         self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
         self._plans: dict[tuple[bool, ...], Plan] = {}
+        self.elsewhere: dict[str, Callable[..., Any]] = {}
+        """Keywords with which a call is another function's."""
         self._shape_rule: Callable[..., Any] | None = None
         self._macs_rule: Callable[..., Any] | None = None
         self._read_signature()
         self.masks = frozenset(self.inputs.index(name) for name in masks)
         """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
-        if self.name in REGISTRY or self.name in COMPOSITES:
-            raise RegistryError(f"op {self.name} is declared twice. Rename one of the two.")
+        _claim(self.name, aliases)
         REGISTRY[self.name] = self
 
     # -- declaration
@@ -147,6 +152,11 @@ class Op:
     def macs(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declares the number of multiply-adds: gets the output Spec, the input Specs, and the statics."""
         self._macs_rule = function
+        return function
+
+    def keyword(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declares what a call with a further keyword does, the function's last argument, instead of the kernel."""
+        self.elsewhere[list(inspect.signature(function).parameters)[-1]] = function
         return function
 
     # -- use
@@ -174,6 +184,7 @@ class Op:
             raise TypeError(f"{self.name}() takes at most {len(self.inputs) + len(self.static_names)} arguments")
         statics.update(zip(self.static_names, rest, strict=False))
         for name, value in kwargs.items():
+            name = _NUMPY_NAMES.get(name, name)
             if name not in self._known_statics:
                 raise TypeError(
                     f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}"
@@ -242,6 +253,9 @@ class Op:
     def _keyword(self, name: str, kwargs: dict[str, Any]) -> Any:
         if name in kwargs:
             return kwargs.pop(name)
+        other = _PYTORCH_INPUTS[place] if (place := self.inputs.index(name)) < len(_PYTORCH_INPUTS) else name
+        if other in kwargs:
+            return kwargs.pop(other)
         if name in self._input_defaults:
             return self._input_defaults[name]
         raise TypeError(f"{self.name}() is missing the argument {name!r}")
@@ -276,11 +290,15 @@ def _public_function(op: Op) -> Callable[..., Any]:
 
         def function(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != arity:
+                if kwargs and (found := rerouted(op, kwargs)):
+                    return found(*args, **kwargs)
                 args, _ = bind(args, kwargs)  # pyright: ignore[reportAssignmentType]
             return executor.run(op, args, _NONE)
     else:
 
         def function(*args: Any, **kwargs: Any) -> Any:
+            if kwargs and (found := rerouted(op, kwargs)):
+                return found(*args, **kwargs)
             inputs, statics = bind(args, kwargs)
             return executor.run(op, inputs, statics)
 
@@ -292,6 +310,42 @@ def _public_function(op: Op) -> Callable[..., Any]:
 
 
 _NONE: dict[str, Any] = {}
+_PYTORCH_INPUTS = ("input", "other")
+"""What PyTorch calls the first tensors of most functions."""
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+"""NumPy's names of arguments, which PyTorch takes as well."""
+
+
+def rerouted(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    """The function that a call with these keywords is meant for, if it is not the op itself."""
+    if "out" in kwargs:
+        return with_out(op.function)
+    return next((op.elsewhere[name] for name in kwargs if name in op.elsewhere), None) if op.elsewhere else None
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with PyTorch's `out=`: the result is written into the tensor, or tensors, given there."""
+
+    def into(*args: Any, out: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        for target, result in zip(out, found, strict=True) if isinstance(found, tuple) else ((out, found),):
+            _write_out(function.__name__, target, result)
+        return out
+
+    return into
+
+
+def _write_out(name: str, target: Any, result: Any) -> None:
+    if result.requires_grad or target.requires_grad:
+        raise AutogradError(f"{name}(): what is written to out= cannot be differentiated. Do it inside no_grad().")
+    if result.dtype.kind > target.dtype.kind:
+        raise DTypeError(f"{name}(): out= is {target.dtype.name} and cannot take a {result.dtype.name} result.")
+    if tuple(target.shape) == tuple(result.shape):
+        target.copy_(result)
+    elif target.numel() == 0:
+        target.data = result.to(target.dtype)
+    else:
+        raise ShapeError(f"{name}(): out= is {tuple(target.shape)}, the result {tuple(result.shape)}")
 
 
 def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., Any]], Op]:
@@ -310,6 +364,7 @@ class Composite:
     in_place: bool
     result: str
     sample: Callable[..., Any] | None
+    aliases: tuple[str, ...] = ()
 
 
 def composite(
@@ -320,6 +375,7 @@ def composite(
     in_place: bool = False,
     result: str = "Tensor",
     sample: Callable[..., Any] | None = None,
+    aliases: tuple[str, ...] = (),
 ) -> Any:
     """Declares a function that is written in other ops, bare or with options.
 
@@ -329,16 +385,51 @@ def composite(
         in_place: there is a method `NAME_` that writes the result into the tensor
         result: what it returns, for the type stubs
         sample: as of an op
+        aliases: as of an op
     """
     if function is None:
         return lambda function: composite(
-            function, method=method, public=public, in_place=in_place, result=result, sample=sample
+            function,
+            method=method,
+            public=public,
+            in_place=in_place,
+            result=result,
+            sample=sample,
+            aliases=aliases,
         )
     name = function.__name__.rstrip("_")
-    if name in REGISTRY or name in COMPOSITES:
-        raise RegistryError(f"op {name} is declared twice. Rename one of the two.")
-    COMPOSITES[name] = Composite(name, function, method, public, in_place, result, sample)
+    _claim(name, aliases)
+    COMPOSITES[name] = Composite(name, _for_users(function), method, public, in_place, result, sample, aliases)
     return function
+
+
+def _for_users(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
+    names = list(inspect.signature(function).parameters)
+    further = {other: name for other, name in _NUMPY_NAMES.items() if name in names and other not in names}
+    if names[0] == "x":
+        further["input"] = "x"
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {further.get(name, name): value for name, value in kwargs.items()}
+            if "out" in kwargs:
+                return with_out(function)(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _claim(name: str, aliases: tuple[str, ...]) -> None:
+    """Raises RegistryError for a name that another op has."""
+    for one in (name, *aliases):
+        if one in _taken:
+            raise RegistryError(f"op {one} is declared twice. Rename one of the two.")
+        _taken.add(one)
+
+
+_taken: set[str] = set()
 
 
 def operators() -> Iterator[Op]:
@@ -359,4 +450,5 @@ __all__ = [
     "composite",
     "op",
     "operators",
+    "rerouted",
 ]

@@ -35,7 +35,7 @@ def test_stale_stubs_are_named_and_left_alone(
 
 def test_the_stubs_declare_every_public_op_once() -> None:
     functions = [node.name for node in ast.parse(stubs.functions()).body if isinstance(node, ast.FunctionDef)]
-    public = [name for name, op in REGISTRY.items() if op.public]
-    public += [name for name, composite in COMPOSITES.items() if composite.public]
+    records = [record for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.public]
+    public = [name for record in records for name in (record.name, *record.aliases)]
     assert sorted(functions) == sorted(public)
     assert len(set(functions)) == len(functions)
