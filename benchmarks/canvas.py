@@ -23,8 +23,9 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui import motion, stylesheet, theme
 from studio.ui.canvas.hit import Hit
-from studio.ui.canvas.layout import Link, layered
+from studio.ui.canvas.tidy import SPACING
 from studio.ui.canvas.view import CanvasView
+from studio.ui.layered import Link, arrange
 from studio.ui.store import Store
 
 COLUMNS, FRAMES = 50, 30
@@ -130,7 +131,7 @@ def measure(view: CanvasView, application: QApplication) -> None:
     boxes = canvas.boxes()
     links = [Link(wire.source.node, wire.target.node, 36, 36) for wire in wires]
     sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-    once("compute a layout of all (in a thread)", lambda: layered(sizes, links))
+    once("compute a layout of all (in a thread)", lambda: arrange(sizes, links, SPACING))
 
 
 def drag(bench: Bench, view: CanvasView) -> None:

@@ -166,7 +166,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.target) or "").partition("\n")[0]
+        return documentation(self.target).partition("\n")[0]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -245,9 +245,14 @@ def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(parameter for parameter in found if parameter is not None)
 
 
+def documentation(target: Callable[..., Any]) -> str:
+    """A docstring as people read it, without the marks of code."""
+    return (inspect.getdoc(target) or "").replace("`", "")
+
+
 def argument_help(target: Callable[..., Any]) -> dict[str, str]:
     """The lines of the docstring's ``Args:`` section, by argument."""
-    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", inspect.getdoc(target) or "", re.MULTILINE)
+    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", documentation(target), re.MULTILINE)
     if section is None:
         return {}
     items = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1], re.MULTILINE)

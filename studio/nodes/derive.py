@@ -7,7 +7,17 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.registry import DATASETS, LAYERS, LOSSES, METRICS, OPTIMIZERS, TRANSFORMS, Entry, argument_help
+from engine.registry import (
+    DATASETS,
+    LAYERS,
+    LOSSES,
+    METRICS,
+    OPTIMIZERS,
+    TRANSFORMS,
+    Entry,
+    argument_help,
+    documentation,
+)
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 ACTIVATION = "Activation"
@@ -49,8 +59,7 @@ def derived_types() -> list[NodeType]:
 
 def plain_help(documented: Callable[..., Any]) -> str:
     """A docstring without its Args section."""
-    text = inspect.getdoc(documented) or ""
-    return re.sub(r"\n*^Args:\n(?:[ ]{4}.*\n?|\n)+", "\n\n", text, flags=re.MULTILINE).strip()
+    return re.sub(r"\n*^Args:\n(?:[ ]{4}.*\n?|\n)+", "\n\n", documentation(documented), flags=re.MULTILINE).strip()
 
 
 def tensor_ports(method: Callable[..., Any]) -> tuple[Port, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 
 from engine.ops.record import REGISTRY, Op
-from engine.registry import parameters
+from engine.registry import documentation, parameters
 from studio.nodes.derive import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -55,7 +54,7 @@ def _operation(op: Op, title: str) -> NodeType:
         title=title,
         category="operation",
         group="Operation",
-        summary=(inspect.getdoc(op.kernel) or "").partition("\n")[0],
+        summary=documentation(op.kernel).partition("\n")[0],
         help=plain_help(op.kernel),
         icon=ICONS.get(op.name, "operation"),
         inputs=inputs,

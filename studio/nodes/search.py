@@ -33,6 +33,7 @@ def _word_score(node_type: NodeType, word: str) -> float:
     places = [
         (1.0, node_type.title),
         (KEY, node_type.key.rpartition(".")[2]),
+        (KEY if "." in word else 0.0, node_type.key),
         *((TAG, tag) for tag in node_type.tags),
         (GROUP, node_type.group),
         (GROUP, node_type.category),

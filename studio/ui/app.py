@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs, fonts, icons, motion, stylesheet, theme
+from studio.ui.collector import Collector
 from studio.ui.settings import Settings
 from studio.ui.window import MainWindow
 from studio.ui.workspace import Workspace
@@ -33,12 +34,16 @@ def main(paths: Sequence[Path] = ()) -> int:
     application = make_application(sys.argv[:1])
     settings = Settings()
     window = make_window(settings)
+    collector = Collector(window)
     sys.excepthook = Net(window)
     window.show()
     window.files.offer_recovery()
     for path in paths:
         window.files.open(path)
-    return application.exec()
+    try:
+        return application.exec()
+    finally:
+        collector.stop()
 
 
 def display_problem() -> str | None:

@@ -1,131 +1,297 @@
-"""Layered layout of an acyclic graph: ranks by distance from the end, few crossings within them."""
+"""Layered layout from left to right: ranks, an order with few crossings, and straight links where they fit.
+
+Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures", 1981: longest-path
+ranks, barycentre sweeps. Coordinates are the least-squares fit to the neighbours that keeps the order, which is
+isotonic regression and is solved exactly by pooling adjacent violators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+import math
+from bisect import bisect_right, insort
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import networkx as nx
 
-Key: TypeAlias = Hashable
+_ORDER_SWEEPS = 8
+_PLACE_SWEEPS = 12
+_MOST_BENDS = 20_000
 
-_SWEEPS = 8
+K = TypeVar("K", bound=Hashable)
+
+
+class Bend(NamedTuple):
+    """The place where a long link passes a rank."""
+
+    link: int
+    rank: int
+
+
+Key: TypeAlias = Hashable
+"""A node, or a bend."""
 
 
 class CancelledError(Exception):
-    """Nobody waits for this layout any more."""
+    """The layout was given up because nobody waits for it any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Places in ranks and rows, and for each edge the places it passes on its way."""
+class Link(Generic[K]):
+    """An edge between two nodes, with the heights of its ports below their tops."""
 
-    places: Mapping[int, tuple[float, float]]
-    """x grows towards the loss; y is centred around 0; both count nodes."""
-    routes: Mapping[tuple[int, int], tuple[tuple[float, float], ...]]
+    source: K
+    target: K
+    source_y: float = 0.0
+    target_y: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """Distances between nodes, in the unit of their sizes."""
+
+    column: float
+    row: float
+    bend: float
+    """Of a passing link from what is above and below."""
+    grid: float = 1.0
+    """Places are multiples of it."""
+
+    def snap(self, value: float) -> float:
+        return float(round(value / self.grid) * self.grid)
+
+    def snap_up(self, value: float) -> float:
+        return float(math.ceil(value / self.grid) * self.grid)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(Generic[K]):
+    """Where nodes stand, by their top left corners, beginning at (0, 0)."""
+
+    places: dict[K, tuple[float, float]]
+    routes: dict[tuple[K, K], tuple[tuple[float, float], ...]]
+    """By source and target of a link: where it passes the columns between them, by their left edges."""
+
+
+@dataclass(slots=True)
+class _Layers:
+    """Nodes and bends by rank, and who is linked to whom in the next rank."""
+
+    rows: list[list[Key]]
+    after: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
+    """Neighbours in the next rank, with how much lower they have to be for a straight link."""
+    before: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
+
+    def link(self, a: Key, b: Key, lower: float) -> None:
+        self.after[a].append((b, lower))
+        self.before[b].append((a, -lower))
 
 
 def arrange(
-    ids: Iterable[int], edges: Iterable[tuple[int, int]], is_cancelled: Callable[[], bool] = lambda: False
-) -> Layout:
-    """Lay out a graph whose edges lead away from the loss. Raises CancelledError when `is_cancelled` says so."""
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(ids)
-    graph.add_edges_from(edges)
-    ranks = _ranks(graph)
-    layered, chains = _with_waypoints(graph, ranks)
-    columns = _ordered(layered, is_cancelled)
-    rows = _rows(layered, columns)
-    deepest = max(ranks.values(), default=0)
-    place = {key: (float(deepest - rank), rows[key]) for rank, column in enumerate(columns) for key in column}
-    return Layout(
-        {node: place[node] for node in graph.nodes},
-        {edge: tuple(place[key] for key in chain) for edge, chain in chains.items()},
-    )
+    sizes: Mapping[K, tuple[float, float]],
+    links: Sequence[Link[K]],
+    spacing: Spacing,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Layout[K]:
+    """Lay out nodes of these sizes so that links lead to the right. Links that close a circle are left out.
+
+    Raises CancelledError soon after `cancelled()` is true.
+    """
+    graph = _acyclic(sizes, links)
+    layout: Layout[K] = Layout({}, {})
+    top = 0.0
+    order = {name: index for index, name in enumerate(sizes)}
+    parts = sorted(nx.weakly_connected_components(graph), key=lambda part: min(order[name] for name in part))
+    for part in parts:
+        inner = [link for link in links if link.source in part and graph.has_edge(link.source, link.target)]
+        component = _Component(graph.subgraph(part), sizes, inner, order, spacing)
+        placed = component.lay_out(cancelled)
+        down = top - min(y for _, y in placed.places.values())
+        layout.places.update({name: (x, y + down) for name, (x, y) in placed.places.items()})
+        layout.routes.update({ends: tuple((x, y + down) for x, y in route) for ends, route in placed.routes.items()})
+        top = spacing.snap_up(max(layout.places[name][1] + sizes[name][1] for name in part) + 2 * spacing.row)
+    return layout
 
 
-def _ranks(graph: nx.DiGraph[int]) -> dict[int, int]:
-    """Longest way from the loss; what nothing else needs stands right behind what it feeds."""
-    ranks = {node: rank for rank, generation in enumerate(nx.topological_generations(graph)) for node in generation}
-    for node in graph.nodes:
-        if graph.out_degree(node) == 0 and graph.in_degree(node):
-            ranks[node] = 1 + max(ranks[before] for before in graph.predecessors(node))
+def _acyclic(sizes: Mapping[K, object], links: Sequence[Link[K]]) -> nx.DiGraph[K]:
+    graph: nx.DiGraph[K] = nx.DiGraph()
+    graph.add_nodes_from(sizes)
+    graph.add_edges_from((link.source, link.target) for link in links if link.source != link.target)
+    while not nx.is_directed_acyclic_graph(graph):
+        graph.remove_edge(*nx.find_cycle(graph)[-1][:2])
+    return graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Component(Generic[K]):
+    """A connected part of the graph."""
+
+    graph: nx.DiGraph[K]
+    sizes: Mapping[K, tuple[float, float]]
+    links: Sequence[Link[K]]
+    order: Mapping[K, int]
+    spacing: Spacing
+
+    def lay_out(self, cancelled: Callable[[], bool]) -> Layout[K]:
+        ranks = _ranks(self.graph)
+        layers = _layers(ranks, self.links, self.order)
+        _reduce_crossings(layers, cancelled)
+        tops = self._tops(layers, cancelled)
+        lefts = self._lefts(ranks, len(layers.rows))
+        return Layout(
+            {node: (lefts[rank], self.spacing.snap(tops[node])) for node, rank in ranks.items()},
+            {
+                (link.source, link.target): tuple(
+                    (lefts[rank], tops[bend])
+                    for rank in range(ranks[link.source] + 1, ranks[link.target])
+                    if (bend := Bend(number, rank)) in tops
+                )
+                for number, link in enumerate(self.links)
+            },
+        )
+
+    def _lefts(self, ranks: Mapping[K, int], count: int) -> list[float]:
+        widths = [0.0] * count
+        for node, rank in ranks.items():
+            widths[rank] = max(widths[rank], self.sizes[node][0])
+        lefts = [0.0]
+        for width in widths[:-1]:
+            lefts.append(lefts[-1] + self.spacing.snap_up(width) + self.spacing.column)
+        return lefts
+
+    def _tops(self, layers: _Layers, cancelled: Callable[[], bool]) -> dict[Key, float]:
+        """The top of every node and bend, such that links are as straight as the order allows."""
+        tops: dict[Key, float] = {}
+        stacks = [self._stacked(row) for row in layers.rows]
+        for row, stack in zip(layers.rows, stacks, strict=True):
+            tops.update(zip(row, stack, strict=True))
+        for sweep in range(_PLACE_SWEEPS):
+            forward = sweep % 2 == 0
+            linked = layers.before if forward else layers.after
+            pairs = list(zip(layers.rows, stacks, strict=True))
+            for row, stack in pairs if forward else pairs[::-1]:
+                if cancelled():
+                    raise CancelledError
+                wanted = [_wanted(key, tops, linked) for key in row]
+                weights = [1.0 if linked.get(key) else 0.1 for key in row]
+                tops.update(zip(row, _fitted(wanted, weights, stack), strict=True))
+        return tops
+
+    def _stacked(self, row: Sequence[Key]) -> list[float]:
+        """The tops of a row's nodes and bends when nothing pulls them apart."""
+        tops: list[float] = []
+        y = 0.0
+        for key in row:
+            tops.append(y)
+            bend = isinstance(key, Bend)
+            y += self.spacing.bend if bend else self.spacing.snap_up(self.sizes[key][1]) + self.spacing.row  # pyright: ignore[reportArgumentType]
+        return tops
+
+
+def _ranks(graph: nx.DiGraph[K]) -> dict[K, int]:
+    """Longest path from the left; what nothing feeds stands right before what it feeds."""
+    ranks: dict[K, int] = {}
+    ordered = list(nx.topological_sort(graph))
+    for name in ordered:
+        ranks[name] = 1 + max((ranks[before] for before in graph.predecessors(name)), default=-1)
+    for name in reversed(ordered):
+        if graph.in_degree(name) == 0 and graph.out_degree(name) > 0:
+            ranks[name] = min(ranks[after] for after in graph.successors(name)) - 1
     return ranks
 
 
-def _with_waypoints(
-    graph: nx.DiGraph[int], ranks: Mapping[int, int]
-) -> tuple[dict[int, dict[Key, tuple[list[Key], list[Key]]]], dict[tuple[int, int], list[Key]]]:
-    """Long edges cut into pieces of one rank. By rank and key: what is before and what is behind."""
-    layers: dict[int, dict[Key, tuple[list[Key], list[Key]]]] = {}
-    for node in graph.nodes:
-        layers.setdefault(ranks[node], {})[node] = ([], [])
-    chains: dict[tuple[int, int], list[Key]] = {}
-    for start, end in graph.edges:
-        chain: list[Key] = [start, *((start, end, rank) for rank in range(ranks[start] + 1, ranks[end])), end]
-        chains[start, end] = chain
-        for offset, (before, behind) in enumerate(pairwise(chain)):
-            rank = ranks[start] + offset
-            layers.setdefault(rank, {}).setdefault(before, ([], []))[1].append(behind)
-            layers.setdefault(rank + 1, {}).setdefault(behind, ([], []))[0].append(before)
-    return layers, chains
+def _layers(ranks: Mapping[K, int], links: Sequence[Link[K]], order: Mapping[K, int]) -> _Layers:
+    rows: list[list[Key]] = [[] for _ in range(max(ranks.values()) + 1)]
+    for name in sorted(ranks, key=lambda name: order[name]):
+        rows[ranks[name]].append(name)
+    layers = _Layers(rows)
+    bends = sum(ranks[link.target] - ranks[link.source] - 1 for link in links)
+    for number, link in enumerate(links):
+        first, last = ranks[link.source], ranks[link.target]
+        if last - first > 1 and bends > _MOST_BENDS:
+            continue
+        key: Key = link.source
+        height = link.source_y
+        for rank in range(first + 1, last):
+            bend = Bend(number, rank)
+            rows[rank].append(bend)
+            layers.link(key, bend, height)
+            key, height = bend, 0.0
+        layers.link(key, link.target, height - link.target_y)
+    return layers
 
 
-def _ordered(
-    layers: Mapping[int, dict[Key, tuple[list[Key], list[Key]]]], is_cancelled: Callable[[], bool]
-) -> list[list[Key]]:
-    """The columns, each sorted by the mean place of its neighbours, back and forth."""
-    columns = [list(layers[rank]) for rank in sorted(layers)]
-    for sweep in range(_SWEEPS):
+# -- order within ranks -----------------------------------------------------------------------
+
+
+def _reduce_crossings(layers: _Layers, cancelled: Callable[[], bool]) -> None:
+    best, fewest = [list(row) for row in layers.rows], _crossings(layers)
+    for sweep in range(_ORDER_SWEEPS):
+        if fewest == 0:
+            break
         forward = sweep % 2 == 0
-        order = range(1, len(columns)) if forward else range(len(columns) - 2, -1, -1)
-        for rank in order:
-            if is_cancelled():
+        rows = layers.rows if forward else layers.rows[::-1]
+        linked = layers.before if forward else layers.after
+        for fixed, row in pairwise(rows):
+            if cancelled():
                 raise CancelledError
-            fixed = columns[rank - 1 if forward else rank + 1]
-            index = {key: float(place) for place, key in enumerate(fixed)}
-            own = {key: float(place) for place, key in enumerate(columns[rank])}
-            side = 0 if forward else 1
-            layer = layers[rank]
-            columns[rank].sort(key=lambda key: _mean([index[n] for n in layer[key][side]], own[key]))
-    return columns
+            _sort_by_barycentre(row, {key: float(index) for index, key in enumerate(fixed)}, linked)
+        if (count := _crossings(layers)) < fewest:
+            best, fewest = [list(row) for row in layers.rows], count
+    layers.rows[:] = best
 
 
-def _rows(layers: Mapping[int, dict[Key, tuple[list[Key], list[Key]]]], columns: list[list[Key]]) -> dict[Key, float]:
-    """Heights: beside the neighbours towards the loss, never closer than one row, each column balanced."""
-    rows: dict[Key, float] = {}
-    for rank, column in enumerate(columns):
-        wanted = [_median([rows[near] for near in _nearest(layers[rank][key][0])]) for key in column]
-        placed = _spread(wanted)
-        rows.update(zip(column, placed, strict=True))
-    return rows
+def _sort_by_barycentre(
+    row: list[Key], places: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]
+) -> None:
+    centres: dict[Key, float] = {}
+    for index, key in enumerate(row):
+        neighbours = linked.get(key)
+        # What has no neighbour on that side keeps its place.
+        centres[key] = sum(places[other] for other, _ in neighbours) / len(neighbours) if neighbours else float(index)
+    row.sort(key=lambda key: centres[key])
 
 
-def _spread(wanted: list[float]) -> list[float]:
-    """The nearest heights in the same order that keep a distance of one: blocks that touch are merged."""
-    blocks: list[tuple[float, int]] = []
-    for index, goal in enumerate(wanted):
-        mean, size = goal - index, 1
-        while blocks and blocks[-1][0] > mean:
-            before, count = blocks.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        blocks.append((mean, size))
-    flat = [mean for mean, size in blocks for _ in range(size)]
-    return [mean + index for index, mean in enumerate(flat)]
+def _crossings(layers: _Layers) -> int:
+    """How many pairs of links cross between neighbouring ranks."""
+    total = 0
+    for row, following in pairwise(layers.rows):
+        places = {key: index for index, key in enumerate(following)}
+        seen: list[int] = []
+        for key in row:
+            ends = sorted(places[other] for other, _ in layers.after.get(key, ()))
+            total += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            for end in ends:
+                insort(seen, end)
+    return total
 
 
-def _nearest(neighbours: list[Key]) -> list[Key]:
-    """Those that an edge of one rank leads to, so that a chain stays straight whatever passes it; else all."""
-    return [key for key in neighbours if isinstance(key, int)] or neighbours
+# -- heights ----------------------------------------------------------------------------------
 
 
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else sum(ordered[middle - 1 : middle + 1]) / 2
+def _wanted(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]) -> float:
+    """Median of the heights at which its links would be straight; long links, which bend anyway, count only alone."""
+    links = linked.get(key, ())
+    direct = [link for link in links if not isinstance(link[0], Bend)]
+    straight = sorted(tops[other] - lower for other, lower in direct or links)
+    if not straight:
+        return tops[key]
+    middle = len(straight) // 2
+    return straight[middle] if len(straight) % 2 else (straight[middle - 1] + straight[middle]) / 2
 
 
-def _mean(values: list[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
+def _fitted(wanted: Sequence[float], weights: Sequence[float], stacked: Sequence[float]) -> list[float]:
+    """The heights nearest to `wanted` that are at least as far apart as `stacked` ones."""
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, how many
+    for want, weight, offset in zip(wanted, weights, stacked, strict=True):
+        block = (want - offset, weight, 1)
+        while blocks and blocks[-1][0] >= block[0]:
+            mean, mass, number = blocks.pop()
+            total = mass + block[1]
+            block = ((mean * mass + block[0] * block[1]) / total, total, number + block[2])
+        blocks.append(block)
+    means = [mean for mean, _, number in blocks for _ in range(number)]
+    return [mean + offset for mean, offset in zip(means, stacked, strict=True)]

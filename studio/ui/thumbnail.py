@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.document.model import Document
 from studio.nodes.catalogue import Catalogue
 from studio.ui import icons, theme
-from studio.ui.layered import arrange
+from studio.ui.layered import Link, Spacing, arrange
 
 _MARGIN = 16.0
 _LARGEST_STEP = 40.0
+_SPACING = Spacing(column=0, row=0, bend=0.5, grid=0.25)
 
 
 class Thumbnail(QWidget):
@@ -29,11 +30,8 @@ class Thumbnail(QWidget):
             name: kind.icon if (kind := catalogue.get(node.type)) else "unknown"
             for name, node in document.nodes.items()
         }
-        names = list(document.nodes)
-        number = {name: index for index, name in enumerate(names)}
-        edges = [(number[wire.target.node], number[wire.source.node]) for wire in document.wires]
-        places = arrange(range(len(names)), edges).places
-        self._layout = {name: places[number[name]] for name in names}
+        links = [Link(wire.source.node, wire.target.node) for wire in document.wires]
+        self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING).places
         self._height = height
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

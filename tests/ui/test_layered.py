@@ -1,47 +1,120 @@
-"""The layered layout: nothing on top of another, edges lead one way, chains are straight."""
+"""The layered layout: nothing on top of another, links lead one way, chains are straight."""
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.ui.layered import CancelledError, arrange
+from studio.ui.canvas.geometry import GRID
+from studio.ui.canvas.tidy import SPACING
+from studio.ui.layered import CancelledError, Link, arrange
+
+SIZE = (120.0, 48.0)
+
+
+def _places(
+    sizes: dict[str, tuple[float, float]], links: list[Link[str]], cancelled: Callable[[], bool] = lambda: False
+) -> dict[str, tuple[float, float]]:
+    return arrange(sizes, links, SPACING, cancelled).places
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
-    size = draw(st.integers(1, 14))
-    pairs = list(itertools.combinations(range(size), 2))
-    return size, draw(st.lists(st.sampled_from(pairs), unique=True, max_size=30)) if pairs else []
+def graphs(draw: st.DrawFn) -> tuple[dict[str, tuple[float, float]], list[Link[str]]]:
+    """Any directed graph, circles included."""
+    count = draw(st.integers(1, 12))
+    heights = draw(st.lists(st.sampled_from([48.0, 64.0, 96.0]), min_size=count, max_size=count))
+    sizes = {f"n{index}": (120.0, height) for index, height in enumerate(heights)}
+    pairs = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=24))
+    return sizes, [Link(f"n{a}", f"n{b}", 36, 36) for a, b in pairs]
 
 
 @given(graphs())
-def test_nodes_keep_their_distance_and_edges_lead_left(graph: tuple[int, list[tuple[int, int]]]) -> None:
-    size, edges = graph
-    layout = arrange(range(size), edges)
-    assert set(layout.places) == set(range(size))
-    for a, b in itertools.combinations(range(size), 2):
-        (ax, ay), (bx, by) = layout.places[a], layout.places[b]
-        assert ax != bx or abs(ay - by) > 1 - 1e-9
-    for start, end in edges:
-        route = layout.routes[start, end]
-        assert route[0] == layout.places[start] and route[-1] == layout.places[end]
-        assert all(after[0] == before[0] - 1 for before, after in itertools.pairwise(route))
+def test_nodes_never_overlap_and_stand_on_the_grid(
+    graph: tuple[dict[str, tuple[float, float]], list[Link[str]]],
+) -> None:
+    sizes, links = graph
+    places = _places(sizes, links)
+    assert set(places) == set(sizes)
+    assert all(x % GRID == 0 and y % GRID == 0 for x, y in places.values())
+    for a, b in combinations(sizes, 2):
+        (ax, ay), (bx, by) = places[a], places[b]
+        apart = ax + sizes[a][0] <= bx or bx + sizes[b][0] <= ax or ay + sizes[a][1] <= by or by + sizes[b][1] <= ay
+        assert apart, (a, b, places)
 
 
-def test_a_chain_that_others_pass_is_straight() -> None:
-    chain = [(n, n + 1) for n in range(6)]
-    layout = arrange(range(7), [*chain, (0, 3), (0, 5), (1, 6)])
-    assert len({round(layout.places[n][1], 6) for n in range(2, 7)}) == 1
+@given(graphs())
+def test_data_flows_to_the_right(graph: tuple[dict[str, tuple[float, float]], list[Link[str]]]) -> None:
+    sizes, links = graph
+    forward = [link for link in links if int(link.source[1:]) < int(link.target[1:])]
+    places = _places(sizes, forward)
+    assert all(places[link.source][0] < places[link.target][0] for link in forward)
+
+
+def test_a_chain_is_a_straight_row() -> None:
+    names = ["a", "b", "c", "d"]
+    places = _places(dict.fromkeys(names, SIZE), [Link(a, b, 36, 36) for a, b in pairwise(names)])
+    assert {y for _, y in places.values()} == {0}
+    assert [places[name][0] for name in names] == [0, 184, 368, 552]
+
+
+def test_a_skip_connection_does_not_run_through_the_nodes_that_it_skips() -> None:
+    sizes = dict.fromkeys("abcd", SIZE)
+    links = [Link("a", "b", 36, 36), Link("b", "c", 36, 36), Link("c", "d", 36, 36), Link("a", "d", 36, 52)]
+    places = _places(sizes, links)
+    assert places["b"][1] == places["c"][1]
+
+
+def test_separate_parts_are_stacked() -> None:
+    places = _places(dict.fromkeys("abcd", SIZE), [Link("a", "b"), Link("c", "d")])
+    assert places["a"][1] == places["b"][1] < places["c"][1] == places["d"][1]
+
+
+def test_a_source_stands_right_before_what_it_feeds() -> None:
+    places = _places(dict.fromkeys("abcx", SIZE), [Link("a", "b"), Link("b", "c"), Link("x", "c")])
+    assert places["x"][0] == places["b"][0]
+
+
+def test_crossings_are_removed() -> None:
+    places = _places(dict.fromkeys("abxy", SIZE), [Link("a", "y"), Link("b", "x"), Link("a", "b")])
+    order = sorted("yb", key=lambda name: places[name][1])
+    assert places[order[0]][1] < places[order[1]][1]
+
+
+def test_it_can_be_given_up() -> None:
+    with pytest.raises(CancelledError):
+        _places(dict.fromkeys("abc", SIZE), [Link("a", "b"), Link("b", "c")], cancelled=lambda: True)
+
+
+def test_two_thousand_nodes_in_bounded_work() -> None:
+    asked = 0
+
+    def count() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    sizes = {f"n{index}": SIZE for index in range(2000)}
+    links = [Link(f"n{index}", f"n{index + 1}") for index in range(1999) if index % 40 != 39]
+    assert len(_places(sizes, links, count)) == 2000
+    assert asked < 50_000  # one question per rank and sweep
+
+
+@given(graphs())
+def test_routes_pass_the_columns_between_one_by_one(
+    graph: tuple[dict[str, tuple[float, float]], list[Link[str]]],
+) -> None:
+    sizes, links = graph
+    forward = [link for link in links if int(link.source[1:]) < int(link.target[1:])]
+    layout = arrange(sizes, forward, SPACING)
+    assert set(layout.routes) == {(link.source, link.target) for link in forward}
+    for (source, target), route in layout.routes.items():
+        stops = [layout.places[source][0], *(x for x, _ in route), layout.places[target][0]]
+        assert stops == sorted(set(stops))
 
 
 def test_an_empty_graph_has_an_empty_layout() -> None:
-    assert not arrange([], []).places
-
-
-def test_a_layout_that_nobody_wants_is_given_up() -> None:
-    with pytest.raises(CancelledError):
-        arrange(range(3), [(0, 1), (1, 2)], lambda: True)
+    assert not _places({}, [])

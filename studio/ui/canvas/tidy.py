@@ -12,12 +12,14 @@ from PySide6.QtCore import QObject, QVariantAnimation, Signal
 from studio.document.model import Document
 from studio.ui import motion
 from studio.ui.canvas import changes
-from studio.ui.canvas.geometry import Box, bounds, snap
-from studio.ui.canvas.layout import CancelledError, Link, layered
+from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.scene import CanvasScene
+from studio.ui.layered import CancelledError, Layout, Link, Spacing, arrange
 from studio.ui.store import Store
 
 Places = dict[str, tuple[float, float]]
+
+SPACING = Spacing(column=64, row=32, bend=16, grid=GRID)
 
 
 class Tidy(QObject):
@@ -65,7 +67,7 @@ class Tidy(QObject):
         ]
         self._document, self._given_up = self._store.document, Event()
         sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-        job = self._pool.submit(layered, sizes, links, self._given_up.is_set)
+        job = self._pool.submit(arrange, sizes, links, SPACING, self._given_up.is_set)
         job.add_done_callback(partial(self._hand_over, self._document, boxes))
 
     def move_to(self, title: str, places: Places) -> None:
@@ -94,10 +96,10 @@ class Tidy(QObject):
         self.cancel()
         self._pool.shutdown(wait=True)
 
-    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[Places]) -> None:
+    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[Layout[str]]) -> None:
         """In the pool's thread."""
         if not isinstance(job.exception(), CancelledError):
-            self._computed.emit(document, _anchored(job.result(), boxes))
+            self._computed.emit(document, _anchored(job.result().places, boxes))
 
     def _take(self, document: Document, places: Places) -> None:
         if document is not self._document:

@@ -8,7 +8,6 @@ from studio.document.model import End
 from studio.lowering.report import Report
 from studio.ui.canvas.hit import Hit
 from studio.ui.canvas.scene import CanvasScene
-from studio.ui.palette.tree import summary
 from studio.ui.store import Store
 
 
@@ -40,7 +39,7 @@ def _node(store: Store, scene: CanvasScene, name: str) -> str:
     title = kind.title if kind else node.type
     return _joined(
         f"<b>{html.escape(name)}</b> · {html.escape(title)}",
-        html.escape(summary(kind)) if kind else "This version of Gradwire does not know this node type.",
+        html.escape(kind.summary) if kind else "This version of Gradwire does not know this node type.",
         _mono(face.summary),
         "Muted: passes its input through." if face.muted else "",
         "Frozen: its parameters are not trained." if face.frozen else "",

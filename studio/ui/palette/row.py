@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from studio.nodes.types import NodeType
 from studio.ui import fonts, icons
 from studio.ui.palette.groups import Group
-from studio.ui.palette.tree import summary
 from studio.ui.theme import ThemeManager
 
 ROW, HEADING = 28, 30
@@ -82,7 +81,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
         if self._wide:
             text.setLeft(text.left() + max(metrics.horizontalAdvance(title) + 12, 0))
-            self._paint_summary(painter, text, summary(kind))
+            self._paint_summary(painter, text, kind.summary)
 
     def _paint_summary(self, painter: QPainter, room: QRectF, words: str) -> None:
         if room.width() < 40:

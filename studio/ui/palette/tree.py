@@ -59,16 +59,11 @@ class TypeTree(QStandardItemModel):
         return data
 
 
-def summary(kind: NodeType) -> str:
-    """What a node does, without the marks of docstrings."""
-    return kind.summary.replace("`", "")
-
-
 def tooltip(kind: NodeType) -> str:
     """Title, what it is, and the key, as rich text."""
     ports = ", ".join(f"{port.name} ({port.type})" for port in kind.inputs) or "nothing"
     results = ", ".join(f"{port.name} ({port.type})" for port in kind.outputs) or "nothing"
-    escaped = [html.escape(text) for text in (kind.title, summary(kind), kind.key, ports, results)]
+    escaped = [html.escape(text) for text in (kind.title, kind.summary, kind.key, ports, results)]
     return (
         f"<b>{escaped[0]}</b> <span style='opacity:0.7'>{escaped[2]}</span><br>{escaped[1]}"
         f"<br>Takes {escaped[3]}.<br>Gives {escaped[4]}."
@@ -78,7 +73,7 @@ def tooltip(kind: NodeType) -> str:
 def _type_item(kind: NodeType) -> QStandardItem:
     item = _item(kind.title, kind, _TYPE)
     item.setToolTip(tooltip(kind))
-    item.setData(f"{kind.title}: {summary(kind)}", Qt.ItemDataRole.AccessibleTextRole)
+    item.setData(f"{kind.title}: {kind.summary}", Qt.ItemDataRole.AccessibleTextRole)
     return item
 
 

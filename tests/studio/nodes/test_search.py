@@ -16,6 +16,8 @@ def found(text: str) -> list[str]:
         ("lin", "nn.Linear"),
         ("dense", "nn.Linear"),
         ("relu", "nn.ReLU"),
+        ("nn.relu", "nn.ReLU"),
+        ("optim.adam", "optim.Adam"),
         ("RELU", "nn.ReLU"),
         ("conv", "nn.Conv2d"),
         ("bn2", "nn.BatchNorm2d"),

@@ -16,7 +16,7 @@ from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, NodeType, PortType
 from studio.ui.palette import PalettePanel, SearchPalette
 from studio.ui.palette.groups import TITLES, by_rank, in_order
-from studio.ui.palette.tree import MIME, summary
+from studio.ui.palette.tree import MIME
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
 
@@ -72,7 +72,7 @@ def test_ranked_groups_begin_with_the_best_hit() -> None:
 
 
 def test_summaries_have_no_marks_of_docstrings() -> None:
-    assert not any("`" in summary(kind) for kind in catalogue())
+    assert not any("`" in kind.summary for kind in catalogue())
 
 
 # -- the panel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
@@ -13,8 +14,10 @@ from engine.inspect import GraphNode
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.autograd.scale import NormScale
 
+Place: TypeAlias = tuple[float, float]
+"""A top left corner."""
+
 WIDTH, HEIGHT = 124.0, 44.0
-STEP_X, STEP_Y = 156.0, 56.0
 _STRIP = 6.0
 _READABLE = 0.5
 """Below this scale, text is too small to read and is left out."""
@@ -76,32 +79,26 @@ class OpItem(QGraphicsItem):
 
 
 class EdgeItem(QGraphicsPathItem):
-    """From a node to one that its gradient goes to, past the places that keep it clear of others."""
+    """Between a node and one that its gradient goes to, past the places that keep it clear of others."""
 
-    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
-        super().__init__(_path(points))
+    def __init__(self, start: Place, route: Sequence[Place], end: Place) -> None:
+        super().__init__(_path(start, route, end))
         self.paint_anew()
 
     def paint_anew(self) -> None:
         self.setPen(QPen(theme.current().color("border-strong"), 1.25))
 
 
-def corner(place: tuple[float, float]) -> QPointF:
-    """The top left corner of the node at a place of the layout."""
-    return QPointF(place[0] * STEP_X, place[1] * STEP_Y)
-
-
-def _path(points: Sequence[tuple[float, float]]) -> QPainterPath:
-    """Through the middles of the waypoints, from the left side of the first node to the right side of the last."""
-    corners = [corner(point) for point in points]
-    stops = [corners[0] + QPointF(0, HEIGHT / 2)]
-    for middle in corners[1:-1]:
-        stops += [middle + QPointF(WIDTH, HEIGHT / 2), middle + QPointF(0, HEIGHT / 2)]
-    stops.append(corners[-1] + QPointF(WIDTH, HEIGHT / 2))
+def _path(start: Place, route: Sequence[Place], end: Place) -> QPainterPath:
+    """From the right side of the node at `start` to the left side of the one at `end`, level in each column passed."""
+    stops = [QPointF(start[0] + WIDTH, start[1] + HEIGHT / 2)]
+    for x, y in route:
+        stops += [QPointF(x, y), QPointF(x + WIDTH, y)]
+    stops.append(QPointF(end[0], end[1] + HEIGHT / 2))
     path = QPainterPath(stops[0])
     for before, stop in pairwise(stops):
-        reach = QPointF((before.x() - stop.x()) / 2, 0)
-        path.cubicTo(before - reach, stop + reach, stop)
+        reach = QPointF((stop.x() - before.x()) / 2, 0)
+        path.cubicTo(before + reach, stop - reach, stop)
     return path
 
 

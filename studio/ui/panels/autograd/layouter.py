@@ -9,7 +9,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.ui.layered import Layout, arrange
+from studio.ui.layered import Layout, Link, Spacing, arrange
+from studio.ui.panels.autograd.items import HEIGHT, WIDTH
+
+_SPACING = Spacing(column=32, row=12, bend=20)
 
 
 class Layouter(QObject):
@@ -25,10 +28,12 @@ class Layouter(QObject):
         self._finished.connect(self._deliver)
 
     def request(self, ids: Iterable[int], edges: Iterable[tuple[int, int]]) -> None:
-        """Lay out this graph; what was asked for before is given up."""
+        """Lay out this graph, whose edges lead away from the loss; what was asked for before is given up."""
         self._wanted = next(self._numbers)
         number = self._wanted
-        job = self._pool.submit(arrange, tuple(ids), tuple(edges), lambda: number != self._wanted)
+        sizes = dict.fromkeys(ids, (WIDTH, HEIGHT))
+        links = [Link(behind, before) for before, behind in edges]
+        job = self._pool.submit(arrange, sizes, links, _SPACING, lambda: number != self._wanted)
         job.add_done_callback(partial(self._finish, number))
 
     def close(self) -> None:
@@ -36,10 +41,10 @@ class Layouter(QObject):
         self._wanted = 0
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _finish(self, number: int, job: Future[Layout]) -> None:
+    def _finish(self, number: int, job: Future[Layout[int]]) -> None:
         if number == self._wanted and not job.cancelled() and job.exception() is None:
             self._finished.emit(number, job.result())
 
-    def _deliver(self, number: int, layout: Layout) -> None:
+    def _deliver(self, number: int, layout: Layout[int]) -> None:
         if number == self._wanted:
             self.arranged.emit(layout)

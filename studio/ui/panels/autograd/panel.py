@@ -72,7 +72,7 @@ class AutogradPanel(QWidget):
         """End the threads. The panel must not be used afterwards."""
         self._layouter.close()
 
-    def _show(self, layout: Layout) -> None:
+    def _show(self, layout: Layout[int]) -> None:
         snapshot = self._snapshot
         if snapshot is None:
             return

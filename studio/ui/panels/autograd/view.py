@@ -12,7 +12,7 @@ from studio.training.autograd import Snapshot
 from studio.ui import theme
 from studio.ui.canvas.camera import Camera
 from studio.ui.layered import Layout
-from studio.ui.panels.autograd.items import EdgeItem, OpItem, corner
+from studio.ui.panels.autograd.items import EdgeItem, OpItem
 from studio.ui.panels.autograd.scale import NormScale
 
 _NOTCH = 120.0
@@ -44,15 +44,18 @@ class GraphView(QGraphicsView):
         theme.manager().changed.connect(self._paint_anew)
         self._paint_anew()
 
-    def show_graph(self, snapshot: Snapshot, layout: Layout, scale: NormScale) -> None:
+    def show_graph(self, snapshot: Snapshot, layout: Layout[int], scale: NormScale) -> None:
         """Draw this graph instead of the one before."""
         self.scene().clear()
-        self._edges = [EdgeItem(points) for points in layout.routes.values()]
+        self._edges = [
+            EdgeItem(layout.places[behind], route, layout.places[before])
+            for (behind, before), route in layout.routes.items()
+        ]
         self.items_by_id = {node.id: OpItem(node, snapshot.nodes.get(node.id), scale) for node in snapshot.graph.nodes}
         for edge in self._edges:
             self.scene().addItem(edge)
         for number, item in self.items_by_id.items():
-            item.setPos(corner(layout.places[number]))
+            item.setPos(*layout.places[number])
             self.scene().addItem(item)
         self.begin()
 

@@ -41,7 +41,7 @@ class NodeHeader(QWidget):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         column.addWidget(self._problem)
-        column.addWidget(label(_plain(kind.summary) if kind else f"Unknown type {node.type}", "dim", wrap=True))
+        column.addWidget(label(kind.summary if kind else f"Unknown type {node.type}", "dim", wrap=True))
         column.addLayout(self._switches())
         self.refresh()
 
@@ -110,11 +110,6 @@ class SeveralHeader(QWidget):
         row.setSpacing(8)
         row.addWidget(Picture("layer", "text-dim", 20))
         row.addWidget(label(f"{count} nodes selected", "heading"), 1)
-
-
-def _plain(text: str) -> str:
-    """Without the marks that docstrings have around code."""
-    return text.replace("``", "")
 
 
 def _flagged(document: Document, name: str, flag: str, on: bool) -> Document:
