@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -31,7 +35,7 @@ class Thumbnail(QWidget):
             for name, node in document.nodes.items()
         }
         links = [Link(wire.source.node, wire.target.node) for wire in document.wires]
-        self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING).places
+        self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING)
         self._height = height
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -46,12 +50,13 @@ class Thumbnail(QWidget):
         clip = QPainterPath()
         clip.addRoundedRect(QRectF(self.rect()), 6, 6)
         painter.fillPath(clip, colors.color("background"))
-        places = self._places()
+        scale = self._scale()
         pen = QPen(colors.color("border-strong"), 1.5)
-        for wire in self._document.wires:
-            if wire.source.node in places and wire.target.node in places:
-                painter.strokePath(_curve(places[wire.source.node], places[wire.target.node]), pen)
-        for name, place in places.items():
+        for ends, route in self._layout.routes.items():
+            start, end = (scale.block(self._layout.places[name]) for name in ends)
+            painter.strokePath(_path(start, [scale.block(place) for place in route], end), pen)
+        for name, at in self._layout.places.items():
+            place = scale.block(at)
             painter.setPen(Qt.PenStyle.NoPen)
             color = colors.category(self._categories[name])
             painter.setBrush(color)
@@ -62,27 +67,43 @@ class Thumbnail(QWidget):
                 picture.moveCenter(place.center())
                 icons.paint(painter, self._icons[name], picture, colors.on(color))
 
-    def _places(self) -> dict[str, QRectF]:
-        """The nodes' rectangles in the widget."""
-        if not self._layout:
-            return {}
+    def _scale(self) -> _Scale:
+        """Makes the layout fill the widget, but no larger than looks well."""
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        xs, ys = zip(*self._layout.values(), strict=True)
-        step = min(room.width() / (max(xs) + 1), _LARGEST_STEP)
+        places = [*self._layout.places.values(), *chain.from_iterable(self._layout.routes.values())]
+        right = max((x for x, _ in places), default=0.0)
+        ys = [y for _, y in places] or [0.0]
+        step = min(room.width() / (right + 1), _LARGEST_STEP)
         down = min(room.height() / (max(ys) - min(ys) + 1), step)
         width, height = step * 0.68, min(step * 0.68, down * 0.8)
-        left = room.center().x() - (max(xs) * step + width) / 2
-        middle = (max(ys) + min(ys)) / 2
-        return {
-            name: QRectF(left + x * step, room.center().y() + (y - middle) * down - height / 2, width, height)
-            for name, (x, y) in self._layout.items()
-        }
+        left = room.center().x() - (right * step + width) / 2
+        return _Scale(left, room.center().y() - height / 2, (max(ys) + min(ys)) / 2, step, down, width, height)
 
 
-def _curve(source: QRectF, target: QRectF) -> QPainterPath:
-    start = QPointF(source.right(), source.center().y())
-    end = QPointF(target.left(), target.center().y())
-    reach = max(abs(end.x() - start.x()) / 2, 6.0)
-    path = QPainterPath(start)
-    path.cubicTo(start + QPointF(reach, 0), end - QPointF(reach, 0), end)
+class _Scale(NamedTuple):
+    """From places in the layout to pixels."""
+
+    left: float
+    center: float
+    middle: float
+    step: float
+    down: float
+    width: float
+    height: float
+
+    def block(self, place: tuple[float, float]) -> QRectF:
+        x, y = place
+        return QRectF(self.left + x * self.step, self.center + (y - self.middle) * self.down, self.width, self.height)
+
+
+def _path(start: QRectF, passed: Sequence[QRectF], end: QRectF) -> QPainterPath:
+    """A wire, level where it passes a column."""
+    stops = [QPointF(start.right(), start.center().y())]
+    for place in passed:
+        stops += [QPointF(place.left(), place.center().y()), QPointF(place.right(), place.center().y())]
+    stops.append(QPointF(end.left(), end.center().y()))
+    path = QPainterPath(stops[0])
+    for before, stop in pairwise(stops):
+        reach = QPointF((stop.x() - before.x()) / 2, 0)
+        path.cubicTo(before + reach, stop - reach, stop)
     return path
