@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from studio.nodes.types import CATEGORIES, NodeType
@@ -20,14 +20,36 @@ TITLES = {
 }
 
 
+_GROUPS = (
+    "Linear",
+    "Convolution",
+    "Pooling",
+    "Normalisation",
+    "Dropout",
+    "Embedding",
+    "Recurrent",
+    "Attention",
+    "Shape",
+)
+"""The order of groups in a category, from what everybody needs; others follow as they are declared."""
+
+_LARGE = 16
+"""A category of more types than this gets a heading for each of its groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
+    """Node types under one heading: a category, or one of the groups of a large category."""
+
     category: str
     types: tuple[NodeType, ...]
+    name: str = ""
+    is_open: bool = True
+    """Whether its types are shown before anybody has opened or closed it."""
 
     @property
     def title(self) -> str:
-        return TITLES[self.category]
+        return f"{TITLES[self.category]} · {self.name}" if self.name else TITLES[self.category]
 
 
 def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
@@ -35,11 +57,17 @@ def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
     by_category: dict[str, dict[str, list[NodeType]]] = {category: {} for category in CATEGORIES}
     for kind in types:
         by_category[kind.category].setdefault(kind.group, []).append(kind)
-    return tuple(
-        Group(category, tuple(kind for kinds in groups.values() for kind in kinds))
-        for category, groups in by_category.items()
-        if groups
-    )
+    return tuple(group for category, groups in by_category.items() for group in _headings(category, groups))
+
+
+def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[Group]:
+    names = sorted(groups, key=lambda name: _GROUPS.index(name) if name in _GROUPS else len(_GROUPS))
+    every = tuple(kind for name in names for kind in groups[name])
+    if len(every) > _LARGE and len(groups) > 1:
+        for number, name in enumerate(names):
+            yield Group(category, tuple(groups[name]), name, is_open=number == 0)
+    elif every:
+        yield Group(category, every)
 
 
 def by_rank(types: Iterable[NodeType]) -> tuple[Group, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStackedLayout, QTreeView, QVBoxLayout, QWidget
@@ -24,7 +26,8 @@ class PalettePanel(QWidget):
     def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._closed: set[str] = set()
+        self._opened: dict[str, bool] = {}
+        """Headings that somebody opened or closed, by title."""
         self.setAccessibleName("Palette")
         self.field = QLineEdit()
         self.field.setPlaceholderText("Search nodes")
@@ -36,8 +39,8 @@ class PalettePanel(QWidget):
         self.tree = _tree(self.model, RowDelegate(themes, wide=False, parent=self))
         self.tree.doubleClicked.connect(self._request)
         self.tree.clicked.connect(self._toggle)
-        self.tree.collapsed.connect(self._remember_closed)
-        self.tree.expanded.connect(self._remember_open)
+        self.tree.collapsed.connect(partial(self._remember, is_open=False))
+        self.tree.expanded.connect(partial(self._remember, is_open=True))
         self.tree.installEventFilter(self)
         self.empty = EmptyState("search", "Nothing found", "Try another word: titles, tags and keys are searched.")
         column = QVBoxLayout(self)
@@ -84,7 +87,7 @@ class PalettePanel(QWidget):
         for row in range(self.model.rowCount()):
             index = self.model.index(row, 0)
             group = self.model.group(index)
-            self.tree.setExpanded(index, searching or group is None or group.category not in self._closed)
+            self.tree.setExpanded(index, searching or group is None or self._opened.get(group.title, group.is_open))
 
     def _enter(self) -> bool:
         return self._request(self.tree.currentIndex())
@@ -102,13 +105,9 @@ class PalettePanel(QWidget):
         if self.model.group(index) is not None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 
-    def _remember_closed(self, index: QModelIndex) -> None:
+    def _remember(self, index: QModelIndex, *, is_open: bool) -> None:
         if (group := self.model.group(index)) is not None and not self.field.text().strip():
-            self._closed.add(group.category)
-
-    def _remember_open(self, index: QModelIndex) -> None:
-        if (group := self.model.group(index)) is not None:
-            self._closed.discard(group.category)
+            self._opened[group.title] = is_open
 
     def _repaint(self) -> None:
         self.tree.viewport().update()

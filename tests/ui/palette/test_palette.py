@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -63,7 +64,17 @@ def test_every_type_is_under_exactly_one_heading() -> None:
     assert sorted(kind.key for group in groups for kind in group.types) == sorted(kind.key for kind in catalogue())
     order = [group.category for group in groups]
     assert order == sorted(order, key=CATEGORIES.index)
+    assert len({group.title for group in groups}) == len(groups)
     assert set(TITLES) == set(CATEGORIES)
+
+
+def test_a_large_category_has_a_heading_for_each_group_and_the_first_is_open() -> None:
+    linear = catalogue()["nn.Linear"]
+    many = [replace(linear, key=f"nn.{n}", group=("Linear", "Convolution", "Pooling")[n % 3]) for n in range(40)]
+    groups = in_order(many)
+    assert [group.title for group in groups] == ["Layers · Linear", "Layers · Convolution", "Layers · Pooling"]
+    assert [group.is_open for group in groups] == [True, False, False]
+    assert [len(group.types) for group in in_order(many[:10])] == [10]
 
 
 def test_ranked_groups_begin_with_the_best_hit() -> None:
