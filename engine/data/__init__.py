@@ -6,18 +6,23 @@ from engine.data import transforms as transforms
 from engine.data.batches import Batches as Batches
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
+from engine.data.dataset import ChainDataset as ChainDataset
+from engine.data.dataset import ConcatDataset as ConcatDataset
 from engine.data.dataset import Dataset as Dataset
 from engine.data.dataset import IterableDataset as IterableDataset
+from engine.data.dataset import StackDataset as StackDataset
 from engine.data.dataset import Subset as Subset
 from engine.data.dataset import TensorDataset as TensorDataset
 from engine.data.digits import Digits as Digits
 from engine.data.idx_folder import IDX as IDX
 from engine.data.loader import DataLoader as DataLoader
+from engine.data.loader import get_worker_info as get_worker_info
 from engine.data.sampler import BatchSampler as BatchSampler
 from engine.data.sampler import RandomSampler as RandomSampler
 from engine.data.sampler import Sampler as Sampler
 from engine.data.sampler import SequentialSampler as SequentialSampler
 from engine.data.sampler import SubsetRandomSampler as SubsetRandomSampler
+from engine.data.sampler import WeightedRandomSampler as WeightedRandomSampler
 from engine.data.samples import ArraySamples as ArraySamples
 from engine.data.samples import MappedSamples as MappedSamples
 from engine.data.samples import Samples as Samples
@@ -33,6 +38,8 @@ __all__ = [
     "ArraySplits",
     "BatchSampler",
     "Batches",
+    "ChainDataset",
+    "ConcatDataset",
     "DataLoader",
     "Dataset",
     "Digits",
@@ -43,11 +50,14 @@ __all__ = [
     "Samples",
     "SequentialSampler",
     "Splits",
+    "StackDataset",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "default_collate",
     "default_convert",
+    "get_worker_info",
     "random_split",
     "transforms",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from engine.data.collate import default_collate
 from engine.tensor import Tensor
 
 Indices = NDArray[np.int64]
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Dataset(ABC):
+class Dataset(ABC, Generic[T_co]):
     """Samples by number. Subclasses give `__getitem__` and, so that they can be shuffled, `__len__`.
 
     `batch` may be given as well by those that can take many samples at once faster than one by one. A subclass that
@@ -31,6 +33,9 @@ class Dataset(ABC):
     @abstractmethod
     def __getitem__(self, index: Any) -> Any: ...
 
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples, in a list."""
         return [self[index] for index in indices]
@@ -40,11 +45,14 @@ class Dataset(ABC):
         return default_collate(self.__getitems__(indices.tolist()))
 
 
-class IterableDataset(ABC):
+class IterableDataset(ABC, Generic[T_co]):
     """Samples that come one after the other, such as lines of a stream. They are neither counted nor shuffled."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]: ...
+
+    def __add__(self, other: IterableDataset[Any]) -> ChainDataset:
+        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
@@ -85,6 +93,64 @@ class Subset(Dataset):
 
     def batch(self, indices: Indices) -> Any:
         return fetch(self.dataset, self.indices[indices])
+
+
+class ConcatDataset(Dataset):
+    """Several data sets one after the other: the samples of the second follow those of the first."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ConcatDataset needs at least one data set.")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise TypeError("ConcatDataset needs samples by number. Chain an IterableDataset with ChainDataset.")
+        self.cumulative_sizes: list[int] = np.cumsum([len(dataset) for dataset in self.datasets]).tolist()
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: Any) -> Any:
+        place = range(len(self))[index]  # negative ones count from the end; raises IndexError beyond it
+        part = bisect_right(self.cumulative_sizes, place)
+        return self.datasets[part][place - (self.cumulative_sizes[part - 1] if part else 0)]
+
+
+class ChainDataset(IterableDataset):
+    """Several iterable data sets one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        super().__init__()
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise TypeError(f"ChainDataset takes iterable data sets, not {type(dataset).__name__}.")
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)
+
+
+class StackDataset(Dataset):
+    """Data sets side by side: a sample is a tuple of theirs or, of those given by keyword, a dict."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError("StackDataset takes data sets either by position or by keyword, and at least one.")
+        self.datasets: Any = args or kwargs
+        lengths = {len(dataset) for dataset in (args or kwargs.values())}
+        if len(lengths) != 1:
+            raise ValueError(f"StackDataset needs data sets of one length, but they have {sorted(lengths)}.")
+        self._length = lengths.pop()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {key: dataset[index] for key, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
 
 
 def fetch(dataset: Any, indices: Indices) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from engine.random import Generator
 class DataLoader:
     """Goes through a data set in batches, once per iteration. The arguments are PyTorch's.
 
-    Batches are made in the calling thread. Array-backed data sets are indexed once a batch, without Python per sample.
+    Batches are made in the calling thread, whatever the arguments about worker processes say; they are taken so that
+    programs run. Array-backed data sets are indexed once a batch, without Python per sample.
 
     Args:
         dataset: anything with `__getitem__` and `__len__`, or an IterableDataset
@@ -24,14 +26,14 @@ class DataLoader:
         shuffle: new random order in each pass
         sampler: the order, instead of `shuffle`
         batch_sampler: lists of sample numbers, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`
-        num_workers: only 0, the calling thread
+        num_workers: taken with a warning; batches are made in the calling thread
         collate_fn: list of samples → batch; `default_collate` unless given. With batch_size None: sample → sample
-        pin_memory: only False
+        pin_memory: taken; batches are ordinary memory
         drop_last: leave out the last batch if it is smaller
         generator: where the order comes from; the default generator unless given
 
     Raises:
-        ValueError: arguments that exclude each other, or that this version does not support.
+        ValueError: arguments that exclude each other.
     """
 
     def __init__(
@@ -55,18 +57,16 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        _refuse_unsupported(
-            num_workers=num_workers,
-            pin_memory=pin_memory,
-            timeout=timeout,
-            worker_init_fn=worker_init_fn,
-            multiprocessing_context=multiprocessing_context,
-            prefetch_factor=prefetch_factor,
-            persistent_workers=persistent_workers,
-            pin_memory_device=pin_memory_device,
-        )
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset = dataset
         self.num_workers = num_workers
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.prefetch_factor = prefetch_factor
+        self.persistent_workers = persistent_workers
+        self.multiprocessing_context = multiprocessing_context
         self.collate_fn = collate_fn
         self.generator = generator
         self.in_order = in_order
@@ -96,6 +96,9 @@ class DataLoader:
     def __len__(self) -> int:
         """Batches in a pass. Raises TypeError where the data set cannot know."""
         if isinstance(self.dataset, IterableDataset):
+            if isinstance(self.dataset, Sized):
+                size, batch = len(self.dataset), self.batch_size or 1
+                return size // batch if self.drop_last else -(-size // batch)
             raise TypeError("an IterableDataset does not know how many batches it gives; iterate it to find out")
         order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
         return len(order)
@@ -132,15 +135,24 @@ class DataLoader:
                 yield collate(group)
 
 
-_WHY = {
-    "num_workers": "Samples are made in the training thread; leave it at 0.",
-    "pin_memory": "Batches are ordinary memory; leave it at False.",
-    "pin_memory_device": "Batches are ordinary memory; leave it empty.",
-}
+def get_worker_info() -> None:
+    """What a worker process knows of itself: None, since batches are made in the calling thread."""
 
 
-def _refuse_unsupported(**arguments: Any) -> None:
-    for name, value in arguments.items():
+def _check_workers(
+    num_workers: Any, timeout: float, prefetch_factor: int | None, persistent_workers: bool, context: Any
+) -> None:
+    if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
+        raise ValueError(f"DataLoader: num_workers must be a whole number from 0, not {num_workers!r}.")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: timeout must be at least 0 seconds, not {timeout!r}.")
+    if num_workers > 0:
+        warnings.warn(
+            f"DataLoader: num_workers={num_workers} has no effect yet: batches are made in the calling thread.",
+            stacklevel=3,
+        )
+        return
+    given = {"prefetch_factor": prefetch_factor, "persistent_workers": persistent_workers}
+    for name, value in (given | {"multiprocessing_context": context}).items():
         if value:
-            why = _WHY.get(name, "It concerns worker processes, which this version has not; leave it out.")
-            raise ValueError(f"DataLoader: {name}={value!r} is not supported. {why}")
+            raise ValueError(f"DataLoader: {name}={value!r} needs worker processes. Leave it out, or set num_workers.")

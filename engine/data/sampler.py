@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sized
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.dtypes import float64
 from engine.random import Generator, default_generator
 
+T_co = TypeVar("T_co", covariant=True)
 
-class Sampler(ABC):
-    """An order of sample numbers. `order` may be computed at once; iteration gives plain ints, as in PyTorch."""
+
+class Sampler(ABC, Generic[T_co]):
+    """An order of sample numbers: iteration gives them. `__len__` is needed where somebody asks for the length."""
+
+    def __init__(self, data_source: Any = None) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[T_co]: ...
+
+
+class OrderedSampler(Sampler[int]):
+    """An order that is computed at once. Iteration gives plain ints, as in PyTorch."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -26,7 +39,7 @@ class Sampler(ABC):
         return iter(self.order().tolist())
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(OrderedSampler):
     """0, 1, 2, …"""
 
     def __init__(self, data_source: Sized) -> None:
@@ -39,7 +52,7 @@ class SequentialSampler(Sampler):
         return np.arange(len(self), dtype=np.int64)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(OrderedSampler):
     """Every sample once in random order, or `num_samples` drawn with replacement.
 
     Args:
@@ -79,7 +92,7 @@ class RandomSampler(Sampler):
         return np.concatenate(passes)[:count]
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(OrderedSampler):
     """The given sample numbers in random order."""
 
     def __init__(self, indices: Iterable[int], generator: Generator | None = None) -> None:
@@ -93,7 +106,49 @@ class SubsetRandomSampler(Sampler):
         return self.indices[(self.generator or default_generator).permutation(len(self))]
 
 
-class BatchSampler:
+class WeightedRandomSampler(OrderedSampler):
+    """Sample numbers drawn with probabilities in proportion to `weights`.
+
+    Args:
+        weights: one for each sample, at least 0; they need not add up to 1
+        num_samples: how many are drawn
+        replacement: draw each number independently; else none comes twice
+        generator: where the order comes from; the default generator unless given
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[float] | Any,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples < 1:
+            raise ValueError(f"num_samples must be a whole number from 1, not {num_samples!r}")
+        self.weights = np.asarray(weights, dtype=np.float64)
+        if self.weights.ndim != 1 or not np.isfinite(self.weights).all() or (self.weights < 0).any():
+            raise ValueError("weights must be one row of finite numbers from 0")
+        if (count := np.count_nonzero(self.weights)) < (1 if replacement else num_samples):
+            raise ValueError(f"{num_samples} samples cannot be drawn: only {count} weights are above 0")
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def order(self) -> NDArray[np.int64]:
+        generator = self.generator or default_generator
+        if self.replacement:
+            ends = np.cumsum(self.weights)
+            return np.searchsorted(ends, generator.uniform(self.num_samples, float64) * ends[-1], side="right")
+        # The smallest of exponential times are a draw without replacement (Efraimidis and Spirakis, 2006).
+        with np.errstate(divide="ignore"):
+            times = -np.log1p(-generator.uniform(len(self.weights), float64)) / self.weights
+        return np.argsort(times, kind="stable")[: self.num_samples].astype(np.int64, copy=False)
+
+
+class BatchSampler(Sampler[list[int]]):
     """Cuts the order of another sampler into lists of `batch_size` numbers.
 
     Args:
@@ -117,7 +172,7 @@ class BatchSampler:
 
     def arrays(self) -> Iterator[NDArray[np.int64]]:
         """The batches as arrays."""
-        if isinstance(self.sampler, Sampler):
+        if isinstance(self.sampler, OrderedSampler):
             order = self.sampler.order()
             cuts = range(0, len(order), self.batch_size)
             batches = (order[start : start + self.batch_size] for start in cuts)

@@ -159,12 +159,10 @@ def test_samplers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_workers": 2}, "num_workers=2 is not supported. Samples are made in the training thread"),
-        ({"pin_memory": True}, "pin_memory=True is not supported"),
-        ({"prefetch_factor": 2}, "prefetch_factor=2 is not supported.*worker"),
+        ({"num_workers": -1}, "num_workers must be a whole number from 0, not -1"),
+        ({"prefetch_factor": 2}, "prefetch_factor=2 needs worker processes"),
         ({"persistent_workers": True}, "persistent_workers"),
-        ({"timeout": 3}, "timeout=3"),
-        ({"worker_init_fn": print}, "worker_init_fn"),
+        ({"timeout": -3}, "timeout must be at least 0"),
         ({"shuffle": True, "sampler": [0]}, "exclude each other"),
         ({"batch_sampler": [[0]], "batch_size": 3}, "batch_sampler excludes"),
         ({"batch_size": 0}, "whole number from 1, not 0"),
@@ -175,6 +173,76 @@ def test_samplers() -> None:
 def test_refused_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DataLoader(rows(3), **arguments)
+
+
+def test_arguments_about_workers_are_taken() -> None:
+    with pytest.warns(UserWarning, match="num_workers=2 has no effect yet"):
+        loader = DataLoader(rows(3), num_workers=2, pin_memory=True, persistent_workers=True, prefetch_factor=4)
+    assert [first.tolist() for first, _ in loader] == [[0], [1], [2]]
+    assert data.get_worker_info() is None
+
+
+class Own(data.Sampler):
+    def __iter__(self):
+        return iter([2, 0])
+
+
+class Lines(IterableDataset):
+    def __iter__(self):
+        return iter("abc")
+
+    def __len__(self) -> int:
+        return 3
+
+
+def test_a_sampler_of_ones_own_needs_only_iteration() -> None:
+    assert [batch.tolist() for batch in DataLoader([7, 8, 9], sampler=Own(), batch_size=2)] == [[9, 7]]
+
+
+def test_data_sets_in_a_row() -> None:
+    row = rows(3) + Squares(2)
+    assert isinstance(row, data.ConcatDataset)
+    assert (len(row), row.cumulative_sizes) == (5, [3, 5])
+    assert row[4] == row[-1] == (1.0, 1)
+    assert [batch[1].tolist() for batch in DataLoader(row, 4)] == [[0, 2, 4, 0], [1]]
+    with pytest.raises(IndexError):
+        row[5]
+    with pytest.raises(TypeError, match="ChainDataset"):
+        data.ConcatDataset([Stream()])
+    with pytest.raises(ValueError, match="at least one"):
+        data.ConcatDataset([])
+
+
+def test_streams_in_a_row() -> None:
+    assert list(Stream() + Lines()) == [0, 1, 2, 3, 4, "a", "b", "c"]
+    assert len(data.ChainDataset([Lines(), Lines()])) == 6
+    assert len(DataLoader(Lines(), 2)) == 2
+    assert len(DataLoader(Lines(), 2, drop_last=True)) == 1
+    with pytest.raises(TypeError, match="iterable data sets, not TensorDataset"):
+        list(data.ChainDataset([rows(1)]))
+
+
+def test_data_sets_side_by_side() -> None:
+    assert data.StackDataset([1, 2], "ab")[1] == (2, "b")
+    assert data.StackDataset(x=[1, 2], y="ab")[0] == {"x": 1, "y": "a"}
+    assert len(data.StackDataset([1, 2])) == 2
+    with pytest.raises(ValueError, match="one length"):
+        data.StackDataset([1, 2], "a")
+    with pytest.raises(ValueError, match="either by position or by keyword"):
+        data.StackDataset([1], y=[2])
+
+
+def test_weights_of_samples() -> None:
+    drawn = Counter(data.WeightedRandomSampler([1, 0, 3], 4000, generator=Generator(0)))
+    assert drawn[1] == 0
+    assert 0.7 < drawn[2] / 4000 < 0.8
+    several = [list(data.WeightedRandomSampler([1, 0, 3], 2, replacement=False)) for _ in range(400)]
+    assert all(sorted(both) == [0, 2] for both in several)
+    assert 0.65 < sum(both[0] == 2 for both in several) / 400 < 0.85
+    with pytest.raises(ValueError, match="only 2 weights are above 0"):
+        data.WeightedRandomSampler([1, 0, 3], 3, replacement=False)
+    with pytest.raises(ValueError, match="finite numbers from 0"):
+        data.WeightedRandomSampler([1, -1], 1)
 
 
 Pair = namedtuple("Pair", "x y")
