@@ -35,7 +35,7 @@ class WireItem(QGraphicsRectItem):
         self._hovered = False
         self._selected = False
         self._lifted = False
-        self._found: tuple[tuple[int, Zoom, str], Label | None] | None = None
+        self._found: tuple[tuple[int, Zoom, str, bool], Label | None] | None = None
         self.curve: Curve = wire_curve(start, end)
         self.path: QPainterPath = wire_paint.curve_path(self.curve)
         self._frame()
@@ -103,8 +103,7 @@ class WireItem(QGraphicsRectItem):
         if label is not None:
             wire_label.paint_label(painter, label, style, strong=self._hovered)
         if self.error:
-            beside = label.box.width / 2 + 10 if label else 0.0
-            wire_paint.paint_mark(painter, self.curve, style, zoom, beside=beside)
+            wire_paint.paint_mark(painter, self.curve, style, zoom, label.box if label else None)
         painter.setOpacity(1.0)
 
     def placed_label(self) -> Label | None:
@@ -114,9 +113,14 @@ class WireItem(QGraphicsRectItem):
         if self._hovered:
             return wire_label.asked(self.curve, self.label, self._surface.zoom)
         # Looked for again only when nodes have moved or the zoom may have changed what is readable.
-        asked = (self._surface.revision, self._surface.zoom, self.label)
+        asked = (self._surface.revision, self._surface.zoom, self.label, bool(self.error))
         if self._found is None or self._found[0] != asked:
-            self._found = asked, wire_label.unasked(self.curve, self.label, self._surface)
+            self._found = (
+                asked,
+                wire_label.unasked(
+                    self.curve, self.label, self._surface, beside=wire_paint.MARK if self.error else 0.0
+                ),
+            )
         return self._found[1]
 
     def _frame(self) -> None:

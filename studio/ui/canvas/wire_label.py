@@ -39,14 +39,17 @@ def asked(curve: Curve, text: str, zoom: Zoom) -> Label:
     return Label(text, box if _has_room(curve, box) else box.moved(0, -1.4 * box.height), pixels)
 
 
-def unasked(curve: Curve, text: str, surface: Surface) -> Label | None:
-    """Where nothing else lies along the wire. A shape goes without its dtype where there is no room for both."""
+def unasked(curve: Curve, text: str, surface: Surface, *, beside: float = 0.0) -> Label | None:
+    """Where nothing else lies along the wire, with room for something `beside` it on either side.
+
+    A shape goes without its dtype where there is no room for both.
+    """
     if surface.zoom.detail is not Detail.FULL or not readable(MONO_PX, surface.zoom.scale):
         return None
     texts = dict.fromkeys((text, text.partition(" ")[0]))
     places = ((words, t) for spots in (_SPOTS, _OUTER_SPOTS) for words in texts for t in spots)
     labels = (Label(words, _box(curve, words, MONO_PX, t), MONO_PX) for words, t in places)
-    fitting = (label for label in labels if _has_room(curve, label.box))
+    fitting = (label for label in labels if _has_room(curve, label.box, 2 * beside))
     return next((label for label in fitting if not surface.covered(label.box, curve)), None)
 
 
@@ -69,5 +72,5 @@ def _box(curve: Curve, text: str, pixels: int, t: float = 0.5) -> Box:
     return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
 
 
-def _has_room(curve: Curve, box: Box) -> bool:
-    return curve.level >= box.width + _ROOM
+def _has_room(curve: Curve, box: Box, more: float = 0.0) -> bool:
+    return curve.level >= box.width + _ROOM + more

@@ -8,7 +8,11 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from studio.nodes.types import PortType
 from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.style import Style
+
+MARK = 16.0
+"""Diameter of the mark of an error, at 100%."""
 
 
 def curve_path(curve: Curve) -> QPainterPath:
@@ -26,11 +30,11 @@ def pen(style: Style, kind: PortType, *, lit: bool, selected: bool, failed: bool
     return (style.wire_lit if lit else style.wire)[kind]
 
 
-def paint_mark(painter: QPainter, curve: Curve, style: Style, zoom: Zoom, *, beside: float = 0.0) -> None:
-    """A round mark on the wire, so that an error is not told by colour alone."""
-    size = max(16.0, min(12 / zoom.scale, 32.0))
-    middle = curve.at(0.5)
-    circle = QRectF(middle.x - size / 2 - beside, middle.y - size / 2, size, size)
+def paint_mark(painter: QPainter, curve: Curve, style: Style, zoom: Zoom, label: Box | None) -> None:
+    """A round mark on the wire or before its label, so that an error is not told by colour alone."""
+    size = max(MARK, min(12 / zoom.scale, 2 * MARK))
+    middle = curve.at(0.5) if label is None else Point(label.left - size / 2, label.center.y)
+    circle = QRectF(middle.x - size / 2, middle.y - size / 2, size, size)
     painter.setPen(style.no_pen)
     painter.setBrush(style.body)
     painter.drawEllipse(circle)
