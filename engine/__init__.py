@@ -72,13 +72,14 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import data, fit, io, metrics, nn, optim  # noqa: E402
+from engine import data, fit, io, linalg, metrics, nn, optim  # noqa: E402
 
 __all__ = [
     "optim",
     "nn",
     "metrics",
     "io",
+    "linalg",
     "fit",
     "data",
     "arange",

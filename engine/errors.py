@@ -19,6 +19,10 @@ class DeviceError(EngineError, RuntimeError):
     """An unknown or unavailable device, or tensors of different devices in one op."""
 
 
+class LinAlgError(EngineError, RuntimeError):
+    """A matrix for which there is no answer: singular, not positive definite, or without convergence."""
+
+
 class AutogradError(EngineError, RuntimeError):
     """A backward pass that cannot be run."""
 

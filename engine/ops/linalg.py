@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.dtypes import from_numpy
 from engine.errors import ShapeError
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import matmul_shape, same_dtype
 from engine.shape import Spec, count, format_shape
 
@@ -125,23 +125,3 @@ def _(g):
 
 def _of(array: Any) -> Spec:
     return Spec(tuple(array.shape), from_numpy(array.dtype))
-
-
-@composite
-def mm(x: Any, y: Any) -> Any:
-    """Product of two matrices."""
-    if x.ndim != 2 or y.ndim != 2:
-        raise ShapeError(
-            f"mm: two matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}. Use matmul()."
-        )
-    return x @ y
-
-
-@composite
-def bmm(x: Any, y: Any) -> Any:
-    """Products of two batches of matrices."""
-    if x.ndim != 3 or y.ndim != 3:
-        raise ShapeError(
-            f"bmm: two batches of matrices are needed, not {format_shape(x.shape)} and {format_shape(y.shape)}"
-        )
-    return x @ y

@@ -202,6 +202,18 @@ NOT_IN_PYTORCH = {
     "pick",
     "flat_index",
     "keep_mask",
+    "inv",
+    "solve_columns",
+    "solve_triangle",
+    "cholesky_factor",
+    "cofactors",
+    "sign_and_log",
+    "qr_factors",
+    "singular_factors",
+    "eigen_factors",
+    "p_norm",
+    "euclidean_distances",
+    "pseudo_inverse",
 }
 
 
