@@ -1,9 +1,11 @@
-"""Files: weights as safetensors, and writing so that a crash leaves the old or the new content."""
+"""Files: weights and checkpoints as safetensors, and writing so that a crash leaves the old or the new content."""
 
 from __future__ import annotations
 
+from engine.io.checkpoint import load as load
+from engine.io.checkpoint import save as save
 from engine.io.weights import load_file as load_file
 from engine.io.weights import read_metadata as read_metadata
 from engine.io.weights import save_file as save_file
 
-__all__ = ["load_file", "read_metadata", "save_file"]
+__all__ = ["load", "load_file", "read_metadata", "save", "save_file"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save
 
 from engine.backend import Device
@@ -21,11 +21,15 @@ from engine.tensor import Tensor
 _NAMES = {
     "BOOL": "bool",
     "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
     "I8": "int8",
     "I16": "int16",
     "I32": "int32",
     "I64": "int64",
     "F16": "float16",
+    "BF16": "bfloat16",
     "F32": "float32",
     "F64": "float64",
 }
@@ -44,13 +48,31 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
         WeightsError: something is no tensor.
         OSError: the file cannot be written.
     """
+    atomic.write(Path(path), encode(tensors, metadata, str(path)))
+
+
+def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytes:
+    """The content of a safetensors file; `place` names it in errors."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or tensor.is_meta:
             found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
-            raise WeightsError(f"{path}: {name!r} {found}, so it cannot be saved.")
+            raise WeightsError(f"{place}: {name!r} {found}, so it cannot be saved.")
         arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
-    atomic.write(Path(path), save(arrays, dict(metadata) if metadata is not None else None))
+    return save(arrays, dict(metadata) if metadata is not None else None)
+
+
+def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors in the content of a safetensors file. Raises WeightsError for dtypes that the engine has not."""
+    tensors: dict[str, Tensor] = {}
+    for name, found in deserialize(data):
+        if found["dtype"] not in _NAMES:
+            raise WeightsError(
+                f"{place}: tensor {name!r} holds {found['dtype']} numbers. Convert it to one of: {', '.join(BY_NAME)}."
+            )
+        dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
+        tensors[name] = from_numpy(np.frombuffer(found["data"], dtype).reshape(found["shape"])).to(device)
+    return dict(sorted(tensors.items()))
 
 
 def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tensor]:
@@ -59,15 +81,8 @@ def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tenso
     Raises:
         WeightsError: the file is missing, damaged, of another format, or holds a dtype that the engine does not have.
     """
-    with _opened(Path(path)) as file:
-        names = list(file.keys())
-        for name in names:
-            dtype = file.get_slice(name).get_dtype()
-            if dtype not in _NAMES:
-                raise WeightsError(
-                    f"{path}: tensor {name!r} holds {dtype} numbers. Convert it to one of: {', '.join(BY_NAME)}."
-                )
-        return {name: from_numpy(file.get_tensor(name)).to(device) for name in names}
+    with _opened(Path(path)):
+        return decode(Path(path).read_bytes(), str(path), device)
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:

@@ -1,0 +1,10 @@
+"""What of PyTorch the engine has, name by name, and why the rest is left out: `python -m engine.parity`."""
+
+from __future__ import annotations
+
+from engine.parity.names import Name as Name
+from engine.parity.names import names as names
+from engine.parity.names import version as version
+from engine.parity.reasons import REASONS as REASONS
+
+__all__ = ["REASONS", "Name", "names", "version"]

@@ -1,0 +1,128 @@
+"""Why the engine is without some of PyTorch's public names: patterns of names by reason. The first match counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REASONS: Final[dict[str, tuple[str, ...]]] = {
+    "complex numbers: the engine's tensors are real": (
+        "torch.chalf", "torch.cfloat", "torch.cdouble", "torch.complex*", "torch.polar", "torch.view_as_*",
+        "torch.stft", "torch.istft", "torch.fft", "torch.signal", "torch.Complex*Storage", "torch.cuda.Complex*",
+        "torch.Tensor.chalf", "torch.Tensor.cfloat", "torch.Tensor.cdouble", "torch.Tensor.__complex__",
+        "torch.Tensor.stft", "torch.Tensor.istft", "torch.linalg.eig", "torch.linalg.eigvals",
+    ),
+    "sparse tensors: the engine's tensors are dense": (
+        "torch.sparse*", "torch.*_indices_copy", "torch.indices_copy", "torch.values_copy", "torch.hspmm", "torch.smm",
+        "torch.sspaddmm", "torch.Tensor.*sparse*", "torch.Tensor.*coalesce*", "torch.Tensor.*_indices",
+        "torch.Tensor.indices", "torch.Tensor.values", "torch.Tensor.smm", "torch.Tensor.sspaddmm",
+        "torch.Tensor.dense_dim", "torch.Tensor.to_dense", "torch.optim.SparseAdam",
+    ),
+    "quantized tensors": (
+        "torch.q*int*", "torch.q_*", "torch.qscheme", "torch.per_*_affine*", "torch.per_*_symmetric", "torch.quant*",
+        "torch.dequantize", "torch.int_repr", "torch.fake_quantize*", "torch.Q*Storage", "torch.ao",
+        "torch.Tensor.q_*", "torch.Tensor.qscheme", "torch.Tensor.dequantize", "torch.Tensor.int_repr",
+        "torch.Tensor.is_quantized", "torch.nn.qat", "torch.nn.quant*", "torch.nn.intrinsic",
+        "torch.nn.functional.scaled_mm", "torch.nn.functional.*grouped_mm", "torch.nn.functional.ScalingType",
+        "torch.nn.functional.SwizzleType",
+    ),
+    "nested, masked and padded-to tensors": ("torch.nested", "torch.masked", "torch.jagged", "torch.Tensor.*nested",
+                                             "torch.Tensor.to_padded_tensor"),
+    "element types that NumPy and CuPy cannot compute with": (
+        "torch.bit*[0-9]", "torch.bit", "torch.bits*x*", "torch.float8*", "torch.float4*", "torch.int[1-7]",
+        "torch.uint[1-7]",
+    ),
+    "training over several processes or machines": (
+        "torch.distributed", "torch.futures", "torch.multiprocessing", "torch.nn.DataParallel", "torch.nn.parallel",
+        "torch.nn.SyncBatchNorm", "torch.utils.data.DistributedSampler", "torch.Tensor.is_shared",
+        "torch.Tensor.share_memory_",
+    ),
+    "TorchScript, tracing and compilation of PyTorch's own kind": (
+        "torch.jit", "torch.fx", "torch.export", "torch.compiler", "torch.compile", "torch.package", "torch.ops",
+        "torch.classes", "torch.Script*", "torch.Sym*", "torch.sym_*", "torch.parse_*",
+        "torch.import_ir_*", "torch.merge_type*", "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError",
+        "torch.DisableTorchFunction*", "torch.*.has_torch_function*", "torch.cond", "torch.while_loop",
+    ),
+    "function transforms that rewrite a function: write the loop, or the batched ops": (
+        "torch.vmap", "torch.func.vmap", "torch.func.functionalize", "torch.func.linearize", "torch.func.debug_unwrap",
+        "torch.func.rearrange", "torch.func.stack_module_state", "torch.func.replace_all_batch_norm_modules_",
+        "torch.func.jacfwd",
+    ),
+    "forward mode: use autograd.functional.jvp": (
+        "torch.autograd.forward_ad", "torch.autograd.forward_ad.*",
+    ),
+    "other kinds of devices: the engine's are cpu, cuda and meta": (
+        "torch.xpu", "torch.mps", "torch.mtia", "torch.accelerator", "torch.cpu", "torch.*Accelerator*",
+        "torch.backends", "torch.get_device_module", "torch.Tensor.ipu", "torch.Tensor.xpu", "torch.Tensor.mtia",
+        "torch.Tensor.is_ipu", "torch.Tensor.is_maia", "torch.Tensor.is_mkldnn", "torch.Tensor.is_mps",
+        "torch.Tensor.is_mtia", "torch.Tensor.is_vulkan", "torch.Tensor.is_xla", "torch.Tensor.is_xpu",
+        "torch.Tensor.to_mkldnn", "torch.utils.*privateuse1*",
+    ),
+    "inner workings of PyTorch": (
+        "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy", "torch.autograd.variable",
+        "torch.autograd.set_multithreading_enabled", "torch.autograd.graph.region_activation_memory_budget",
+        "torch.autograd.graph.set_override_*", "torch.autograd.graph.set_warn_on_*", "torch.hash_tensor",
+        "torch.Tensor.hash_tensor", "torch.monitor", "torch.init_num_threads", "torch.compiled_with_cxx11_abi",
+        "torch.utils.backcompat", "torch.utils.ThroughputBenchmark", "torch.utils.get_cpp_backtrace",
+        "torch.utils.set_module", "torch.utils.swap_tensors", "torch.utils.checkpoint.*[A-Z]*",
+        "torch.utils.checkpoint.*_device_states", "torch.utils.checkpoint.check_backward_validity",
+        "torch.utils.checkpoint.create_selective_*", "torch.utils.checkpoint.detach_variable",
+        "torch.utils.checkpoint.noop_context_fn", "torch.utils.checkpoint.set_checkpoint_*", "torch.nn.factory_kwargs",
+        "torch.nn.modules", "torch.nn.parameter.UninitializedTensorMixin", "torch.native_channel_shuffle",
+        "torch.nn.functional.native_channel_shuffle",
+        "torch.Tensor.as_subclass", "torch.Tensor.module_load", "torch.Tensor.output_nr", "torch.Tensor.grad_dtype",
+        "torch.Tensor.const_data_ptr", "torch.Tensor.__setstate__", "torch.optim.swap_in_optimizer_*",
+        "torch.utils.dlpack.DLDeviceType", "torch.thread_safe_generator", "torch.random.thread_safe_generator",
+        "torch.nn.attention.*_flash_attention_impl*",
+    ),
+    "functions that only copy what a view shows: clone() the view": ("torch.[!in]*_copy",),
+    "deprecated in PyTorch: the name with an underscore at its end, or the newer one": (
+        "torch.nn.init.constant", "torch.nn.init.dirac", "torch.nn.init.eye", "torch.nn.init.kaiming_normal",
+        "torch.nn.init.kaiming_uniform", "torch.nn.init.normal", "torch.nn.init.orthogonal", "torch.nn.init.sparse",
+        "torch.nn.init.uniform", "torch.nn.init.xavier_normal", "torch.nn.init.xavier_uniform",
+        "torch.nn.utils.clip_grad_norm", "torch.nn.functional.upsample*", "torch.nn.Container",
+        "torch.testing.assert_allclose", "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.Tensor.volatile",
+        "torch.Tensor.lu", "torch.triangular_solve", "torch.Tensor.triangular_solve", "torch.eig", "torch.lstsq",
+        "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq", "torch.Tensor.solve",
+        "torch.set_default_tensor_type", "torch.quantization", "torch.Tensor.__div__", "torch.Tensor.__idiv__",
+        "torch.Tensor.__rdiv__", "torch.Tensor.__long__", "torch.Tensor.__nonzero__", "torch.cuda.amp.amp_*",
+        "torch.legacy_contiguous_format", "torch.range",
+    ),
+    "typed storages and tensor classes of old versions: give a dtype to engine.tensor": (
+        "torch.*Storage", "torch.StorageBase", "torch.cuda.*Storage", "torch.cuda.*Tensor", "torch.*[a-z0-9]Tensor",
+        "torch.is_storage", "torch.Tensor.storage",
+        "torch.Tensor.storage_type", "torch.Tensor.untyped_storage", "torch.Tensor.set_", "torch.Tensor.is_set_to",
+    ),
+    "memory layouts: NumPy and CuPy arrays have none to choose": (
+        "torch.channels_last*", "torch.nn.utils.convert_conv*_memory_format", "torch.strided", "torch.layout",
+        "torch.Tensor.layout", "torch.Tensor.dim_order", "torch.empty_permuted",
+    ),
+    "CUDA's streams, graphs and allocator, which CuPy keeps": (
+        "torch.Stream", "torch.Event", "torch.cuda.CUDA*", "torch.cuda.*Stream*", "torch.cuda.*stream*",
+        "torch.cuda.Event", "torch.cuda.GreenContext", "torch.cuda.MemPool", "torch.cuda.*caching_allocator*",
+        "torch.cuda.*mem_pool", "torch.cuda.*current_*_handle", "torch.cuda.*allocator*", "torch.cuda.graph*",
+        "torch.cuda.make_graphed_callables", "torch.cuda.*host_memory*", "torch.cuda.*accumulated_memory*",
+        "torch.cuda.memory_s*", "torch.cuda.*_process_memory_fraction", "torch.cuda.ipc_collect",
+        "torch.cuda.*_sync_debug_mode", "torch.cuda.cudart", "torch.cuda.cudaStatus", "torch.cuda.check_error",
+        "torch.cuda.CudaError", "torch.cuda.DeferredCudaCallError", "torch.cuda.can_device_access_peer",
+        "torch.cuda.device_of", "torch.Tensor.record_stream",
+    ),
+    "figures of the driver: nvidia-smi shows them": (
+        "torch.cuda.clock_rate", "torch.cuda.power_draw", "torch.cuda.temperature", "torch.cuda.utilization",
+        "torch.cuda.memory_usage", "torch.cuda.device_memory_used", "torch.cuda.list_gpu_processes",
+        "torch.cuda.get_arch_list", "torch.cuda.get_gencode_flags", "torch.cuda.is_tf32_supported",
+    ),
+    "data pipes, which PyTorch gave up; datasets and loaders do the same": (
+        "torch.utils.data.*DataPipe*", "torch.utils.data.*datapipe*", "torch.utils.data.DataChunk",
+        "torch.utils.data.*runtime_validation*", "torch.utils.data.argument_validation",
+        "torch.utils.data.non_deterministic",
+    ),
+    "lazy layers: the studio infers sizes, and Linear needs them": (
+        "torch.nn.Lazy*", "torch.nn.Uninitialized*", "torch.nn.parameter.Uninitialized[BP]*",
+        "torch.nn.parameter.is_lazy",
+    ),
+    "functions that write into their argument: the tensor's method of that name does": ("torch.*_",),
+    "libraries of their own beside tensors, modules and training": (
+        "torch.distributions", "torch.profiler", "torch.utils.data.datapipes",
+    ),
+    "files mapped into memory: numpy.memmap and from_numpy": ("torch.from_file",),
+}  # fmt: skip

@@ -1,0 +1,155 @@
+"""Writes engine/parity/names.json: the public names of the installed PyTorch, by namespace.
+
+python scripts/parity_names.py            write it
+python scripts/parity_names.py --check    exit 1 if the installed PyTorch has other names
+
+Public is what a namespace lists in `__all__` or, where it lists nothing, defines itself, and what has a docstring.
+PyTorch binds thousands of internal functions into the same namespaces; those have none. A function without docstring
+counts if it is the plain form of something documented elsewhere, as `torch.relu` is of `nn.functional.relu`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+NAMES = Path(__file__).resolve().parent.parent / "engine" / "parity" / "names.json"
+NAMESPACES = (
+    "torch",
+    "torch.Tensor",
+    "torch.amp",
+    "torch.autograd",
+    "torch.autograd.forward_ad",
+    "torch.autograd.functional",
+    "torch.autograd.graph",
+    "torch.cuda",
+    "torch.cuda.amp",
+    "torch.func",
+    "torch.linalg",
+    "torch.nn",
+    "torch.nn.attention",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.parameter",
+    "torch.nn.utils",
+    "torch.nn.utils.parametrizations",
+    "torch.nn.utils.parametrize",
+    "torch.nn.utils.rnn",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.optim.swa_utils",
+    "torch.random",
+    "torch.special",
+    "torch.testing",
+    "torch.utils",
+    "torch.utils.checkpoint",
+    "torch.utils.data",
+    "torch.utils.dlpack",
+)
+# Operators and conversions count as names of the tensor; Python's own object methods do not.
+PYTHON = {*vars(object), "__dict__", "__weakref__", "__module__", "__slots__", "__annotations__", "__subclasshook__"}
+
+
+def public_names() -> dict[str, list[str]]:
+    """Sorted names by namespace."""
+    spaces = {name: resolve(name) for name in NAMESPACES}
+    documented = {
+        key for space in spaces.values() for key, value in entries(space) if callable(value) and documentation(value)
+    }
+    return {name: sorted(names_of(space, documented)) for name, space in spaces.items()}
+
+
+def resolve(name: str) -> Any:
+    owner, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(owner), last) if last == "Tensor" else importlib.import_module(name)
+
+
+def entries(space: Any) -> Iterator[tuple[str, Any]]:
+    for key in dir(space):
+        try:
+            yield key, getattr(space, key)
+        except (AttributeError, RuntimeError):  # properties of a class that only instances have
+            yield key, inspect.getattr_static(space, key)
+
+
+def names_of(space: Any, documented: set[str]) -> Iterator[str]:
+    listed: set[str] = set(getattr(space, "__all__", ()))
+    for key, value in entries(space):
+        if isinstance(space, type):
+            if is_tensor_name(key, value, documented):
+                yield key
+        elif not key.startswith("_") and is_module_name(space, key, value, listed, documented):
+            yield key
+
+
+def is_tensor_name(key: str, value: Any, documented: set[str]) -> bool:
+    if key.startswith("__"):
+        return key not in PYTHON and callable(value) and "torch" not in key
+    known = not callable(value) or bool(documentation(value)) or key.rstrip("_") in documented
+    return known and not key.startswith("_")
+
+
+def is_module_name(space: Any, key: str, value: Any, listed: set[str], documented: set[str]) -> bool:
+    if isinstance(value, ModuleType):
+        inside = f"{space.__name__}.{key}"
+        return value.__name__ == inside and (hasattr(value, "__path__") or inside in NAMESPACES)
+    if not callable(value):
+        return is_constant(space, value)
+    home = getattr(value, "__module__", None) or "torch"
+    if space.__name__ == "torch" and isinstance(value, type) and home in ("torch", "torch._C"):
+        return type(value).__name__ != "pybind11_type"
+    if not home.startswith("torch") or getattr(value, "__name__", key).startswith("__"):
+        return False
+    if space.__name__ != "torch":
+        return key in listed if listed else is_at_home(space, key, home, value, documented)
+    return is_at_home(space, key, "torch", value, documented)
+
+
+def is_at_home(space: Any, key: str, home: str, value: Any, documented: set[str]) -> bool:
+    known = bool(documentation(value)) or key.rstrip("_") in documented
+    return known and (home.startswith((space.__name__, "torch._C")) or home == "torch")
+
+
+def is_constant(space: Any, value: Any) -> bool:
+    """Numbers, dtypes, layouts and the like of `torch` itself; elsewhere they are inner matters."""
+    return space.__name__ == "torch" and type(value).__name__ in (
+        "float",
+        "NoneType",
+        "dtype",
+        "layout",
+        "memory_format",
+        "qscheme",
+    )
+
+
+def documentation(value: Any) -> str:
+    text = getattr(value, "__doc__", None)
+    if not isinstance(text, str) or text == type(value).__doc__ or text.startswith("Members:"):
+        return ""
+    return text
+
+
+def text() -> str:
+    torch = importlib.import_module("torch")
+    found = {"version": torch.__version__.partition("+")[0], "names": public_names()}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def main() -> int:
+    if "--check" not in sys.argv:
+        NAMES.write_text(text(), encoding="utf-8")
+        return 0
+    if NAMES.read_text(encoding="utf-8") == text():
+        return 0
+    sys.stderr.write("names.json is out of date. Run: python scripts/parity_names.py\n")
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

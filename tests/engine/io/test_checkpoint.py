@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from engine import nn, optim
+from engine.errors import WeightsError
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+OBJECTS = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(PLAIN, inner)
+        | st.dictionaries(st.text(), inner).map(OrderedDict)
+    ),
+    max_leaves=12,
+)
+
+
+def there_and_back(value: Any) -> Any:
+    buffer = io.BytesIO()
+    engine.save(value, buffer)
+    buffer.seek(0)
+    return engine.load(buffer)
+
+
+@given(OBJECTS)
+def test_structures_come_back(value: Any) -> None:
+    found = there_and_back(value)
+    assert found == value
+    assert repr(found) == repr(value)
+
+
+def test_tensors_come_back() -> None:
+    given = {
+        "a": engine.arange(6.0).reshape(2, 3).T,
+        "a_": [engine.tensor(3, dtype=engine.int16), engine.ones(0, 2)],
+        ("a",): engine.ones(2, requires_grad=True),
+        0: np.arange(3),
+        "device": engine.device("cpu"),
+        "dtype": engine.float16,
+    }
+    found = there_and_back(given)
+    assert found["a"].tolist() == given["a"].tolist()
+    assert found["a_"][0].dtype is engine.int16
+    assert found["a_"][1].shape == (0, 2)
+    assert found["a",].requires_grad
+    assert isinstance(found[0], np.ndarray)
+    assert (found["device"], found["dtype"]) == (given["device"], given["dtype"])
+
+
+def test_training_goes_on(tmp_path: Path) -> None:
+    """From a checkpoint, two more steps give what two more steps without it give."""
+
+    def steps(model: nn.Module, optimizer: optim.Optimizer, count: int) -> None:
+        for _ in range(count):
+            optimizer.zero_grad()
+            ((model(engine.ones(4, 3)) - 1) ** 2).mean().backward()
+            optimizer.step()
+
+    model = nn.Linear(3, 2)
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+    steps(model, optimizer, 3)
+    engine.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, tmp_path / "a.pt")
+    steps(model, optimizer, 2)
+    again = nn.Linear(3, 2)
+    resumed = optim.Adam(again.parameters(), lr=0.5)
+    checkpoint = engine.load(tmp_path / "a.pt", map_location="cpu", weights_only=True)
+    again.load_state_dict(checkpoint["model"])
+    resumed.load_state_dict(checkpoint["optimizer"])
+    assert checkpoint["epoch"] == 3
+    steps(again, resumed, 2)
+    np.testing.assert_array_equal(again.weight.detach().numpy(), model.weight.detach().numpy())
+
+
+def test_other_programs_read_the_weights(tmp_path: Path) -> None:
+    engine.save(nn.Linear(3, 2).state_dict(), tmp_path / "weights")
+    assert list(engine.io.load_file(tmp_path / "weights")) == ["bias", "weight"]
+    engine.io.save_file({"a": engine.ones(2)}, tmp_path / "plain")
+    assert engine.load(tmp_path / "plain")["a"].tolist() == [1, 1]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"model is a Linear, which cannot be saved.*state_dict\(\)"):
+        engine.save({"model": nn.Linear(1, 1)}, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(WeightsError, match="no such file"):
+        engine.load(tmp_path / "a")
+    with pytest.raises(WeightsError, match="PyTorch checkpoint"):
+        engine.load(io.BytesIO(b"PK\x03\x04"))
+    with pytest.raises(WeightsError, match=r"damaged, incomplete, or was not written by engine\.save"):
+        engine.load(io.BytesIO(b"\x09"))
+    with pytest.raises(WeightsError, match="file: 'tensor' has no numbers"):
+        engine.save(engine.ones(2, device="meta"), io.BytesIO())
