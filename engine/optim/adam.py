@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeAlias
 
 from engine.creation import zeros_like
-from engine.optim.optimizer import Group, Optimizer, Parameters, State
-from engine.registry import OPTIMIZERS, NonNegative, Range
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
-
-Decay: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
 
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adaptive moments", "amsgrad"))
-class Adam(Optimizer):
+class Adam(UpdateRule):
     """Steps scaled by running moments of the gradient: ``p ← p - lr m̂ / (√v̂ + eps)``.
 
     ``m ← β₁ m + (1 - β₁) g`` and ``v ← β₂ v + (1 - β₂) g²``; the hats divide by ``1 - βᵗ``. `weight_decay` adds
@@ -33,13 +30,17 @@ class Adam(Optimizer):
     def __init__(
         self,
         params: Parameters,
-        lr: NonNegative = 1e-3,
+        lr: Rate = 1e-3,
         betas: tuple[Decay, Decay] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
-        weight_decay: NonNegative = 0.0,
+        weight_decay: NonNegative = 0,
         amsgrad: bool = False,
         *,
+        foreach: Switch = None,
         maximize: bool = False,
+        capturable: Switch = False,
+        differentiable: Switch = False,
+        fused: Switch = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
         super().__init__(
@@ -51,6 +52,10 @@ class Adam(Optimizer):
                 "weight_decay": weight_decay,
                 "amsgrad": amsgrad,
                 "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
                 "decoupled_weight_decay": decoupled_weight_decay,
             },
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.optim.adam import Adam, Decay
-from engine.optim.optimizer import Parameters
+from engine.optim.adam import Adam
+from engine.optim.optimizer import Decay, Parameters, Rate, Switch
 from engine.registry import OPTIMIZERS, NonNegative
 
 
@@ -25,12 +25,29 @@ class AdamW(Adam):
     def __init__(
         self,
         params: Parameters,
-        lr: NonNegative = 1e-3,
+        lr: Rate = 1e-3,
         betas: tuple[Decay, Decay] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 1e-2,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        foreach: Switch = None,
+        capturable: Switch = False,
+        differentiable: Switch = False,
+        fused: Switch = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

@@ -1,17 +1,22 @@
-"""The base of all optimizers."""
+"""The base of all optimizers: parameters in groups, options, state, hooks."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+import functools
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+import numpy as np
 
 from engine.creation import as_tensor
 from engine.errors import WeightsError
+from engine.graph import RemovableHandle
 from engine.modes import enable_grad, no_grad
+from engine.optim.hooks import Hooks
+from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -21,16 +26,43 @@ Parameters: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterab
 Group: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
 
+Rate: TypeAlias = NonNegative | Tensor
+"""A learning rate; as a tensor of one element it can be changed in place."""
 
-class Optimizer(ABC):
+Decay: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
+"""How much of a running mean stays with each step."""
+
+Switch: TypeAlias = Any
+"""A bool or None that PyTorch has for choosing among its kernels. Taken and kept in groups; forms leave it out."""
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for hook in self._hooks.of("step_before"):
+            replaced = hook(self, args, kwargs)
+            if replaced is not None:
+                args, kwargs = replaced
+        result = step(self, *args, **kwargs)
+        self.steps += 1
+        for hook in self._hooks.of("step_after"):
+            hook(self, args, kwargs)
+        return result
+
+    return hooked
+
+
+class Optimizer:
     """Changes parameters by their gradients.
 
     Options apply to groups of parameters: `param_groups` is a list of dictionaries with "params" and the options, which
     may be changed between steps. `state` holds what the optimizer remembers of each parameter.
 
-    A subclass gives `update`. It changes one parameter by in-place ops and never reads numbers back, so that a whole
-    step can be recorded; what follows from options and counts alone is computed with Python numbers.
+    A subclass gives `step`, or derives from `UpdateRule`, whose `step` goes through the parameters.
     """
+
+    counts: ClassVar[frozenset[str]] = frozenset({"step"})
+    """State that is a Python number here and a float32 tensor in PyTorch's state dict."""
 
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -40,31 +72,23 @@ class Optimizer(ABC):
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.steps = 0
         """How often `step` was called."""
+        self._hooks = Hooks()
+        _check_switches(self.defaults)
         given: list[Any] = list(params)
         if not given:
             raise ValueError("the optimizer got no parameters. Is model.parameters() empty, or was it used up before?")
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
 
-    @abstractmethod
-    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        """Change `param` in place. `gradient` points uphill and must not be changed; `state` is {} at first."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Counts the calls of `step` wherever it is defined, and runs hooks around them."""
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = _hooked(vars(cls)["step"])
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient. Returns what `closure`, which may compute them first, returns."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            for group in self.param_groups:
-                maximize = group["maximize"]
-                for param in group["params"]:
-                    gradient = param.grad
-                    if gradient is not None:
-                        self.update(param, -gradient if maximize else gradient, self.state[param], group)
-        self.steps += 1
-        return loss
+        raise NotImplementedError(f"{type(self).__name__} has no step(). Define it in the class.")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
@@ -79,6 +103,8 @@ class Optimizer(ABC):
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """Take on more parameters; options that `param_group` leaves out are the optimizer's defaults."""
+        if not isinstance(param_group, Mapping):
+            raise TypeError(f"a parameter group is a dictionary with 'params', not {type(param_group).__name__}")
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError("parameters need an order, which a set does not have. Give a list.")
@@ -94,13 +120,14 @@ class Optimizer(ABC):
         self.param_groups.append(group | options)
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Raises ValueError for options of a group that cannot be used. Subclasses add their own."""
-        for name in ("lr", "eps", "weight_decay", "momentum"):
-            if name in options and not (math.isfinite(options[name]) and options[name] >= 0):
-                raise ValueError(f"{type(self).__name__}: {name} must be a number ≥ 0, not {options[name]}")
-        for beta in options.get("betas", ()):
-            if not 0 <= beta < 1:
-                raise ValueError(f"{type(self).__name__}: betas must be ≥ 0 and < 1, not {options['betas']}")
+        """Raises ValueError for options of a group that the constructor's annotations do not allow."""
+        for parameter in _annotated(type(self)):
+            value = options.get(parameter.name, parameter.default)
+            if isinstance(value, Tensor) and value.numel() != 1:
+                raise ValueError(f"{type(self).__name__}: {parameter.name} as a tensor must have one element")
+            problem = parameter.problem(value.item() if isinstance(value, (Tensor, np.generic)) else value)
+            if problem:
+                raise ValueError(f"{type(self).__name__}: {parameter.name} {problem}")
 
     def _check(self, tensors: list[Any]) -> None:
         known = {id(tensor) for group in self.param_groups for tensor in group["params"]}
@@ -121,22 +148,30 @@ class Optimizer(ABC):
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's format: ``{"state": {number: {…}}, "param_groups": [{…, "params": [numbers]}]}``.
 
-        Tensors share memory with the optimizer. Counts, Python numbers in `state`, become float32 tensors as there.
+        Tensors share memory with the optimizer.
         """
+        self._hooks.run("state_dict_before", self)
         numbers = {id(param): number for number, param in enumerate(self._params())}
         groups = [{**group, "params": [numbers[id(param)] for param in group["params"]]} for group in self.param_groups]
         packed = {
-            numbers[id(param)]: {name: _packed(value) for name, value in state.items()}
+            numbers[id(param)]: {name: self._packed(name, value) for name, value in state.items()}
             for param, state in self.state.items()
             if state
         }
-        return {"state": packed, "param_groups": groups}
+        result = {"state": packed, "param_groups": groups}
+        for hook in self._hooks.of("state_dict_after"):
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over options and state that `state_dict` gave, here or in PyTorch, for parameters in the same order.
 
         Raises WeightsError, and changes nothing, if groups or shapes do not fit.
         """
+        for hook in self._hooks.of("load_before"):
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
         given = state_dict["param_groups"]
         sizes, found = [len(g["params"]) for g in self.param_groups], [len(g["params"]) for g in given]
         if sizes != found:
@@ -148,10 +183,32 @@ class Optimizer(ABC):
         loaded: defaultdict[Tensor, State] = defaultdict(dict)
         for number, param in zip(numbers, self._params(), strict=True):
             if number in state_dict["state"]:
-                loaded[param] = _unpacked(state_dict["state"][number], param)
+                saved = state_dict["state"][number]
+                loaded[param] = {name: self._unpacked(name, value, param) for name, value in saved.items()}
         self.state = loaded
         for group, options in zip(self.param_groups, given, strict=True):
             group.update({name: value for name, value in options.items() if name != "params"})
+        self._hooks.run("load_after", self)
+
+    def _packed(self, name: str, value: Any) -> Any:
+        return as_tensor(float(value)) if name in self.counts else value
+
+    def _unpacked(self, name: str, value: Any, param: Tensor) -> Any:
+        """A count as a Python number, and a copy of a tensor in the parameter's dtype and place."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._unpacked("", item, param) for item in value)
+        if not isinstance(value, (Tensor, np.ndarray)):
+            return value
+        tensor = as_tensor(value)
+        if name in self.counts:
+            number = tensor.item()
+            return int(number) if name == "step" else number
+        self.check_state(name, tensor, param)
+        dtype = param.dtype if tensor.is_floating_point() else tensor.dtype
+        return tensor.detach().to(dtype=dtype, device=param.device, copy=True)
+
+    def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
+        """Raises WeightsError for saved state that does not fit its parameter."""
 
     def _params(self) -> Iterable[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
@@ -163,25 +220,85 @@ class Optimizer(ABC):
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
 
+    # -- hooks
 
-def _packed(value: Any) -> Any:
-    return as_tensor(float(value)) if isinstance(value, (int, float)) else value
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new (args, kwargs)."""
+        return self._hooks.add("step_before", hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return self._hooks.add("step_after", hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each `state_dict`."""
+        return self._hooks.add("state_dict_before", hook, prepend=prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after each `state_dict`; it may return another."""
+        return self._hooks.add("state_dict_after", hook, prepend=prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before each `load_state_dict`; it may return another."""
+        return self._hooks.add("load_before", hook, prepend=prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after each `load_state_dict`."""
+        return self._hooks.add("load_after", hook, prepend=prepend)
 
 
-def _unpacked(state: Mapping[str, Any], param: Tensor) -> State:
-    """Counts as Python numbers, and copies of the tensors in the parameter's dtype and place."""
-    return {name: _fitted(name, value, param) for name, value in state.items()}
+class UpdateRule(Optimizer):
+    """An optimizer that goes through its parameters one by one.
+
+    A subclass gives `update`. It changes one parameter by in-place ops and never reads numbers back, so that a whole
+    step can be recorded; what follows from options and counts alone is computed with Python numbers.
+    """
+
+    @abstractmethod
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        """Change `param` in place. `gradient` points uphill and must not be changed; `state` is {} at first."""
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                maximize = group["maximize"]
+                rate = group["lr"]
+                options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
+                for param in group["params"]:
+                    gradient = param.grad
+                    if gradient is not None:
+                        self.update(param, -gradient if maximize else gradient, self.state[param], options)
+        return loss
+
+    def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
+        if tuple(value.shape) != tuple(param.shape):
+            raise WeightsError(
+                f"the saved {name} is {format_shape(value.shape)}, but its parameter is {format_shape(param.shape)}. "
+                "Build the optimizer over the same parameters in the same order."
+            )
 
 
-def _fitted(name: str, value: Any, param: Tensor) -> Any:
-    if value is None or isinstance(value, (int, float)):
-        return value
-    tensor = as_tensor(value)
-    if name == "step":
-        return int(tensor.item())
-    if tuple(tensor.shape) != tuple(param.shape):
-        raise WeightsError(
-            f"the saved {name} is {format_shape(tensor.shape)}, but its parameter is {format_shape(param.shape)}. "
-            "Build the optimizer over the same parameters in the same order."
+def single(value: float) -> float:
+    """`value` rounded to single precision, as PyTorch keeps numbers that change with the steps."""
+    return float(np.float32(value))
+
+
+@functools.cache
+def _annotated(kind: type[Optimizer]) -> tuple[Parameter, ...]:
+    return parameters(kind)
+
+
+def _check_switches(options: Mapping[str, Any]) -> None:
+    if options.get("fused") and options.get("foreach"):
+        raise RuntimeError("fused and foreach cannot both be True. Leave both out: here one kernel does for all.")
+    if options.get("differentiable"):
+        raise NotImplementedError(
+            "differentiable=True is not supported: steps write in place. Compute the new parameters from "
+            "engine.grad(..., create_graph=True) and call the model with engine.func.functional_call()."
         )
-    return tensor.detach().to(dtype=param.dtype, device=param.device, copy=True)
+    if isinstance(options.get("lr"), Tensor) and options.get("foreach") and not options.get("capturable"):
+        raise ValueError("lr as a tensor does not go with foreach=True unless capturable=True. Leave foreach out.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.optim.optimizer import Group, Optimizer, Parameters, State
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
 
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("stochastic gradient descent", "momentum", "nesterov"))
-class SGD(Optimizer):
+class SGD(UpdateRule):
     """Gradient descent with momentum: ``b ← momentum b + (1 - dampening) g``, ``p ← p - lr b``.
 
     `weight_decay` adds ``weight_decay p`` to the gradient first. The momentum's first value is the first gradient.
@@ -29,13 +29,16 @@ class SGD(Optimizer):
     def __init__(
         self,
         params: Parameters,
-        lr: NonNegative = 1e-3,
-        momentum: NonNegative = 0.0,
-        dampening: float = 0.0,
-        weight_decay: NonNegative = 0.0,
+        lr: Rate = 1e-3,
+        momentum: NonNegative = 0,
+        dampening: float = 0,
+        weight_decay: NonNegative = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: Switch = None,
+        differentiable: Switch = False,
+        fused: Switch = None,
     ) -> None:
         super().__init__(
             params,
@@ -46,6 +49,9 @@ class SGD(Optimizer):
                 "weight_decay": weight_decay,
                 "nesterov": nesterov,
                 "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
             },
         )
 

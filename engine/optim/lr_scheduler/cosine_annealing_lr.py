@@ -1,8 +1,9 @@
-"""A learning rate that follows half a cosine."""
+"""Learning rates that follow cosines."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from engine.optim.lr_scheduler.scheduler import LRScheduler
 from engine.optim.optimizer import Optimizer
@@ -26,15 +27,75 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         epoch, half = self.last_epoch, self.T_max
-        groups = self.optimizer.param_groups
-        if epoch == 0:
-            return [group["lr"] for group in groups]
+        if self._is_initial:
+            return self._rates()
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        rates = self._rates()
         if (epoch - 1 - half) % (2 * half) == 0:  # on the way up again the quotient below would be 0 / 0
             rise = (1 - math.cos(math.pi / half)) / 2
-            return [
-                group["lr"] + (base - self.eta_min) * rise for group, base in zip(groups, self.base_lrs, strict=True)
-            ]
+            return [rate + (base - self.eta_min) * rise for rate, base in zip(rates, self.base_lrs, strict=True)]
         ratio = (1 + math.cos(math.pi * epoch / half)) / (1 + math.cos(math.pi * (epoch - 1) / half))
-        return [ratio * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
+        return [ratio * (rate - self.eta_min) + self.eta_min for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+
+
+@SCHEDULERS.register(category="Cycles", title="Cosine with restarts", tags=("annealing", "sgdr", "warm restarts"))
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half a cosine again and again, each `T_mult` times as long as the last (Loshchilov and Hutter, arXiv 1608.03983).
+
+    `step` may be called with fractions of epochs.
+
+    Args:
+        T_0: epochs of the first half cosine
+        T_mult: how many times longer each is than the one before
+        eta_min: the lowest learning rate
+        last_epoch: the epoch to go on from; -1 to start
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: Size, T_mult: Size = 1, eta_min: NonNegative = 0.0, last_epoch: int = -1
+    ) -> None:
+        for name, value in (("T_0", T_0), ("T_mult", T_mult)):
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"CosineAnnealingWarmRestarts: {name} must be a whole number ≥ 1, not {value!r}")
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            epoch = epoch or 0
+            if epoch < 0:
+                raise ValueError(f"CosineAnnealingWarmRestarts: the epoch must be ≥ 0, not {epoch}")
+            self.T_cur, self.T_i = self._place(epoch)
+        self.last_epoch = math.floor(epoch) - 1
+        self._go_to()
+
+    def _place(self, epoch: float) -> tuple[float, int]:
+        """How far into which half cosine `epoch` is, and how long that is."""
+        if epoch < self.T_0:
+            return epoch, self.T_0
+        if self.T_mult == 1:
+            return epoch % self.T_0, self.T_0
+        restarts = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+        start = self.T_0 * (self.T_mult**restarts - 1) / (self.T_mult - 1)
+        return epoch - start, self.T_0 * self.T_mult**restarts

@@ -3,64 +3,114 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.optim.optimizer import Optimizer
+from engine.tensor import Tensor
 
 
-class LRScheduler(ABC):
+class LRScheduler:
     """Sets the learning rate of each of an optimizer's groups; call `step` once an epoch, after the optimizer's.
 
     A subclass gives `get_lr`. It must set its own attributes before it calls this constructor, which takes the first
     step. The group's "initial_lr" keeps the learning rate that the schedule starts from.
     """
 
+    _get_lr_called_within_step = True
+    """For programs that ask whether they may call `get_lr`: always."""
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"a schedule drives an Optimizer, not {type(optimizer).__name__}")
+        require_optimizer(optimizer)
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"parameter group {number} has no 'initial_lr', so the schedule cannot go on "
                     f"from epoch {last_epoch}. Load the optimizer's state first, or start with last_epoch=-1."
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._first_optimizer_step = optimizer.steps
-        self._advance()
+        self._begin()
 
-    @abstractmethod
-    def get_lr(self) -> list[float]:
+    def _begin(self) -> None:
+        """The first step, which a schedule takes when it is made."""
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
         """The learning rate of each group in epoch `last_epoch`."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_lr(). Define it in the class.")
 
-    def step(self) -> None:
-        """Go on to the next epoch."""
-        if self.last_epoch == 0 and self.optimizer.steps == self._first_optimizer_step:
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; to `epoch` if it is given, by the schedule's closed form where it has one."""
+        if self._step_count == 1 and not self.optimizer.steps:
             warnings.warn(
                 "the schedule's step() was called before the optimizer's, so the first learning rate is skipped. "
                 "Call optimizer.step() first.",
                 stacklevel=2,
             )
-        self._advance()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn("step(epoch) is deprecated in PyTorch. Call step() once an epoch.", stacklevel=2)
+        self._go_to(epoch)
 
-    def _advance(self) -> None:
-        self.last_epoch += 1
-        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
-            group["lr"] = lr
+    def _go_to(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        rates = (None if epoch is None else self._get_closed_form_lr()) or self.get_lr()
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            set_rate(group, rate)
+        self._last_lr = self._rates()
 
-    def get_last_lr(self) -> list[float]:
+    def _get_closed_form_lr(self) -> list[Any] | None:
+        """The learning rates computed from the epoch alone; None if there is no such formula."""
+        return None
+
+    def get_last_lr(self) -> list[Any]:
         """The learning rates that are in use."""
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return self._last_lr
+
+    def _rates(self) -> list[Any]:
+        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
+
+    def _scaled(self, factor: float) -> list[Any]:
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and functions, by attribute name."""
+        """Everything but the optimizer and functions, by attribute name, as in PyTorch."""
         return {name: value for name, value in vars(self).items() if name != "optimizer" and not callable(value)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was taken. Load the optimizer's state too: the learning rates are there."""
         vars(self).update(state_dict)
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """A learning rate that is a tensor is written into, so that who holds it sees it."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(rate))
+    else:
+        group["lr"] = rate
+
+
+def require_optimizer(optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"a schedule drives an Optimizer, not {type(optimizer).__name__}")
+
+
+def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """`value` for every parameter group, or the list of values that it already is."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, Sequence):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(f"{name}: the optimizer has {count} parameter groups, but there are {len(value)} values")
+    return list(value)
+
+
+def _copied(rate: Any) -> Any:
+    return rate.clone() if isinstance(rate, Tensor) else rate

@@ -1,6 +1,11 @@
-"""A learning rate that falls in steps."""
+"""Learning rates that fall in steps."""
 
 from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from engine.optim.lr_scheduler.scheduler import LRScheduler
 from engine.optim.optimizer import Optimizer
@@ -22,6 +27,43 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        falls = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-        return [group["lr"] * (self.gamma if falls else 1) for group in self.optimizer.param_groups]
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch == 0 or self.last_epoch % self.step_size:
+            return self._rates()
+        return self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+@SCHEDULERS.register(category="Decay", title="Steps at milestones", tags=("steps", "milestones"))
+class MultiStepLR(LRScheduler):
+    """Multiplies the learning rate by `gamma` at certain epochs.
+
+    Args:
+        milestones: the epochs; one that is named twice counts twice
+        gamma: what the learning rate is multiplied by
+        last_epoch: the epoch to go on from; -1 to start
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: tuple[Size, ...] | Iterable[int],
+        gamma: NonNegative = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        falls = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**falls for base in self.base_lrs]
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self.milestones = Counter({int(epoch): count for epoch, count in dict(self.milestones).items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,32 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("AdamW", {}),
     ("AdamW", {"lr": 0.01, "weight_decay": 0.3, "betas": (0.7, 0.9)}),
     ("AdamW", {"lr": 0.01, "amsgrad": True, "maximize": True}),
+    ("RMSprop", {}),
+    ("RMSprop", {"lr": 0.005, "alpha": 0.8, "momentum": 0.9, "weight_decay": 0.1}),
+    ("RMSprop", {"centered": True}),
+    ("RMSprop", {"centered": True, "momentum": 0.5, "maximize": True}),
+    ("Adagrad", {}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.2, "weight_decay": 0.1}),
+    ("Adagrad", {"eps": 1e-3, "maximize": True}),
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.7, "eps": 1e-4, "weight_decay": 0.1}),
+    ("Adadelta", {"maximize": True}),
+    ("NAdam", {}),
+    ("NAdam", {"lr": 0.01, "betas": (0.8, 0.95), "momentum_decay": 0.02, "weight_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("RAdam", {}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"maximize": True}),
+    ("Adamax", {}),
+    ("Adamax", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1}),
+    ("Adamax", {"eps": 1e-2, "maximize": True}),
+    ("Rprop", {}),
+    ("Rprop", {"lr": 0.1, "etas": (0.3, 1.4), "step_sizes": (1e-3, 0.5)}),
+    ("Rprop", {"maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5.0, "weight_decay": 0.1}),
+    ("ASGD", {"maximize": True}),
 ]
 DATA = np.random.default_rng(0)
 INPUTS = DATA.standard_normal((20, 16, 5))
@@ -48,11 +75,14 @@ def train(library: Any, model: Any, optimizer: Any, dtype: str, steps: range) ->
     cross_entropy = library.nn.functional.cross_entropy
     losses = []
     for step in steps:
-        optimizer.zero_grad()
-        loss = cross_entropy(model(library.tensor(INPUTS[step].astype(dtype))), library.tensor(TARGETS[step]))
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+
+        def closure(step: int = step) -> Any:
+            optimizer.zero_grad()
+            loss = cross_entropy(model(library.tensor(INPUTS[step].astype(dtype))), library.tensor(TARGETS[step]))
+            loss.backward()
+            return loss
+
+        losses.append(optimizer.step(closure).item())
     return losses
 
 
@@ -80,10 +110,33 @@ def to_numpy(value: Any) -> Any:
 
 
 def test_every_optimizer_and_option_has_a_variant() -> None:
-    assert {entry.target.__name__ for entry in OPTIMIZERS} == {name for name, _ in VARIANTS}
+    tried = {name for name, _ in VARIANTS}
+    assert {entry.target.__name__ for entry in OPTIMIZERS} == tried
+    assert set(optim.__all__) - {"Optimizer", "lr_scheduler", "swa_utils"} == tried | {
+        "LBFGS"
+    }  # which has its own tests
     for entry in OPTIMIZERS:
         tried = {option for name, options in VARIANTS if name == entry.target.__name__ for option in options}
-        assert {parameter.name for parameter in entry.parameters} - tried <= {"eps"}
+        assert {parameter.name for parameter in entry.parameters} - tried <= {"eps", "lr"}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in VARIANTS} | {"LBFGS"}))
+def test_arguments_are_pytorchs(name: str) -> None:
+    """Names, order, defaults; and so the text of a repr and the keys of a state dict."""
+    ours, theirs = (inspect.signature(getattr(library, name).__init__) for library in (optim, torch.optim))
+    assert [(p.name, p.default, p.kind) for p in ours.parameters.values()] == [
+        (p.name, p.default, p.kind) for p in theirs.parameters.values()
+    ]
+    parameter, their_parameter = nn.Parameter(engine.ones(2)), torch.nn.Parameter(torch.ones(2))
+    optimizer, their_optimizer = getattr(optim, name)([parameter]), getattr(torch.optim, name)([their_parameter])
+    assert repr(optimizer) == repr(their_optimizer)
+    for leaf, library in ((parameter, engine), (their_parameter, torch)):
+        leaf.grad = library.ones(2)
+    for each in (optimizer, their_optimizer):
+        each.step(lambda: 1.0)
+    state, theirs = optimizer.state_dict(), their_optimizer.state_dict()
+    assert state["param_groups"] == theirs["param_groups"]
+    assert {k: set(v) for k, v in state["state"].items()} == {k: set(v) for k, v in theirs["state"].items()}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -219,8 +272,8 @@ def test_repr() -> None:
     p = parameter(1.0)
     optimizer = optim.SGD([{"params": [p], "lr": 0.5}], momentum=0.9)
     assert repr(optimizer) == (
-        "SGD (\nParameter Group 0\n    dampening: 0.0\n    lr: 0.5\n    maximize: False\n"
-        "    momentum: 0.9\n    nesterov: False\n    weight_decay: 0.0\n)"
+        "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n"
+        "    lr: 0.5\n    maximize: False\n    momentum: 0.9\n    nesterov: False\n    weight_decay: 0\n)"
     )
 
 
@@ -233,11 +286,19 @@ def test_repr() -> None:
         (lambda: optim.SGD([parameter(1.0) * 2]), ValueError, "result of an op"),
         (lambda: optim.SGD([parameter(1.0)] * 2), ValueError, "given twice"),
         (lambda: optim.SGD([{"params": {parameter(1.0)}}]), TypeError, "order"),
-        (lambda: optim.SGD([parameter(1.0)], lr=-1), ValueError, "lr must be a number ≥ 0, not -1"),
-        (lambda: optim.SGD([parameter(1.0)], lr=float("nan")), ValueError, "not nan"),
+        (lambda: optim.SGD([parameter(1.0)], lr=-1), ValueError, "lr must be ≥ 0, not -1"),
+        (lambda: optim.SGD([parameter(1.0)], lr=float("nan")), ValueError, "lr must be a finite number, not nan"),
         (lambda: optim.SGD([parameter(1.0)], nesterov=True), ValueError, "nesterov needs a momentum"),
         (lambda: optim.Adam([parameter(1.0)], betas=(0.9, 1.0)), ValueError, "betas"),
         (lambda: optim.Adam([("a", parameter(1.0)), parameter(2.0)]), ValueError, "names"),
+        (lambda: optim.Adadelta([parameter(1.0)], rho=2), ValueError, "rho must be ≥ 0 and ≤ 1, not 2"),
+        (lambda: optim.Rprop([parameter(1.0)], etas=(1.1, 1.2)), ValueError, "etas"),
+        (lambda: optim.SGD([parameter(1.0)], fused=True, foreach=True), RuntimeError, "cannot both be True"),
+        (lambda: optim.SGD([parameter(1.0)], differentiable=True), NotImplementedError, "differentiable"),
+        (lambda: optim.SGD([parameter(1.0)], lr=engine.ones(2)), ValueError, "one element"),
+        (lambda: optim.LBFGS([{"params": [parameter(1.0)]}, {"params": [parameter(1.0)]}]), ValueError, "no parameter"),
+        (lambda: optim.LBFGS([parameter(1.0)]).step(), TypeError, "closure"),
+        (lambda: optim.Optimizer([parameter(1.0)], {}).step(), NotImplementedError, "has no step"),
     ],
 )
 def test_what_is_refused(build: Any, error: type[Exception], message: str) -> None:
@@ -257,3 +318,64 @@ def test_state_of_other_parameters_is_refused() -> None:
     with pytest.raises(WeightsError, match="exp_avg is 2, but its parameter is 1"):
         other.load_state_dict(state)
     assert other.param_groups[0]["lr"] == 0.5
+
+
+# -- what programs do with optimizers -----------------------------------------------------------
+
+
+def test_an_optimizer_of_ones_own() -> None:
+    class Plain(optim.Optimizer):
+        def __init__(self, params: Any, lr: float = 0.1) -> None:
+            super().__init__(params, {"lr": lr})
+
+        def step(self, closure: Any = None) -> None:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    self.state[p]["seen"] = self.state[p].get("seen", 0) + 1
+                    p.data.add_(p.grad, alpha=-group["lr"])
+
+    p = parameter(1.0)
+    p.grad = engine.ones(1)
+    optimizer = Plain([p])
+    optimizer.step()
+    assert p.item() == pytest.approx(0.9)
+    assert optimizer.steps == 1
+    assert optimizer.state_dict()["state"] == {0: {"seen": 1}}
+
+
+def test_step_hooks_run_around_each_step() -> None:
+    p = parameter(1.0)
+    p.grad = engine.ones(1)
+    optimizer = optim.SGD([p], lr=1.0)
+    seen: list[Any] = []
+    before = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("before", o is optimizer, p.item())))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(("after", o is optimizer, p.item())))
+    optimizer.step()
+    before.remove()
+    optimizer.step()
+    assert seen == [("before", True, 1.0), ("after", True, 0.0), ("after", True, -1.0)]
+
+
+def test_state_hooks() -> None:
+    optimizer = optim.SGD([parameter(1.0)], lr=1.0)
+    seen: list[str] = []
+    optimizer.register_state_dict_pre_hook(lambda o: seen.append("save"))
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 3})
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: {**state, "state": {}})
+    optimizer.register_load_state_dict_post_hook(lambda o: seen.append("second"))
+    optimizer.register_load_state_dict_post_hook(lambda o: seen.append("first"), prepend=True)
+    state = optimizer.state_dict()
+    assert state["extra"] == 3
+    optimizer.load_state_dict(state)
+    assert seen == ["save", "first", "second"]
+
+
+def test_a_learning_rate_may_be_a_tensor() -> None:
+    p = parameter(1.0)
+    p.grad = engine.ones(1)
+    rate = engine.tensor(0.5)
+    optimizer = optim.SGD([p], lr=rate)
+    optimizer.step()
+    rate.fill_(0.25)
+    optimizer.step()
+    assert p.item() == 0.25

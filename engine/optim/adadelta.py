@@ -1,0 +1,63 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative, Probability
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive")
+class Adadelta(UpdateRule):
+    """Steps in the parameter's own unit: ``p ← p - lr g √(u + eps) / √(v + eps)``.
+
+    ``v`` is the running square of the gradient, ``u`` that of the steps. Source: Zeiler, arXiv 1212.5701.
+
+    Args:
+        lr: factor of the steps
+        rho: how much of the running squares stays with each step
+        eps: added to both squares; sets the size of the first steps
+        weight_decay: strength of the pull towards 0, as part of the gradient
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1.0,
+        rho: Probability = 0.9,
+        eps: NonNegative = 1e-6,
+        weight_decay: NonNegative = 0,
+        foreach: Switch = None,
+        *,
+        capturable: Switch = False,
+        maximize: bool = False,
+        differentiable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+        state["step"] += 1
+        rho, eps = group["rho"], group["eps"]
+        if group["weight_decay"]:
+            gradient = gradient.add(param, alpha=group["weight_decay"])
+        square, moved = state["square_avg"], state["acc_delta"]
+        square.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
+        delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * gradient
+        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-group["lr"])

@@ -1,0 +1,70 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.creation import full_like
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("adaptive gradient",))
+class Adagrad(UpdateRule):
+    """Steps divided by the root of all squared gradients so far: ``p ← p - lr g / (√Σg² + eps)``.
+
+    The learning rate falls as ``lr / (1 + lr_decay t)``. Source: Duchi et al., JMLR 12 (2011).
+
+    Args:
+        lr: learning rate, about the size of the first steps
+        lr_decay: how fast the learning rate falls
+        weight_decay: strength of the pull towards 0, as part of the gradient
+        initial_accumulator_value: what the sum of squares starts with
+        eps: added to the divisor, so that nothing is divided by 0
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-2,
+        lr_decay: NonNegative = 0,
+        weight_decay: NonNegative = 0,
+        initial_accumulator_value: NonNegative = 0,
+        eps: NonNegative = 1e-10,
+        foreach: Switch = None,
+        *,
+        maximize: bool = False,
+        differentiable: Switch = False,
+        fused: Switch = None,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def add_param_group(self, param_group: Mapping[str, Any]) -> None:
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        for param in group["params"]:
+            self.state[param] = {"step": 0, "sum": full_like(param.detach(), group["initial_accumulator_value"])}
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if group["weight_decay"]:
+            gradient = gradient.add(param, alpha=group["weight_decay"])
+        rate = group["lr"] / (1 + state["step"] * group["lr_decay"])
+        state["step"] += 1
+        total = state["sum"].addcmul_(gradient, gradient)
+        param.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-rate)

@@ -1,0 +1,61 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("adam", "infinity norm"))
+class Adamax(UpdateRule):
+    """Adam that divides by a decaying maximum of the gradient: ``u ← max(β₂ u, |g| + eps)``, ``p ← p - lr m̂ / u``.
+
+    Source: Kingma and Ba, arXiv 1412.6980, section 7.
+
+    Args:
+        lr: learning rate, about the size of the steps
+        betas: how much of the running mean, and of the running maximum, stays with each step
+        eps: added to the gradient's size, so that nothing is divided by 0
+        weight_decay: strength of the pull towards 0, as part of the gradient
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 2e-3,
+        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
+        weight_decay: NonNegative = 0,
+        foreach: Switch = None,
+        *,
+        maximize: bool = False,
+        differentiable: Switch = False,
+        capturable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+        state["step"] += 1
+        if group["weight_decay"]:
+            gradient = gradient.add(param, alpha=group["weight_decay"])
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        largest = state["exp_inf"].mul_(beta2).maximum_(gradient.abs().add_(group["eps"]))
+        param.addcdiv_(mean, largest, value=-group["lr"] / (1 - beta1 ** state["step"]))

@@ -1,0 +1,70 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, single
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Gradient descent", tags=("averaging", "polyak"))
+class ASGD(UpdateRule):
+    """Gradient descent with a falling rate that keeps an average of the parameters, in its state as "ax".
+
+    The rate is ``lr / (1 + lambd lr t) ** alpha``. Source: Polyak and Juditsky, SIAM J. Control Optim. 30 (1992).
+
+    Args:
+        lr: learning rate, the size of the first steps
+        lambd: pull towards 0, and how fast the learning rate falls
+        alpha: power of the learning rate's fall
+        t0: the step from which on parameters are averaged
+        weight_decay: strength of a further pull towards 0
+        maximize: climb instead of descend
+    """
+
+    counts = frozenset({"step", "eta", "mu"})
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: NonNegative = 0,
+        foreach: Switch = None,
+        maximize: bool = False,
+        differentiable: Switch = False,
+        capturable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lambd": lambd,
+                "alpha": alpha,
+                "t0": t0,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        lr, shrink = group["lr"], group["lambd"]
+        if not state:
+            state |= {"step": 0, "eta": single(lr), "mu": 1.0, "ax": zeros_like(param)}
+        state["step"] += 1
+        if group["weight_decay"]:
+            gradient = gradient.add(param, alpha=group["weight_decay"])
+        param.mul_(1 - shrink * state["eta"]).add_(gradient, alpha=-state["eta"])
+        average = state["ax"]
+        if state["mu"] == 1:
+            average.copy_(param)
+        else:
+            average.lerp_(param, state["mu"])
+        state["eta"] = single(lr / (1 + shrink * lr * state["step"]) ** group["alpha"])
+        state["mu"] = single(1 / max(1, state["step"] - group["t0"]))

@@ -1,0 +1,26 @@
+"""Functions that run around an optimizer's steps, and around reading and writing its state."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from engine.graph import RemovableHandle
+
+
+class Hooks:
+    """Functions by occasion, in the order in which they run."""
+
+    def __init__(self) -> None:
+        self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
+
+    def add(self, occasion: str, hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
+        return RemovableHandle.add(self._hooks[occasion], hook, first=prepend)
+
+    def of(self, occasion: str) -> list[Callable[..., Any]]:
+        return list(self._hooks[occasion].values()) if self._hooks else []
+
+    def run(self, occasion: str, *args: Any) -> None:
+        for hook in self.of(occasion):
+            hook(*args)

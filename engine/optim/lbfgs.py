@@ -1,0 +1,181 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from engine.creation import zeros_like
+from engine.modes import enable_grad, no_grad
+from engine.ops.movement import cat
+from engine.optim.line_search import Point, strong_wolfe
+from engine.optim.optimizer import Optimizer, Parameters, Rate, State
+from engine.registry import NonNegative, Size
+from engine.tensor import Tensor
+
+
+class LBFGS(Optimizer):
+    """Newton's method with a curvature estimated from the last steps. Its `step` needs a closure.
+
+    For gradients of the whole data, not of batches; all parameters are one group. Source: Nocedal and Wright, Numerical
+    Optimization, chapter 7.
+
+    Args:
+        lr: length of the steps, in Newton steps
+        max_iter: iterations in one call of `step`
+        max_eval: evaluations of the closure in one call of `step`; by default 1.25 times `max_iter`
+        tolerance_grad: stop where no component of the gradient is larger
+        tolerance_change: stop where parameters and loss change by less
+        history_size: how many of the last steps are remembered
+        line_search_fn: "strong_wolfe" to search along each direction for a good length
+    """
+
+    counts = frozenset()
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1,
+        max_iter: Size = 20,
+        max_eval: Size | None = None,
+        tolerance_grad: NonNegative = 1e-7,
+        tolerance_change: NonNegative = 1e-9,
+        history_size: Size = 100,
+        line_search_fn: Literal["strong_wolfe"] | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS has one direction for all parameters, so it takes no parameter groups")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Runs up to `max_iter` iterations; `closure` computes loss and gradients anew and returns the loss."""
+        if closure is None:
+            raise TypeError("LBFGS evaluates the loss several times in each step: give step() a closure")
+        with no_grad():
+            return self._minimize(enable_grad()(closure))
+
+    def _minimize(self, closure: Callable[[], Any]) -> Any:
+        group = self.param_groups[0]
+        state = self.state[group["params"][0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first_loss = closure()
+        state["func_evals"] += 1
+        gradient = self._flat_gradient()
+        if _largest(gradient) <= group["tolerance_grad"]:
+            return first_loss
+        loss, evaluations = float(first_loss), 1
+        for iteration in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            direction = _direction(state, gradient, group["history_size"])
+            start = Point(0.0, loss, gradient, _dot(gradient, direction))
+            state |= {"d": direction, "t": _first_step(state, gradient, float(group["lr"]))}
+            state |= {"prev_flat_grad": gradient, "prev_loss": loss}
+            if start.slope > -group["tolerance_change"]:
+                break
+            last = iteration == group["max_iter"]
+            limit = group["max_eval"] - evaluations
+            found, count = self._advance(closure, start, direction, state["t"], limit, evaluate=not last)
+            state["t"], loss, gradient = found.step, found.loss, found.gradient
+            evaluations += count
+            state["func_evals"] += count
+            if (
+                last
+                or evaluations >= group["max_eval"]
+                or _largest(gradient) <= group["tolerance_grad"]
+                or _largest(direction * found.step) <= group["tolerance_change"]
+                or abs(loss - start.loss) < group["tolerance_change"]
+            ):
+                break
+        return first_loss
+
+    def _advance(
+        self,
+        closure: Callable[[], Any],
+        start: Point,
+        direction: Tensor,
+        step: float,
+        limit: int,
+        *,
+        evaluate: bool,
+    ) -> tuple[Point, int]:
+        """Moves the parameters along `direction`; the point reached, and how often the closure ran."""
+        group = self.param_groups[0]
+        if group["line_search_fn"] is None:
+            self._move(direction, step)
+            if not evaluate:
+                return Point(step, start.loss, start.gradient, start.slope), 0
+            loss = float(closure())
+            gradient = self._flat_gradient()
+            return Point(step, loss, gradient, _dot(gradient, direction)), 1
+        places = [param.detach().clone() for param in group["params"]]
+
+        def at(step: float) -> Point:
+            self._move(direction, step)
+            loss = float(closure())
+            gradient = self._flat_gradient()
+            for param, place in zip(group["params"], places, strict=True):
+                param.copy_(place)
+            return Point(step, loss, gradient, _dot(gradient, direction))
+
+        found, count = strong_wolfe(at, start, step, _largest(direction), limit=limit)
+        self._move(direction, found.step)
+        return found, count
+
+    def _flat_gradient(self) -> Tensor:
+        params = self.param_groups[0]["params"]
+        return cat([(zeros_like(param) if param.grad is None else param.grad).reshape(-1) for param in params])
+
+    def _move(self, direction: Tensor, step: float) -> None:
+        start = 0
+        for param in self.param_groups[0]["params"]:
+            end = start + param.numel()
+            param.add_(direction[start:end].reshape(param.shape), alpha=step)
+            start = end
+
+
+def _first_step(state: State, gradient: Tensor, lr: float) -> float:
+    return min(1.0, 1 / float(gradient.abs().sum())) * lr if state["n_iter"] == 1 else lr
+
+
+def _direction(state: State, gradient: Tensor, history_size: int) -> Tensor:
+    """Minus the gradient times the estimate of the inverse Hessian, by the two-loop recursion."""
+    if state["n_iter"] == 1:
+        state |= {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0}
+        return -gradient
+    changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]
+    change, step = gradient - state["prev_flat_grad"], state["d"] * float(state["t"])
+    curvature = _dot(change, step)
+    if curvature > 1e-10:
+        for past, new in ((changes, change), (steps, step), (inverses, 1 / curvature)):
+            if len(past) == history_size:
+                del past[0]
+            past.append(new)
+        state["H_diag"] = curvature / _dot(change, change)
+    direction, shares = -gradient, []
+    for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
+        shares.append(_dot(step, direction) * float(inverse))
+        direction.add_(change, alpha=-shares[-1])
+    direction.mul_(float(state["H_diag"]))
+    for change, step, inverse, share in zip(changes, steps, inverses, reversed(shares), strict=True):
+        direction.add_(step, alpha=share - _dot(change, direction) * float(inverse))
+    return direction
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    return float((a * b).sum())
+
+
+def _largest(vector: Tensor) -> float:
+    return float(vector.abs().max())

@@ -1,0 +1,114 @@
+"""Schedules made of schedules."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.optim.lr_scheduler.reduce_lr_on_plateau import ReduceLROnPlateau
+from engine.optim.lr_scheduler.scheduler import LRScheduler, set_rate
+from engine.optim.optimizer import Optimizer
+
+
+class ComposedSchedule(LRScheduler):
+    """Holds schedules of one optimizer; their states are in its own."""
+
+    _schedulers: list[LRScheduler]
+
+    def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+        if not schedulers:
+            raise ValueError(f"{type(self).__name__} needs at least one schedule")
+        for number, schedule in enumerate(schedulers):
+            if not isinstance(schedule, LRScheduler):
+                raise TypeError(f"{type(self).__name__}: number {number} is no schedule but {type(schedule).__name__}")
+            if isinstance(schedule, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{type(self).__name__}: number {number} is ReduceLROnPlateau, whose step() takes a figure. "
+                    "Call its step() yourself."
+                )
+            if schedule.optimizer is not optimizer:
+                raise ValueError(
+                    f"{type(self).__name__}: number {number} drives another optimizer. All must share one."
+                )
+        self._schedulers = list(schedulers)
+        self.optimizer = optimizer
+
+    def state_dict(self) -> dict[str, Any]:
+        states = [schedule.state_dict() for schedule in self._schedulers]
+        return {**super().state_dict(), "_schedulers": states}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        for schedule, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            schedule.load_state_dict(state)
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
+
+
+class SequentialLR(ComposedSchedule):
+    """One schedule after the other.
+
+    Args:
+        schedulers: the schedules
+        milestones: the epochs at which the second and the further ones begin
+        last_epoch: the epoch to go on from; -1 to start
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
+        self._take(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                f"SequentialLR: {len(schedulers)} schedules have {len(schedulers) - 1} milestones between them, "
+                f"but there are {len(milestones)}"
+            )
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:
+            set_rate(group, group["initial_lr"])
+        _undo(self)  # all took their first step when they were made
+        first = self._schedulers[bisect_right(milestones, 0)]
+        first._begin()
+        self._last_lr = first.get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        self.last_epoch += 1
+        place = bisect_right(self._milestones, self.last_epoch)
+        schedule = self._schedulers[place]
+        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+            schedule._go_to(0)
+        else:
+            schedule.step()
+        self._last_lr = schedule.get_last_lr()
+
+
+class ChainedScheduler(ComposedSchedule):
+    """All schedules at once, each changing what the one before left.
+
+    Args:
+        schedulers: the schedules
+        optimizer: the optimizer that all drive; that of the first if left out
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if not schedulers:
+            raise ValueError("ChainedScheduler needs at least one schedule")
+        self._take(schedulers, optimizer or schedulers[0].optimizer)
+        self._last_lr = self._rates()
+
+    def step(self, epoch: int | None = None) -> None:
+        for schedule in self._schedulers:
+            schedule.step()
+        self._last_lr = self._rates()
+
+
+def _undo(schedule: LRScheduler) -> None:
+    if isinstance(schedule, ComposedSchedule):
+        for inner in schedule._schedulers:
+            _undo(inner)
+    else:
+        schedule.last_epoch -= 1

@@ -1,0 +1,44 @@
+"""Functions of the epoch that users give to schedules, and their place in state dicts."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from engine.optim.lr_scheduler.scheduler import LRScheduler, require_optimizer
+from engine.optim.optimizer import Optimizer
+
+Factor: TypeAlias = Callable[[int], float]
+
+
+class FactorSchedule(LRScheduler):
+    """A schedule by functions. State dicts hold the attributes of callable objects; of functions they hold None."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
+        require_optimizer(optimizer)
+        count = len(optimizer.param_groups)
+        functions: Any = lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        self.lr_lambdas: list[Factor] = list(functions)
+        if len(self.lr_lambdas) != count:
+            raise ValueError(
+                f"the optimizer has {count} parameter groups, but there are {len(self.lr_lambdas)} functions"
+            )
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"lr_lambda is a function of the epoch, not {type(function).__name__}")
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "lr_lambdas": [attributes(function) for function in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if state is not None:
+                vars(function).update(state)
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+
+
+def attributes(function: Any) -> dict[str, Any] | None:
+    """What a callable object remembers; None of a function."""
+    return None if function is None or isinstance(function, types.FunctionType) else dict(vars(function))

@@ -1,0 +1,137 @@
+"""One rise and one long fall of the learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
+from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
+from engine.optim.optimizer import Optimizer
+from engine.registry import SCHEDULERS, NonNegative, Positive, Probability, Size
+
+
+@SCHEDULERS.register(category="Cycles", title="One cycle", tags=("super-convergence", "warm up"))
+class OneCycleLR(LRScheduler):
+    """Up to the highest learning rate and down to far below the first; call `step` after every batch.
+
+    Source: Smith and Topin, Super-convergence, arXiv 1708.07120; two phases as in fastai, three as in the paper.
+
+    Args:
+        max_lr: the highest learning rate
+        total_steps: batches in the whole training; or give epochs and steps_per_epoch
+        epochs: how often all data are seen
+        steps_per_epoch: batches in an epoch
+        pct_start: share of the batches on the way up
+        anneal_strategy: along cosines, or along straight lines
+        cycle_momentum: move the momentum against the learning rate
+        base_momentum: the lowest momentum
+        max_momentum: the highest momentum
+        div_factor: the highest learning rate divided by the first
+        final_div_factor: the first learning rate divided by the last
+        three_phase: down as fast as up, and then to the last learning rate
+        last_epoch: the batch to go on from; -1 to start
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: NonNegative | Sequence[float],
+        total_steps: Size | None = None,
+        epochs: Size | None = None,
+        steps_per_epoch: Size | None = None,
+        pct_start: Probability = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Probability | Sequence[float] = 0.85,
+        max_momentum: Probability | Sequence[float] = 0.95,
+        div_factor: Positive = 25.0,
+        final_div_factor: Positive = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        require_optimizer(optimizer)
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"OneCycleLR: pct_start must be between 0 and 1, not {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}")
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase=three_phase)
+        self._anneal_func_type = anneal_strategy
+        self.cycle_momentum = cycle_momentum
+        highest = for_each_group("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, highest, strict=True):
+                first = rate / div_factor
+                group |= {"initial_lr": first, "max_lr": rate, "min_lr": first / final_div_factor}
+        if cycle_momentum:
+            self.use_beta1 = uses_beta1("OneCycleLR", optimizer)
+            low = for_each_group("base_momentum", optimizer, base_momentum)
+            high = for_each_group("max_momentum", optimizer, max_momentum)
+            if last_epoch == -1:
+                for group, least, most in zip(optimizer.param_groups, low, high, strict=True):
+                    set_momentum(group, most, beta1=self.use_beta1)
+                    group |= {"max_momentum": most, "base_momentum": least}
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"OneCycleLR was made for {self.total_steps} steps, and this is step {self.last_epoch}. "
+                "Set total_steps to the number of batches in the whole training."
+            )
+        start, phase = self._phase()
+        share = (self.last_epoch - start) / (phase["end_step"] - start)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            if self.cycle_momentum:
+                momentum = self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], share)
+                set_momentum(group, momentum, beta1=self.use_beta1)
+        return rates
+
+    def _phase(self) -> tuple[float, dict[str, Any]]:
+        """Where the present phase starts, and the phase."""
+        start = 0.0
+        for phase in self._schedule_phases[:-1]:
+            if self.last_epoch <= phase["end_step"]:
+                return start, phase
+            start = phase["end_step"]
+        return start, self._schedule_phases[-1]
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self._anneal_func_type == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2 * (math.cos(math.pi * share) + 1)
+
+
+def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+    if total_steps is None:
+        if epochs is None or steps_per_epoch is None:
+            raise ValueError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
+        total_steps = epochs * steps_per_epoch
+    if not isinstance(total_steps, int) or total_steps <= 0:
+        raise ValueError(f"OneCycleLR: the number of steps must be a whole number ≥ 1, not {total_steps!r}")
+    return total_steps
+
+
+def _phases(total: int, share: float, *, three_phase: bool) -> list[dict[str, Any]]:
+    rise = _phase(float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    if not three_phase:
+        return [rise, _phase(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+    return [
+        rise,
+        _phase(float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+        _phase(total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+    ]
+
+
+def _phase(end: float, start_lr: str, end_lr: str, start_momentum: str, end_momentum: str) -> dict[str, Any]:
+    return {
+        "end_step": end,
+        "start_lr": start_lr,
+        "end_lr": end_lr,
+        "start_momentum": start_momentum,
+        "end_momentum": end_momentum,
+    }

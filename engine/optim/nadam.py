@@ -1,0 +1,76 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, single
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("nesterov", "adam"))
+class NAdam(UpdateRule):
+    """Adam that looks ahead along its momentum, as Nesterov's method does.
+
+    Source: Dozat, Incorporating Nesterov momentum into Adam, ICLR workshop 2016.
+
+    Args:
+        lr: learning rate, about the size of the steps
+        betas: how much of the running mean, and of the running square, stays with each step
+        eps: added to the divisor, so that nothing is divided by 0
+        weight_decay: strength of the pull towards 0
+        momentum_decay: how fast the momentum approaches its final value
+        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
+        maximize: climb instead of descend
+    """
+
+    counts = frozenset({"step", "mu_product"})
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 2e-3,
+        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
+        weight_decay: NonNegative = 0,
+        momentum_decay: NonNegative = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: Switch = None,
+        maximize: bool = False,
+        capturable: Switch = False,
+        differentiable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        state["step"] += 1
+        step, lr, decay = state["step"], group["lr"], group["weight_decay"]
+        if decay and group["decoupled_weight_decay"]:
+            param.mul_(1 - lr * decay)
+        elif decay:
+            gradient = gradient.add(param, alpha=decay)
+        beta1, beta2 = group["betas"]
+        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        state["mu_product"] = product = single(state["mu_product"] * single(now))
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        divisor = square.div(1 - beta2**step).sqrt().add_(group["eps"])
+        param.addcdiv_(gradient, divisor, value=-lr * (1 - now) / (1 - product))
+        param.addcdiv_(mean, divisor, value=-lr * ahead / (1 - product * ahead))

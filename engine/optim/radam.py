@@ -1,0 +1,76 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+import math
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("rectified", "adam", "warm-up"))
+class RAdam(UpdateRule):
+    """Adam that does without its divisor until enough gradients were seen to trust it; needs no warm-up.
+
+    Source: Liu et al., On the variance of the adaptive learning rate and beyond, arXiv 1908.03265.
+
+    Args:
+        lr: learning rate, about the size of the steps
+        betas: how much of the running mean, and of the running square, stays with each step
+        eps: added to the divisor, so that nothing is divided by 0
+        weight_decay: strength of the pull towards 0
+        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-3,
+        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        eps: NonNegative = 1e-8,
+        weight_decay: NonNegative = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: Switch = None,
+        maximize: bool = False,
+        capturable: Switch = False,
+        differentiable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "differentiable": differentiable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        state["step"] += 1
+        step, lr, decay = state["step"], group["lr"], group["weight_decay"]
+        if decay and group["decoupled_weight_decay"]:
+            param.mul_(1 - lr * decay)
+        elif decay:
+            gradient = gradient.add(param, alpha=decay)
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        rate, remainder = lr / (1 - beta1**step), 1 - beta2**step
+        most = 2 / (1 - beta2) - 1
+        length = most - 2 * step * beta2**step / remainder  # of the average that the running square amounts to
+        if length <= 5:
+            param.add_(mean, alpha=-rate)
+            return
+        rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * remainder)
+        param.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-rate * rectified)

@@ -1,0 +1,78 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from engine.creation import zeros_like
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, NonNegative
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Adaptive", tags=("root mean square",))
+class RMSprop(UpdateRule):
+    """Steps divided by a running root mean square of the gradient: ``p ← p - lr g / (√v + eps)``.
+
+    ``v ← alpha v + (1 - alpha) g²``. Sources: Hinton, lecture 6e of Neural Networks for Machine Learning, 2012;
+    centered: Graves, arXiv 1308.0850.
+
+    Args:
+        lr: learning rate, about the size of the steps
+        alpha: how much of the running square stays with each step
+        eps: added to the divisor, so that nothing is divided by 0
+        weight_decay: strength of the pull towards 0, as part of the gradient
+        momentum: how much of the last step is taken again
+        centered: divide by the running standard deviation instead
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-2,
+        alpha: NonNegative = 0.99,
+        eps: NonNegative = 1e-8,
+        weight_decay: NonNegative = 0,
+        momentum: NonNegative = 0,
+        centered: bool = False,
+        capturable: Switch = False,
+        foreach: Switch = None,
+        maximize: bool = False,
+        differentiable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "square_avg": zeros_like(param)}
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = zeros_like(param)
+            if group["centered"]:
+                state["grad_avg"] = zeros_like(param)
+        state["step"] += 1
+        alpha, square = group["alpha"], state["square_avg"]
+        if group["weight_decay"]:
+            gradient = gradient.add(param, alpha=group["weight_decay"])
+        square.mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(gradient, 1 - alpha)
+            square = square.addcmul(mean, mean, value=-1)
+        divisor = square.sqrt().add_(group["eps"])
+        if group["momentum"] > 0:
+            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradient, divisor)
+            param.add_(buffer, alpha=-group["lr"])
+        else:
+            param.addcdiv_(gradient, divisor, value=-group["lr"])

@@ -1,0 +1,71 @@
+"""Rprop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from engine.creation import full_like, ones_like, zeros_like
+from engine.ops.choice import where
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import OPTIMIZERS, Positive, Range
+from engine.tensor import Tensor
+
+
+@OPTIMIZERS.register(category="Gradient descent", tags=("resilient backpropagation", "sign"))
+class Rprop(UpdateRule):
+    """Steps by the gradient's sign; their size grows while the sign stays and shrinks when it turns.
+
+    For gradients of the whole data, not of batches. Source: Riedmiller and Braun, ICNN 1993.
+
+    Args:
+        lr: the size of the first steps
+        etas: what a step's size is multiplied by when the sign turns, and when it stays
+        step_sizes: the smallest and the largest step
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-2,
+        etas: tuple[Annotated[float, Range(gt=0)], float] = (0.5, 1.2),
+        step_sizes: tuple[Positive, Positive] = (1e-6, 50),
+        *,
+        capturable: Switch = False,
+        foreach: Switch = None,
+        maximize: bool = False,
+        differentiable: Switch = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        super().check(options)
+        less, more = options["etas"]
+        if not 0 < less < 1 < more:
+            raise ValueError(f"Rprop: etas must be a number below 1 and one above 1, not {options['etas']}")
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state |= {"step": 0, "prev": zeros_like(param), "step_size": full_like(gradient, group["lr"])}
+        state["step"] += 1
+        (less, more), (smallest, largest) = group["etas"], group["step_sizes"]
+        agreement = gradient * state["prev"]
+        turned = agreement < 0
+        factor = where(turned, less, where(agreement > 0, more, ones_like(gradient)))
+        size = state["step_size"]
+        size.copy_((size * factor).clamp(smallest, largest))
+        gradient = where(turned, 0.0, gradient)  # no step where the sign has turned
+        param.addcmul_(gradient.sign(), size, value=-1)
+        state["prev"].copy_(gradient)
