@@ -1,0 +1,149 @@
+"""PyTorch's function of the same name, and how a call and its results are compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import engine
+from engine.dtypes import DType
+from engine.ops import COMPOSITES, REGISTRY
+from engine.ops.record import Composite, Op
+from engine.tensor import Tensor
+
+Record = Op | Composite
+
+INTERNAL = {"move", "overwrite_view"}
+"""Run by the dispatcher only, which knows what they need."""
+
+ELSEWHERE: dict[str, str] = {}
+"""Where PyTorch has what is called differently there."""
+
+APART: dict[str, str] = {
+    "assign": "copy_ is its in-place form",
+    "scatter_into": "the primitive of scatter_add and of gather's gradient",
+    "pad_with_zeros": "the primitive of pad and of narrow's gradient",
+}
+"""Public names that PyTorch does not have, and why they are there."""
+
+SHAPE_IN_PLACE: set[str] = set()
+"""Ops whose in-place variant changes the tensor's shape."""
+
+TOLERANCES = {
+    "float64": {"rtol": 1e-9, "atol": 1e-11},
+    "float32": {"rtol": 3e-5, "atol": 3e-6},
+    "float16": {"rtol": 1e-2, "atol": 2e-3},
+    "bfloat16": {"rtol": 6e-2, "atol": 2e-2},
+}
+
+
+def records() -> list[Record]:
+    """Every op and composite, but for the dispatcher's own."""
+    return [record for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.name not in INTERNAL]
+
+
+def offered(record: Record) -> bool:
+    """Whether users can call it by its name."""
+    return record.public or record.method
+
+
+def counterpart(torch: Any, name: str) -> Callable[..., Any] | None:
+    """What PyTorch calls `name`, as a function or as a method."""
+    path = ELSEWHERE.get(name, name)
+    functional = torch.nn.functional
+    for place in (torch, torch.Tensor, functional, torch.special, torch.linalg):
+        found: Any = place
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if callable(found):
+            return found
+    return None
+
+
+# -- arguments --------------------------------------------------------------------------------
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """`value` with `function` applied to what is in its lists, tuples and dicts."""
+    if type(value) in (list, tuple):
+        return type(value)(mapped(function, item) for item in value)
+    return {key: mapped(function, item) for key, item in value.items()} if type(value) is dict else function(value)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in the lists, tuples and dicts of `value`; named tuples are read as tuples."""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "numel"):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, dict):
+        yield from leaves(list(value.values()))
+    else:
+        yield value
+
+
+def to_engine(value: Any, requires_grad: bool = False, device: str = "cpu") -> Any:
+    def convert(item: Any) -> Any:
+        if not isinstance(item, np.ndarray):
+            return item
+        tensor = engine.tensor(item, device=device)
+        return tensor.requires_grad_() if requires_grad and tensor.is_floating_point() else tensor
+
+    return mapped(convert, value)
+
+
+def to_torch(torch: Any, value: Any, requires_grad: bool = False) -> Any:
+    def convert(item: Any) -> Any:
+        if isinstance(item, DType):
+            return getattr(torch, item.name)
+        if not isinstance(item, np.ndarray):
+            return item
+        if item.dtype == ml_dtypes.bfloat16:
+            tensor = torch.tensor(item.astype(np.float32)).to(torch.bfloat16)
+        else:
+            tensor = torch.tensor(item)
+        return tensor.requires_grad_() if requires_grad and tensor.is_floating_point() else tensor
+
+    return mapped(convert, value)
+
+
+def floats_of(value: Any) -> list[Any]:
+    """The tensors among the arguments that a gradient can be asked for."""
+    return [item for item in leaves(value) if getattr(item, "requires_grad", False)]
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def numbers(tensor: Any) -> Any:
+    """The numbers of an engine's or PyTorch's tensor in NumPy; halves in single precision."""
+    tensor = tensor.detach()
+    if isinstance(tensor, Tensor):
+        array = tensor.numpy()
+        return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
+def dtype_of(tensor: Any) -> str:
+    return tensor.dtype.name if isinstance(tensor.dtype, DType) else str(tensor.dtype).removeprefix("torch.")
+
+
+def assert_same(ours: Any, theirs: Any, what: object) -> None:
+    """Compares results: numbers, shapes, dtypes, how many, and their names."""
+    if hasattr(theirs, "numel") and hasattr(theirs, "dtype"):
+        assert isinstance(ours, Tensor), what
+        assert dtype_of(ours) == dtype_of(theirs), what
+        assert tuple(ours.shape) == tuple(theirs.shape), what
+        close = TOLERANCES.get(dtype_of(theirs), {"rtol": 0.0, "atol": 0.0})
+        np.testing.assert_allclose(numbers(ours), numbers(theirs), **close, err_msg=str(what))
+    elif isinstance(theirs, (list, tuple)):
+        assert len(ours) == len(theirs), what
+        for name in getattr(type(theirs), "__match_args__", ()):
+            assert_same(getattr(ours, name), getattr(theirs, name), (what, name))
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other, what)
+    else:
+        assert type(ours) is type(theirs) or str(type(theirs)).startswith("<class 'torch"), what
+        assert str(ours).rpartition(".")[2] == str(theirs).rpartition(".")[2], what

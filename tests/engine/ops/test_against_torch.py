@@ -1,0 +1,221 @@
+"""Every op and composite gives PyTorch's values, dtypes and gradients, in every variant of its samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.ops.record import Op
+from tests.engine.ops import reference, variants
+from tests.engine.ops.reference import APART, Record, assert_same, counterpart, floats_of, leaves, to_engine, to_torch
+from tests.engine.ops.sampler import Call, samples
+
+torch = pytest.importorskip("torch")
+
+OFFERED = [record for record in reference.records() if reference.offered(record)]
+COMPARED = [record for record in OFFERED if record.name not in APART and record.name not in ("random",)]
+RANDOM = [record for record in OFFERED if isinstance(record, Op) and record.random]
+COMPARED = [record for record in COMPARED if record not in RANDOM]
+each = pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)
+
+NO_GRADIENT_THERE: dict[str, str] = {}
+"""Ops whose gradient PyTorch lacks, or has otherwise, and why ours is right."""
+
+SPECIAL_OTHERWISE: dict[str, str] = {}
+"""Ops that treat NaN and infinities on purpose as PyTorch does not."""
+
+
+def theirs(record: Record, args: Any, kwargs: Any) -> Any:
+    """PyTorch's result; None where it refuses the arguments, which then need not be compared."""
+    function: Any = counterpart(torch, record.name)
+    kwargs = {name: value for name, value in kwargs.items() if not (name == "dim" and value is None)}
+    try:
+        return function(*args, **kwargs)
+    except (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError):
+        return None
+
+
+def compare(record: Record, call: Call, what: str) -> bool:
+    """Compares values and dtypes; whether PyTorch took the arguments at all."""
+    want = theirs(record, *to_torch(torch, call))
+    if want is None:
+        return False
+    args, kwargs = to_engine(call)
+    assert_same(record.function(*args, **kwargs), want, (what, call))
+    return True
+
+
+@pytest.mark.parametrize("record", OFFERED, ids=lambda record: record.name)
+def test_every_name_is_pytorchs_or_is_listed(record: Record) -> None:
+    if record not in RANDOM:
+        for name in (record.name, *record.aliases):
+            assert (counterpart(torch, name) is None) is (name in APART), name
+
+
+@each
+def test_values_and_dtypes(record: Record) -> None:
+    took = [compare(record, call, "float64") for call in samples(record)]
+    assert any(took), f"PyTorch takes none of the samples of {record.name}"
+    for call in samples(record, np.float32):
+        compare(record, call, "float32")
+
+
+@each
+def test_other_dtypes(record: Record) -> None:
+    for call in samples(record):
+        for name, dtype in {**variants.HALVES, **variants.WHOLE}.items():
+            compare(record, variants.with_dtype(call, dtype), name)
+
+
+@each
+def test_other_sizes(record: Record) -> None:
+    for call in samples(record):
+        for name, change in variants.SIZES.items():
+            compare(record, variants.of_arrays(change, call), name)
+
+
+@each
+def test_special_numbers(record: Record) -> None:
+    if record.name in SPECIAL_OTHERWISE:
+        return
+    for call in samples(record):
+        compare(record, variants.of_floats(variants.special, call), "special numbers")
+
+
+@each
+def test_orders_in_memory(record: Record) -> None:
+    for call in samples(record):
+        want = theirs(record, *to_torch(torch, call))
+        for name, change in variants.MEMORY.items() if want is not None else ():
+            args, kwargs = variants.of_arrays(change, call)
+            assert_same(record.function(*args, **kwargs), want, (name, call))
+
+
+# -- gradients --------------------------------------------------------------------------------
+
+
+def weighed(library: Any, result: Any) -> Any:
+    """A scalar that weighs every element differently, so that no error cancels; None if nothing has a gradient."""
+    total = None
+    for out in leaves(result):
+        if getattr(out, "requires_grad", False):
+            weights = np.cos(np.arange(out.numel())).reshape(tuple(out.shape))
+            part = (out * library.tensor(weights, dtype=out.dtype)).sum()
+            total = part if total is None else total + part
+    return total
+
+
+def gradients(library: Any, value: Any, inputs: list[Any], create: bool) -> list[Any]:
+    grad = library.grad if library is engine else library.autograd.grad
+    return [
+        x * 0 if found is None else found
+        for x, found in zip(inputs, grad(value, inputs, create_graph=create, allow_unused=True), strict=True)
+    ]
+
+
+def both_orders(library: Any, result: Any, inputs: list[Any]) -> list[Any]:
+    """First gradients, and those of their weighted squares."""
+    value = weighed(library, result)
+    if value is None:
+        return []
+    first = gradients(library, value, inputs, create=True)
+    again = weighed(library, [g * g for g in first])
+    return [*first, *([x * 0 for x in inputs] if again is None else gradients(library, again, inputs, create=False))]
+
+
+@each
+def test_gradients_of_first_and_second_order(record: Record) -> None:
+    if record.name in NO_GRADIENT_THERE:
+        return
+    for call in samples(record):
+        args, kwargs = to_torch(torch, call, requires_grad=True)
+        result = theirs(record, args, kwargs)
+        if result is None:
+            continue
+        try:
+            want = both_orders(torch, result, floats_of((args, kwargs)))
+        except (RuntimeError, NotImplementedError):
+            continue  # PyTorch has no second gradient for this one; finite differences check ours
+        args, kwargs = to_engine(call, requires_grad=True)
+        ours = record.function(*args, **kwargs)
+        tracked = [bool(getattr(out, "requires_grad", False)) for out in leaves(ours)]
+        assert tracked == [bool(getattr(out, "requires_grad", False)) for out in leaves(result)], call
+        assert_same(both_orders(engine, ours, floats_of((args, kwargs))), want, call)
+
+
+# -- views and in-place -----------------------------------------------------------------------
+
+
+def shared(out: Any, source: Any) -> bool:
+    """Whether `out` is a view of the memory of `source`."""
+    if isinstance(out, engine.Tensor):
+        return out._storage is source._storage
+    return out.untyped_storage().data_ptr() == source.untyped_storage().data_ptr()
+
+
+@each
+def test_views_are_views_where_pytorchs_are(record: Record) -> None:
+    for call in samples(record):
+        targs, tkwargs = to_torch(torch, call)
+        want = theirs(record, targs, tkwargs)
+        if want is None or not hasattr(targs[0], "numel"):
+            continue
+        args, kwargs = to_engine(call)
+        found = record.function(*args, **kwargs)
+        for ours, other in zip(leaves(found), leaves(want), strict=True):
+            if hasattr(other, "numel") and other.numel():
+                assert shared(ours, args[0]) is shared(other, targs[0]), call
+                assert ours.is_contiguous() is other.is_contiguous(), call
+
+
+IN_PLACE_LATER: dict[str, str] = {}
+"""In-place variants that PyTorch has and that are left out here, with the reason."""
+
+
+@each
+def test_in_place_variants_exist(record: Record) -> None:
+    for name in (record.name, *record.aliases):
+        if reference.offered(record) and hasattr(torch.Tensor, f"{name}_") and record.method:
+            assert hasattr(engine.Tensor, f"{name}_") or name in IN_PLACE_LATER, f"{name}_"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [r for r in COMPARED if hasattr(engine.Tensor, f"{r.name}_") and r.method],
+    ids=lambda record: record.name,
+)
+def test_in_place_variants_write_the_same_numbers(record: Record) -> None:
+    for call in samples(record):
+        args, kwargs = to_engine(call)
+        with engine.no_grad():
+            want = record.function(*args, **kwargs)
+        write = getattr(engine.Tensor, f"{record.name}_")
+        if tuple(want.shape) != tuple(args[0].shape):
+            if not (isinstance(record, Op) and record.view) and record.name not in reference.SHAPE_IN_PLACE:
+                with pytest.raises(engine.errors.EngineError):
+                    write(args[0].clone(), *args[1:], **kwargs)
+            continue
+        target = args[0].clone()
+        version = target._version
+        assert write(target, *args[1:], **kwargs) is target
+        assert target._version > version
+        np.testing.assert_array_equal(target.numpy(), want.to(target.dtype).numpy(), err_msg=str(call))
+        if want.is_floating_point():
+            check_gradient_in_place(record, call)
+
+
+def check_gradient_in_place(record: Record, call: Call) -> None:
+    """A write has the gradient of the op, and none of what it replaced."""
+    found = []
+    for name in (record.name, f"{record.name}_"):
+        args, kwargs = to_engine(call, requires_grad=True)
+        if not floats_of((args, kwargs)):
+            return
+        result = getattr(args[0] * 1, name)(*args[1:], **kwargs)
+        value = weighed(engine, result)
+        found.append([] if value is None else gradients(engine, value, floats_of((args, kwargs)), create=False))
+    for ours, want in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.numpy(), want.numpy(), err_msg=str(call))

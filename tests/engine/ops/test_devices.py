@@ -1,0 +1,117 @@
+"""Every op and composite gives the CPU's shapes on the meta device, and its numbers on a GPU and CuPy's stand-in."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine import backend
+from engine.errors import EngineError
+from engine.shape import Dim
+from engine.tensor import Tensor
+from tests.engine import fake_cupy
+from tests.engine.ops import reference, variants
+from tests.engine.ops.reference import Record, floats_of, leaves, mapped, to_engine
+from tests.engine.ops.sampler import samples
+
+RECORDS = reference.records()
+each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+
+ON_NUMBERS: set[str] = set()
+"""Functions whose result, or its shape, depends on the numbers: on the meta device they say so."""
+
+
+def specs(result: Any) -> list[Any]:
+    return [item.spec if isinstance(item, Tensor) else item for item in leaves(result)]
+
+
+DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool")
+
+
+@each
+def test_the_meta_device_foretells_shape_and_dtype(record: Record) -> None:
+    for call, dtype in itertools.product(samples(record), DTYPES):
+        args, kwargs = to_engine(variants.with_dtype(call, engine.dtypes.named(dtype).numpy.type))
+        try:
+            real = record.function(*args, **kwargs)
+        except (EngineError, TypeError, ZeroDivisionError, ValueError):
+            continue  # not for this dtype
+        args, kwargs = mapped(lambda item: item.to("meta") if isinstance(item, Tensor) else item, (args, kwargs))
+        if record.name in ON_NUMBERS:
+            with pytest.raises(EngineError, match="meta"):
+                record.function(*args, **kwargs)
+        else:
+            assert specs(record.function(*args, **kwargs)) == specs(real), call
+
+
+def symbolic(value: Any, size: int) -> Any:
+    """Arrays as meta tensors whose first size, where it is `size`, is a symbol."""
+
+    def convert(item: Any) -> Any:
+        if not isinstance(item, np.ndarray):
+            return item
+        shape = (Dim("N"), *item.shape[1:]) if item.ndim and item.shape[0] == size else item.shape
+        return Tensor(backend.MetaArray(shape, item.dtype))
+
+    return mapped(convert, value)
+
+
+@each
+def test_symbolic_sizes_are_the_real_ones(record: Record) -> None:
+    if record.name in ON_NUMBERS:
+        return
+    for call in samples(record):
+        first = next((a for a in leaves(call[0]) if isinstance(a, np.ndarray)), None)
+        if first is None or not first.ndim or first.shape[0] < 2:
+            continue
+        size = first.shape[0]
+        args, kwargs = to_engine(call)
+        real = record.function(*args, **kwargs)
+        args, kwargs = symbolic(call, size)
+        try:
+            found = record.function(*args, **kwargs)
+        except EngineError:
+            continue  # the other arguments are for the one size only
+        for ours, want in zip(leaves(found), leaves(real), strict=True):
+            if isinstance(want, Tensor):
+                at = tuple(side.at(size) if isinstance(side, Dim) else side for side in ours.shape)
+                assert at == tuple(want.shape), call
+
+
+# -- a GPU ------------------------------------------------------------------------------------
+
+
+def on(device: str, record: Record, call: Any) -> list[Any]:
+    """Results and gradients of a call, in main memory."""
+    args, kwargs = to_engine(call, requires_grad=True, device=device)
+    found = record.function(*args, **kwargs)
+    tensors = [item for item in leaves(found) if isinstance(item, Tensor)]
+    assert all(out.device.type == device for out in tensors), record.name
+    tracked = [out.sum() for out in tensors if out.requires_grad]
+    grads = engine.grad(tracked, floats_of((args, kwargs)), allow_unused=True) if tracked else ()
+    return [None if item is None else item.detach().cpu().numpy() for item in (*tensors, *grads)]
+
+
+@each
+def test_the_stand_in_for_cupy_gives_the_same_numbers(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
+    for call in samples(record):
+        for ours, want in zip(on("cuda", record, call), on("cpu", record, call), strict=True):
+            np.testing.assert_allclose(ours, want) if want is not None else None
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")
+@each
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_a_gpu_gives_the_same_numbers(record: Record, dtype: str) -> None:
+    close = reference.TOLERANCES[dtype]
+    for call in samples(record):
+        call = variants.with_dtype(call, np.dtype(dtype).type)
+        for ours, want in zip(on("cuda", record, call), on("cpu", record, call), strict=True):
+            np.testing.assert_allclose(ours, want, **close) if want is not None else None

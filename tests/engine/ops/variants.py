@@ -1,0 +1,69 @@
+"""Further calls made of an op's samples: other dtypes, sizes, orders in memory, and special numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import engine
+from tests.engine.ops.reference import mapped
+from tests.engine.ops.sampler import Call
+
+HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+WHOLE = {"bool": np.bool_, "uint8": np.uint8, "int32": np.int32, "int64": np.int64}
+
+
+def of_floats(function: Callable[[Any], Any], call: Call) -> Call:
+    """The call with its floating-point arrays changed."""
+
+    def change(value: Any) -> Any:
+        return function(value) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+
+    return mapped(change, call[0]), mapped(change, call[1])
+
+
+def of_arrays(function: Callable[[Any], Any], call: Call) -> Call:
+    """The call with all its arrays changed."""
+
+    def change(value: Any) -> Any:
+        return function(value) if isinstance(value, np.ndarray) else value
+
+    return mapped(change, call[0]), mapped(change, call[1])
+
+
+def with_dtype(call: Call, dtype: Any) -> Call:
+    """Floating-point numbers as another type; as whole numbers they are spread, so that they stay different."""
+    if dtype is np.bool_:
+        return of_floats(lambda a: a > 0, call)
+    if np.dtype(dtype).kind in "iu":
+        spread = (lambda a: np.abs(a)) if np.dtype(dtype).kind == "u" else (lambda a: a)
+        return of_floats(lambda a: np.asarray(np.round(spread(a) * 10)).astype(dtype), call)
+    return of_floats(lambda a: a.astype(dtype), call)
+
+
+SIZES: dict[str, Callable[[Any], Any]] = {
+    "no rows": lambda a: a[:0] if a.ndim else a,
+    "no columns": lambda a: a[..., :0] if a.ndim else a,
+    "ones": lambda a: a[(slice(0, 1),) * a.ndim],
+    "no dimensions": lambda a: a[(0,) * a.ndim] if a.size else a,
+}
+
+
+def special(a: Any) -> Any:
+    """NaN, infinities, zeros of both signs and very large numbers among the others."""
+    a = a.copy()
+    values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, -1e30, 1e-30])
+    flat = a.reshape(-1)
+    flat[: len(values)] = values[: len(flat)]
+    return flat.reshape(a.shape)
+
+
+MEMORY: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda a: engine.tensor(np.ascontiguousarray(a.T)).permute(tuple(reversed(range(a.ndim)))),
+    "every second": lambda a: engine.tensor(np.repeat(a, 2, -1))[..., ::2] if a.ndim else engine.tensor(a),
+    "an offset": lambda a: engine.tensor(np.concatenate([a[:1], a]))[1:] if a.ndim else engine.tensor(a),
+}
+"""Tensors of the same numbers that are views."""
