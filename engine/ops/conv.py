@@ -1,15 +1,16 @@
-"""Convolution over any number of spatial dimensions, as matrix products over unfolded windows.
+"""Convolution over any number of spatial dimensions, as matrix products over windows laid out by `engine.ops.blocks`.
 
 `convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
-is the gradient of the others and derivatives of any order exist.
+is the gradient of the others and derivatives of any order exist. `convolution_input` is also what PyTorch calls a
+transposed convolution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
+from engine.ops.blocks import Scratch, add_columns, blocks, columns, read_places, write_places
 from engine.ops.record import op
 from engine.ops.rules import same_dtype
 from engine.ops.windows import Windows, per_dim
@@ -17,95 +18,163 @@ from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
 
+_ENOUGH_ROWS = 48
+"""A matrix product of fewer rows than this costs more than the copies that give it all places of the kernel."""
+_ENOUGH_PLACES = 64
+"""Below this the samples of a 1×1 convolution are multiplied together, not one by one."""
+
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 5, 6), s.normal(4, 3, 3, 3)), _options(2)),
-    ((s.normal(2, 4, 6, 5), s.normal(4, 2, 3, 2)), _options(2, stride=2, padding=1, groups=2)),
-    ((s.normal(1, 2, 7, 7), s.normal(3, 2, 2, 3)), _options(2, dilation=2, padding=(2, 1))),
-    ((s.normal(2, 3, 8), s.normal(4, 3, 3)), _options(1, stride=2)),
-    ((s.normal(1, 2, 4, 4, 3), s.normal(2, 2, 2, 2, 2)), _options(3)),
+    ((s.normal(2, 3, 5, 6), s.normal(4, 3, 3, 3), s.normal(4)), _options(2)),
+    ((s.normal(2, 4, 6, 5), s.normal(4, 2, 3, 2), None), _options(2, stride=2, padding=1, groups=2)),
+    ((s.normal(1, 2, 7, 7), s.normal(3, 2, 2, 3), None), _options(2, dilation=2, padding=(2, 1))),
+    ((s.normal(2, 3, 8), s.normal(4, 3, 3), s.normal(4)), _options(1, stride=2)),
+    ((s.normal(1, 2, 4, 4, 3), s.normal(2, 2, 2, 2, 2), None), _options(3)),
+    ((s.normal(2, 4, 5, 5), s.normal(6, 2, 1, 1), s.normal(6)), _options(2, stride=2, groups=2)),
+    ((s.normal(2, 2, 9, 8), s.normal(2, 2, 1, 1), s.normal(2)), _options(2)),
+    ((s.normal(0, 2, 5), s.normal(2, 2, 3), None), _options(1)),
 ])  # fmt: skip
-def convolution(xp, x, weight, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    """Cross-correlation of N×C×… with O×(C/groups)×kernel…."""
+def convolution(
+    xp, x, weight, bias=None, stride: Sizes = (1,), padding: Sizes = (0,), dilation: Sizes = (1,), groups: int = 1
+):
+    """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     places = windows.places("convolution", x.shape[2:])
-    padded = windows.padded(xp, x, places)
-    kernels = weight.reshape(groups, weight.shape[0] // groups, -1)
-    out = xp.empty((x.shape[0], groups, kernels.shape[1], count(places)), x.dtype)
-    for some, columns in _columns(xp, padded, windows, places, groups):
-        product = xp.matmul(kernels, columns).reshape(groups, kernels.shape[1], -1, count(places))
-        out[some] = product.transpose(2, 0, 1, 3)
-    return out.reshape(x.shape[0], weight.shape[0], *places)
+    narrow, (x, weight, bias) = x.dtype, _wide(xp, x, weight, bias)
+    if not _pointwise(windows, places):
+        return _correlate(xp, x, weight, bias, windows, places, groups).astype(narrow, copy=False)
+    seen = _every(x, stride).reshape(x.shape[0], groups, x.shape[1] // groups, -1)
+    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen).reshape(x.shape[0], weight.shape[0], -1)
+    if bias is not None:
+        out += bias.reshape(-1, 1)
+    return out.reshape(x.shape[0], weight.shape[0], *places).astype(narrow, copy=False)
 
 
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 4, 3, 3), s.normal(4, 3, 3, 3)), _options(2) | {"sizes": (5, 5)}),
     ((s.normal(1, 4, 3, 3), s.normal(4, 1, 3, 2)), _options(2, 2, 1, 1, 2) | {"sizes": (5, 4)}),
+    ((s.normal(1, 4, 4, 7), s.normal(4, 2, 1, 3)), _options(2, 1, 1, 2) | {"sizes": (2, 9)}),
+    ((s.normal(2, 4, 9, 8), s.normal(4, 2, 1, 1)), _options(2, 2, groups=2) | {"sizes": (18, 15)}),
 ])  # fmt: skip
 def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
-    kernels = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
-    out = xp.zeros((batch, groups * inner, *windows.padded_sizes(sizes, places)), g.dtype)
-    for some in _chunks(batch, groups * kernels.shape[1] * count(places) * g.dtype.itemsize):
-        columns = xp.matmul(kernels, _grouped(g[some], groups))
-        columns = columns.reshape(groups, inner, *windows.kernel, -1, *places)
-        target = out[some].reshape(-1, groups, inner, *out.shape[2:])
-        for at, seen in windows.offsets(places):
-            target[(slice(None), *seen)] += xp.moveaxis(columns[(slice(None), slice(None), *at)], 2, 0)
-    return windows.unpadded(out, sizes)
+    narrow, (g, weight) = g.dtype, _wide(xp, g, weight)
+    opposite = tuple(d * (k - 1) - p for d, k, p in zip(dilation, windows.kernel, padding, strict=True))
+    if _pointwise(windows, places):
+        out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
+        split = g.reshape(batch, groups, g.shape[1] // groups, -1)
+        found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
+        _every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
+    elif max(stride) == 1 and min(opposite) >= 0:
+        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)[(..., *_backwards(windows))]
+        flipped = flipped.reshape(groups * inner, -1, *windows.kernel)
+        out = _correlate(xp, g, flipped, None, Windows(windows.kernel, stride, opposite, dilation), sizes, groups)
+    else:
+        out, scratch = xp.zeros((batch, groups * inner, *sizes), g.dtype), Scratch(xp, g.dtype)
+        kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 1, -1)
+        kernels = xp.moveaxis(kernels, 1, -2).reshape(groups, -1, g.shape[1] // groups)
+        for block in blocks(windows, batch, sizes, places, kernels[..., 0].size * g.dtype.itemsize, whole=True):
+            found = scratch("columns", *kernels.shape[:2], block.length)
+            xp.matmul(kernels, read_places(block, g, groups, scratch), out=found)
+            add_columns(out, block, found, groups, scratch)
+    return out.astype(narrow, copy=False)
 
 
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 4, 3, 3), s.normal(2, 3, 5, 5)), _options(2) | {"kernel": (3, 3)}),
     ((s.normal(1, 4, 3, 3), s.normal(1, 2, 5, 4)), _options(2, 2, 1, 1, 2) | {"kernel": (3, 2)}),
+    ((s.normal(2, 4, 9, 8), s.normal(2, 4, 17, 16)), _options(2, 2, groups=2) | {"kernel": (1, 1)}),
 ])  # fmt: skip
 def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
     windows = Windows(kernel, stride, padding, dilation)
-    places = g.shape[2:]
-    padded = windows.padded(xp, x, places)
-    out = xp.zeros((groups, g.shape[1] // groups, x.shape[1] // groups * count(kernel)), g.dtype)
-    for some, columns in _columns(xp, padded, windows, places, groups):
-        out += xp.matmul(_grouped(g[some], groups), columns.swapaxes(1, 2))
-    return out.reshape(g.shape[1], x.shape[1] // groups, *kernel)
+    places, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
+    narrow, (g, x) = g.dtype, _wide(xp, g, x)
+    if _pointwise(windows, places):
+        out = xp.zeros((groups, outer, inner), g.dtype)
+        for upper, lower in zip(g, _every(x, stride)[(..., *map(slice, places))], strict=True):
+            out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
+        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    lead, scratch = _looped(windows, inner), Scratch(xp, g.dtype)
+    leading, trailing = windows.split_kernel(lead)
+    out = xp.zeros((len(leading), groups, len(trailing) * inner, outer), g.dtype)
+    for block in blocks(windows, x.shape[0], x.shape[2:], places, out[0, ..., 0].size * g.dtype.itemsize):
+        room = block.reach(leading)
+        seen = columns(block, x, groups, trailing, room, scratch)
+        upper = read_places(block, g, groups, scratch).swapaxes(1, 2)
+        for total, at in zip(out, leading, strict=True):
+            shift = block.seen_by(at)[1]
+            total += xp.matmul(seen[..., shift : shift + block.length], upper)
+    out = out.reshape(*kernel[:lead], groups, *kernel[lead:], inner, outer)
+    axes = range(out.ndim)
+    order = (lead, out.ndim - 1, out.ndim - 2, *(axis for axis in axes[:-2] if axis != lead))
+    return xp.ascontiguousarray(out.transpose(order)).reshape(-1, inner, *kernel).astype(narrow, copy=False)
 
 
-# Unfolded windows are made for as many samples at a time as stay in the cache beside the product's other operands.
-_CHUNK_BYTES = 1 << 21
+def _correlate(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places: Sizes, groups: int) -> Any:
+    """`convolution` at `places`, with zeros for what lies outside `x`."""
+    inner, scratch = weight.shape[1], Scratch(xp, x.dtype)
+    lead = _looped(windows, inner)
+    leading, trailing = windows.split_kernel(lead)
+    kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 2, -1)
+    kernels = kernels.transpose(*range(2, 2 + lead), 0, 1, *range(2 + lead, kernels.ndim))
+    kernels = kernels.reshape(len(leading), groups, weight.shape[0] // groups, -1)
+    out = xp.empty((x.shape[0], weight.shape[0], *places), x.dtype)
+    for block in blocks(windows, x.shape[0], x.shape[2:], places, kernels[0, :, 0].size * x.dtype.itemsize):
+        seen = columns(block, x, groups, trailing, block.reach(leading), scratch)
+        product = scratch("product", *kernels.shape[1:3], block.total)
+        found = product[..., : block.length]
+        for number, (part, at) in enumerate(zip(kernels, leading, strict=True)):
+            shift = block.seen_by(at)[1]
+            target = scratch("more", *found.shape) if number else found
+            xp.matmul(part, seen[..., shift : shift + block.length], out=target)
+            if number:
+                found += target
+        if bias is not None:
+            found += bias.reshape(groups, -1, 1)
+        write_places(out, block, product)
+    return out
 
 
-def _chunks(batch: int, bytes_per_sample: int) -> Iterator[slice]:
-    step = max(1, _CHUNK_BYTES // max(1, bytes_per_sample))
-    return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
+def _looped(windows: Windows, inner: int) -> int:
+    """Over how many leading dimensions of the kernel products are added up; the others are in the columns."""
+    if max(windows.stride) > 1:
+        return 0
+    rows, lead = inner, len(windows.kernel)
+    while lead and rows < _ENOUGH_ROWS:
+        lead -= 1
+        rows *= windows.kernel[lead]
+    return min(lead, len(windows.kernel) - 1)
 
 
-def _columns(xp: Any, padded: Any, windows: Windows, places: Any, groups: int) -> Iterator[tuple[slice, Any]]:
-    """For some samples after others, their windows as groups × (C/groups · kernel) × (samples · places)."""
-    batch, inner = padded.shape[0], padded.shape[1] // groups
-    size = groups * inner * count(windows.kernel) * count(places)
-    for some in _chunks(batch, size * padded.dtype.itemsize):
-        samples = padded[some]
-        seen_by = samples.reshape(-1, groups, inner, *padded.shape[2:])
-        columns = xp.empty((groups, inner, *windows.kernel, samples.shape[0], *places), padded.dtype)
-        for at, seen in windows.offsets(places):
-            columns[(slice(None), slice(None), *at)] = xp.moveaxis(seen_by[(slice(None), *seen)], 0, 2)
-        yield some, columns.reshape(groups, inner * count(windows.kernel), -1)
+def _pointwise(windows: Windows, places: Sizes) -> bool:
+    """Whether it is a plain matrix product for each sample."""
+    return max(windows.kernel) == 1 and not any(windows.padding) and count(places) >= _ENOUGH_PLACES
 
 
-def _grouped(g: Any, groups: int) -> Any:
-    """N×O×places as groups × O/groups × (N · places)."""
-    split = g.reshape(g.shape[0], groups, g.shape[1] // groups, -1)
-    return split.transpose(1, 2, 0, 3).reshape(groups, g.shape[1] // groups, -1)
+def _every(x: Any, stride: Sizes) -> Any:
+    return x[(..., *(slice(None, None, s) for s in stride))] if max(stride) > 1 else x
+
+
+def _backwards(windows: Windows) -> tuple[slice, ...]:
+    return tuple(slice(None, None, -1) for _ in windows.kernel)
+
+
+def _wide(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+    """Half precision as single, in which sums are made."""
+    return tuple(
+        a if a is None or a.dtype.itemsize > 2 or a.dtype.kind in "iub" else a.astype(xp.float32) for a in arrays
+    )
 
 
 # -- rules ------------------------------------------------------------------------------------
 
 
 @convolution.shape
-def _(x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    same_dtype("convolution", x, weight)
+def _(x: Spec, weight: Spec, bias: Spec | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    same_dtype("convolution", x, weight, bias)
     if x.ndim != weight.ndim:
         raise ShapeError(
             f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions "
@@ -131,8 +200,18 @@ def _(g: Spec, x: Spec, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 
 @convolution.macs
-def _(out: Spec, x: Spec, weight: Spec, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+def _(out: Spec, x: Spec, weight: Spec, bias: Spec | None, **_: Any):
     return count(out.shape) * count(weight.shape[1:])
+
+
+@convolution_input.macs
+def _(out: Spec, g: Spec, weight: Spec, **_: Any):
+    return count(g.shape) * count(weight.shape[1:])
+
+
+@convolution_weight.macs
+def _(out: Spec, g: Spec, x: Spec, **_: Any):
+    return count(g.shape) * count(out.shape[1:])
 
 
 # -- gradients --------------------------------------------------------------------------------
@@ -148,9 +227,14 @@ def _(g, x, weight: Spec, stride, padding, dilation, groups):
     return convolution_weight(g, x, weight.shape[2:], stride, padding, dilation, groups)
 
 
+@convolution.gradient("bias")
+def _(g):
+    return g.sum((0, *range(2, g.ndim)))
+
+
 @convolution_input.gradient("g")
 def _(upper, weight, stride, padding, dilation, groups):
-    return convolution(upper, weight, stride, padding, dilation, groups)
+    return convolution(upper, weight, None, stride, padding, dilation, groups)
 
 
 @convolution_input.gradient("weight")
@@ -160,7 +244,7 @@ def _(upper, g, weight: Spec, stride, padding, dilation, groups):
 
 @convolution_weight.gradient("g")
 def _(upper, x, stride, padding, dilation, groups):
-    return convolution(x, upper, stride, padding, dilation, groups)
+    return convolution(x, upper, None, stride, padding, dilation, groups)
 
 
 @convolution_weight.gradient("x")
@@ -181,8 +265,7 @@ def _convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilatio
             f"convolution: the weight gives {weight.shape[0]} channels, so the bias has {weight.shape[0]}, "
             f"not {format_shape(bias.shape)}"
         )
-    out = convolution(x, weight, per_dim(stride, ndim), per_dim(padding, ndim), dilation, groups)
-    return out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
+    return convolution(x, weight, bias, per_dim(stride, ndim), per_dim(padding, ndim), dilation, groups)
 
 
 def conv1d(

@@ -21,16 +21,19 @@ from engine.shape import Spec, count, format_shape
 def max_windows(xp, x, windows: Windows):
     """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
     places = windows.places("max_pool", x.shape[2:])
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
     padded = windows.padded(xp, x, places, lowest)
     best = number = None
     for k, (_, seen) in enumerate(windows.offsets(places)):
-        candidate = padded[seen]
+        candidate = xp.ascontiguousarray(padded[seen])
         if best is None or number is None:
             best, number = candidate.copy(), xp.zeros(candidate.shape, _counter(windows))
             continue
-        xp.copyto(number, k, where=candidate > best)
-        xp.maximum(best, candidate, out=best)  # keeps NaN, wherever it is
+        wins = candidate > best
+        if x.dtype.kind not in "iub":
+            wins |= candidate != candidate  # NaN wins, as in PyTorch
+        number += wins * (number.dtype.type(k) - number)  # unsigned numbers wrap around and back
+        xp.maximum(best, candidate, out=best)
     return best, number
 
 
@@ -59,7 +62,10 @@ def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
     places = g.shape[2:]
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
     for k, (_, seen) in enumerate(windows.offsets(places)):
-        out[seen] += g * (number == k)
+        if windows.overlap:
+            out[seen] += g * (number == k)
+        else:
+            xp.multiply(g, number == k, out=out[seen])
     return windows.unpadded(out, sizes)
 
 

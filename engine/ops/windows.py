@@ -27,6 +27,11 @@ class Windows:
         sizes = [per_dim(value, ndim) for value in (kernel, stride, padding, dilation)]
         return cls(sizes[0], sizes[1], sizes[2], sizes[3], ceil_mode)
 
+    @property
+    def overlap(self) -> bool:
+        """Two windows may see the same element."""
+        return any(s < d * (k - 1) + 1 for s, d, k in zip(self.stride, self.dilation, self.kernel, strict=True))
+
     def places(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
         """How many windows fit into `sizes`. Raises ShapeError when none does, or what cannot be."""
         if min((*self.kernel, *self.stride, *self.dilation)) < 1 or min(self.padding) < 0:
@@ -67,12 +72,22 @@ class Windows:
 
     def offsets(self, places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """For each position in the kernel, the slice of the padded input that it sees."""
-        for at in itertools.product(*map(range, self.kernel)):
+        for at in self.offsets_in_kernel():
             slices = tuple(
                 slice(i * d, i * d + (n - 1) * s + 1, s)
                 for i, d, n, s in zip(at, self.dilation, places, self.stride, strict=True)
             )
             yield at, (slice(None), slice(None), *slices)
+
+    def offsets_in_kernel(self) -> list[tuple[int, ...]]:
+        """The places of the kernel, in order."""
+        return list(itertools.product(*map(range, self.kernel)))
+
+    def split_kernel(self, lead: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The places of the kernel's first `lead` dimensions with 0 in the others, and those of the others."""
+        sides = [range(k) for k in self.kernel]
+        first = itertools.product(*sides[:lead], *[(0,)] * (len(sides) - lead))
+        return list(first), list(itertools.product(*[(0,)] * lead, *sides[lead:]))
 
     def padded_sizes(self, sizes: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
         return tuple(

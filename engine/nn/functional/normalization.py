@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.backend import META
 from engine.errors import ShapeError
 from engine.modes import no_grad
+from engine.ops.batch_norm import normalize_channels
 from engine.ops.normalization import standardize
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
@@ -47,12 +48,13 @@ def batch_norm(
             f"but the input is {format_shape(input.shape)}. Use a larger batch, or drop_last=True in the data loader, "
             "or call eval()."
         )
-    scaled, mean, variance = standardize(input, dims, eps)
+    flat = input.reshape(*input.shape[:2], count(input.shape[2:]))
+    scaled, mean, variance, _ = normalize_channels(flat, weight, bias, eps)
     if running_mean is not None and running_var is not None and input.device is not META:
         with no_grad():
-            running_mean.lerp_(mean.detach().reshape(-1), momentum)
-            running_var.lerp_(variance.reshape(-1) * (size / (size - 1)), momentum)
-    return _affine(scaled, weight, bias, shape)
+            running_mean.lerp_(mean.detach(), momentum)
+            running_var.lerp_(variance.detach() * (size / (size - 1)), momentum)
+    return scaled.reshape(input.shape)
 
 
 def layer_norm(
