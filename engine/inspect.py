@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.autograd import Place, reachable
+from engine.graph import Place, reachable
 from engine.observe import Call, Observer, norm_of
 from engine.shape import Spec
 from engine.tensor import Tensor
@@ -76,9 +76,8 @@ def autograd_graph(
 
     for node in reversed(reachable([root])):
         me = number(node)
-        saved = sum(saved.nbytes for saved, _ in node.saved.values() if isinstance(saved.nbytes, int))
-        name = node.name.removesuffix("_backward")
-        found.append(GraphNode(me, name, node.output_spec(0), node.where, norms.get(node.sequence), None, saved))
+        saved = sum(saved.nbytes for saved in node.saved_tensors() if isinstance(saved.nbytes, int))
+        found.append(GraphNode(me, node.label, node.output_spec(0), node.where, norms.get(node.sequence), None, saved))
         edges.extend((me, number(edge[0])) for edge in node.edges if edge is not None)
     if isinstance(root[0], Tensor):
         number(root[0])

@@ -7,17 +7,33 @@ import inspect
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Packing(NamedTuple):
+    """What a thread does with tensors that are saved for the backward pass."""
+
+    pack: Callable[[Any], Any]
+    unpack: Callable[[Any], Any]
 
 
 class Modes(threading.local):
     """The state of one thread."""
 
     grad: bool = True
+    inference: bool = False
+    """New tensors are inference tensors, unknown to autograd for good."""
     observer: Any = None
     """Who is told of each op call, while somebody looks (`engine.inspect`)."""
+    packing: Packing | None = None
+    packing_refused: str | None = None
+    """Why nothing may be packed, where somebody forbade it."""
+    walk: Any = None
+    """The backward pass that is under way."""
+    check_nan: bool | None = None
+    """In anomaly mode, whether gradients are searched for NaN; else None."""
 
 
 MODES = Modes()
@@ -38,10 +54,10 @@ class set_grad_enabled:
 
     def __call__(self, function: F) -> F:
         MODES.grad = self.outer  # what was decorated is to run in this mode, not what follows it
-        return _under(lambda: set_grad_enabled(self.mode), function)
+        return under(lambda: set_grad_enabled(self.mode), function)
 
 
-def _under(mode: Callable[[], Any], function: F) -> F:
+def under(mode: Callable[[], Any], function: F) -> F:
     """`function` run in a mode of its own; a generator is in it while it runs, not while its caller does."""
 
     @functools.wraps(function)
@@ -69,20 +85,20 @@ class _Mode:
     _mode: bool
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:  # `@no_grad` without call
-        return super().__new__(cls) if function is None else _under(cls, function)
+        return super().__new__(cls) if function is None else under(cls, function)
 
     def __init__(self) -> None:
         self._outer: list[bool] = []
 
     def __enter__(self) -> None:
         self._outer.append(MODES.grad)
-        MODES.grad = self._mode
+        MODES.grad = self._mode and not MODES.inference
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.grad = self._outer.pop()
 
     def __call__(self, function: F) -> F:
-        return _under(type(self), function)
+        return under(type(self), function)
 
 
 class no_grad(_Mode):

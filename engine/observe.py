@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from engine.autograd import Node, Place
+from engine.graph import Node, Place
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec
@@ -50,16 +50,38 @@ class Observer:
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.observer = self._outer.pop()
 
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any], where: Place) -> None:
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Place:
+        """Told of an op that ran; says where it was called."""
+        where = call_site()
         specs = tuple(getattr(value, "spec", value) for value in inputs)
         outputs = tuple(out.spec for out in outs)
         macs = op.count_macs(outputs[0], specs, statics)
         self.calls.append(Call(op.name, specs, statics, outputs, where, macs))
+        return where
 
     def gradient(self, node: Node, grads: Sequence[Any]) -> None:
         norm = norm_of(grads[0]) if self.norms else None
         if norm is not None:
             self.gradient_norms[node.sequence] = norm
+
+
+class Relay:
+    """An observer that leaves the collecting to the one that was there before it, if any."""
+
+    lines = True
+    """Whether autograd nodes learn their line, although nobody collects."""
+
+    def __init__(self, outer: Any) -> None:
+        self.outer = outer
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Place:
+        if self.outer is not None:
+            return self.outer.call(op, inputs, statics, outs)
+        return call_site() if self.lines else None
+
+    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
+        if self.outer is not None:
+            self.outer.gradient(node, grads)
 
 
 def norm_of(tensor: Any) -> float | None:

@@ -102,7 +102,7 @@ def test_a_second_pass_needs_the_graph_retained() -> None:
     y.backward()
     assert x.grad is not None
     assert x.grad.tolist() == [12.0]
-    with pytest.raises(AutogradError, match=r"mul_backward.* a second time.*retain_graph=True"):
+    with pytest.raises(AutogradError, match=r"MulBackward0.* a second time.*retain_graph=True"):
         y.backward()
 
 
@@ -317,7 +317,7 @@ def test_grad_of_an_unused_input() -> None:
         engine.grad((x * 2).sum(), [y])
     with pytest.raises(AutogradError, match="input 1 does not require gradients"):
         engine.grad((x * 2).sum(), [x, engine.ones(1)])
-    with pytest.raises(AutogradError, match="an output does not require gradients"):
+    with pytest.raises(AutogradError, match="output 0 does not require gradients"):
         engine.grad(engine.ones(()), [x])
 
 

@@ -1,0 +1,16 @@
+"""Differentiation as PyTorch offers it: gradients, functions with gradients of their own, checks, graphs."""
+
+from engine.autograd import functional as functional
+from engine.autograd import graph as graph
+from engine.autograd.anomaly import detect_anomaly as detect_anomaly
+from engine.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
+from engine.autograd.checks import gradcheck as gradcheck
+from engine.autograd.checks import gradgradcheck as gradgradcheck
+from engine.autograd.function import Function as Function
+from engine.autograd.inference import inference_mode as inference_mode
+from engine.graph import backward as backward
+from engine.graph import grad as grad
+from engine.modes import enable_grad as enable_grad
+from engine.modes import no_grad as no_grad
+from engine.modes import set_grad_enabled as set_grad_enabled
+from engine.tensor import Tensor as Variable  # noqa: F401  (PyTorch's old name)

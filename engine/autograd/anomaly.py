@@ -1,0 +1,69 @@
+"""Finding the forward line behind a backward pass that fails or gives NaN."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from engine.modes import MODES
+from engine.observe import Relay
+
+
+class set_detect_anomaly:
+    """Turns anomaly mode on or off, as a call or a context manager.
+
+    In it every op remembers the line that called it. A backward pass that raises, or whose gradients hold NaN, names
+    the op and that line. Slow; for looking for mistakes.
+
+    Args:
+        mode: on or off
+        check_nan: raise AutogradError when a gradient holds NaN
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._outer = (MODES.check_nan, MODES.observer)
+        MODES.observer = _without_anomaly(MODES.observer)
+        MODES.check_nan = None
+        if mode:
+            MODES.observer = _Lines(MODES.observer)
+            MODES.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.check_nan, MODES.observer = self._outer
+
+
+class detect_anomaly:
+    """Inside, a backward pass that raises, or whose gradients hold NaN, names the forward op and its line.
+
+    Args:
+        check_nan: raise AutogradError when a gradient holds NaN
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check_nan = check_nan
+        self._entered: list[set_detect_anomaly] = []
+
+    def __enter__(self) -> None:
+        self._entered.append(set_detect_anomaly(True, self._check_nan))
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        self._entered.pop().__exit__(kind, error, trace)
+
+
+def is_anomaly_enabled() -> bool:
+    return MODES.check_nan is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    return bool(MODES.check_nan)
+
+
+class _Lines(Relay):
+    """Has every op learn its line."""
+
+
+def _without_anomaly(observer: Any) -> Any:
+    return observer.outer if isinstance(observer, _Lines) else observer

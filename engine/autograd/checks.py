@@ -1,0 +1,302 @@
+"""Comparing gradients with finite differences."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.creation import as_tensor
+from engine.dtypes import float64
+from engine.errors import AutogradError, GradcheckError
+from engine.graph import grad
+from engine.random import Generator
+from engine.tensor import Tensor
+
+Function = Callable[..., Any]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tolerance:
+    eps: float
+    atol: float
+    rtol: float
+    nondet: float
+    dtypes: bool
+    batched: bool
+    fast: bool
+
+
+def gradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the gradients of `func` equal finite differences; raises GradcheckError if they do not.
+
+    Args:
+        func: takes `inputs`, returns a tensor or several
+        inputs: those with requires_grad are checked; they should be float64
+        eps: how far an element is moved to either side
+        atol: how far analytic and numeric values may be apart
+        rtol: the same, relative to the numeric value
+        raise_exception: otherwise return False
+        nondet_tol: how far two backward passes may be apart
+        check_undefined_grad: kept for PyTorch's sake: each output is differentiated with the others undefined anyway
+        check_grad_dtypes: gradients must have the dtypes of their inputs
+        check_batched_grad: compare with ``grad(is_grads_batched=True)``
+        check_batched_forward_grad: not supported: the engine differentiates in reverse
+        check_forward_ad: not supported: the engine differentiates in reverse
+        check_backward_ad: check the gradients at all
+        fast_mode: compare one random projection in place of every element
+        masked: kept for PyTorch's sake; it is for sparse tensors
+    """
+    if check_forward_ad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck: the engine differentiates in reverse only. Leave check_forward_ad out.")
+    tolerance = _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes, check_batched_grad, fast_mode)
+    try:
+        if check_backward_ad:
+            _check(func, (inputs,) if isinstance(inputs, Tensor) else tuple(inputs), tolerance)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether the gradients of the gradients of `func` equal finite differences, for given or random `grad_outputs`.
+
+    Args:
+        func: takes `inputs`, returns a tensor or several
+        inputs: those with requires_grad are checked; they should be float64
+        grad_outputs: what the first gradient is weighed with; random if left out
+        gen_non_contig_grad_outputs: make the random ones not contiguous
+
+    The other arguments are those of `gradcheck`.
+    """
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs = _differentiable(func(*given))
+    if grad_outputs is None:
+        weights = _weights(outputs, contiguous=not gen_non_contig_grad_outputs)
+    else:
+        several = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+        weights = [weight.detach().requires_grad_() for weight in several]
+    count = len(weights)
+
+    def slopes(*args: Any) -> tuple[Tensor, ...]:
+        values, seeds = args[: len(args) - count], args[len(args) - count :]
+        wanted = [value for value in values if isinstance(value, Tensor) and value.requires_grad]
+        found = grad(_differentiable(func(*values)), wanted, seeds, create_graph=True, allow_unused=True)
+        return tuple([gradient for gradient in found if gradient is not None])
+
+    return gradcheck(
+        slopes, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
+
+
+# -- inside -----------------------------------------------------------------------------------
+
+
+def _check(func: Function, inputs: tuple[Any, ...], tolerance: _Tolerance) -> None:
+    checked = [i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad]
+    if not checked:
+        raise ValueError("gradcheck needs an input with requires_grad=True, and none of them has it")
+    for number in checked:
+        _check_input(number, inputs[number])
+    outputs = _outputs(func(*inputs))
+    for out_number, out in enumerate(outputs):
+        if not out.is_floating_point():
+            continue
+        for number in checked:
+            place = (out_number, number)
+            compare = _compare_projection if tolerance.fast else _compare
+            compare(func, inputs, place, out, tolerance)
+
+
+def _check_input(number: int, tensor: Tensor) -> None:
+    if tensor.dtype is not float64:
+        warnings.warn(
+            f"gradcheck: input {number} is {tensor.dtype.name}; finite differences need float64", stacklevel=4
+        )
+    array = tensor._array
+    if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
+        raise GradcheckError(
+            f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved. "
+            "Call contiguous() on it."
+        )
+
+
+def _compare(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, how: _Tolerance) -> None:
+    """Every element of an output with respect to every element of an input."""
+    numeric = _numeric(func, inputs, place, out, how.eps)
+    analytic = _analytic(out, inputs[place[1]], place, how)
+    wrong = ~np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol, equal_nan=True)
+    if not wrong.any():
+        return
+    off = np.where(wrong, np.nan_to_num(np.abs(analytic - numeric), nan=np.inf), -1)
+    row, column = np.unravel_index(int(off.argmax()), off.shape)
+    at_out = tuple(int(i) for i in np.unravel_index(row, tuple(out.shape) or (1,)))
+    at_in = tuple(int(i) for i in np.unravel_index(column, tuple(inputs[place[1]].shape) or (1,)))
+    raise GradcheckError(
+        f"gradcheck: Jacobian mismatch for output {place[0]} with respect to input {place[1]}: element "
+        f"{list(at_out)} of the output by element {list(at_in)} of the input is {analytic[row, column]:.6g} by the "
+        f"gradient and {numeric[row, column]:.6g} by finite differences ({int(wrong.sum())} of {wrong.size} entries "
+        f"are off).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
+    )
+
+
+def _numeric(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, eps: float) -> Array:
+    """Rows are elements of the output, columns those of the input."""
+    array = inputs[place[1]]._array
+    found = np.zeros((int(out.numel()), array.size))
+    for column, at in enumerate(itertools.product(*map(range, array.shape))):
+        middle = array[at].item()
+        array[at] = middle + eps
+        above = _value(func, inputs, place[0])
+        array[at] = middle - eps
+        below = _value(func, inputs, place[0])
+        array[at] = middle
+        found[:, column] = (above - below) / (2 * eps)
+    return found
+
+
+def _value(func: Function, inputs: tuple[Any, ...], number: int) -> Array:
+    """An output's numbers, in memory of their own."""
+    return np.array(_outputs(func(*inputs))[number].detach().cpu().double().numpy()).reshape(-1)
+
+
+def _analytic(out: Tensor, value: Tensor, place: tuple[int, int], how: _Tolerance) -> Array:
+    count = int(out.numel())
+    found = np.zeros((count, int(value.numel())))
+    if not out.requires_grad:
+        return found
+    seeds = np.eye(count).reshape(count, *out.shape)
+    for row in range(count):
+        seed = as_tensor(seeds[row]).to(dtype=out.dtype, device=out.device)
+        found[row] = _row(out, value, seed, place, how)
+    if how.batched and count:
+        batch = as_tensor(seeds).to(dtype=out.dtype, device=out.device)
+        (rows,) = grad(out, value, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
+        if rows is not None and not np.allclose(_numbers(rows).reshape(found.shape), found):
+            raise GradcheckError(f"gradcheck: batched and single gradients differ for output {place[0]}")
+    return found
+
+
+def _row(out: Tensor, value: Tensor, seed: Tensor, place: tuple[int, int], how: _Tolerance) -> Array:
+    """The gradient of one weighing of an output, after checks that need no comparison."""
+    (first,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
+    (second,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
+    if first is None or second is None:
+        return np.zeros(int(value.numel()))
+    if how.dtypes and first.dtype is not value.dtype:
+        raise GradcheckError(
+            f"gradcheck: the gradient of input {place[1]} is {first.dtype.name}, the input {value.dtype.name}"
+        )
+    a, b = _numbers(first), _numbers(second)
+    if not np.allclose(a, b, rtol=0, atol=how.nondet, equal_nan=True):
+        raise GradcheckError(
+            f"gradcheck: backward is not reentrant: two passes for output {place[0]} with respect to input {place[1]} "
+            f"differ by up to {np.abs(a - b).max():.3g}. Raise nondet_tol if that is expected."
+        )
+    return a.reshape(-1)
+
+
+def _compare_projection(
+    func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, how: _Tolerance
+) -> None:
+    """One random combination of outputs in one random direction of the input."""
+    draw = Generator(0, stream=place[0] * 1000 + place[1])
+    value = inputs[place[1]]
+    array = value._array
+    v, u = draw.uniform(tuple(out.shape), float64), draw.uniform(array.shape, float64)
+    middle = array.copy()
+    array[...] = middle + how.eps * value.new_tensor(u)._array
+    above = _value(func, inputs, place[0])
+    array[...] = middle - how.eps * value.new_tensor(u)._array
+    below = _value(func, inputs, place[0])
+    array[...] = middle
+    numeric = float(v.reshape(-1) @ (above - below)) / (2 * how.eps)
+    analytic = 0.0
+    if out.requires_grad:
+        seed = as_tensor(v).to(dtype=out.dtype, device=out.device)
+        analytic = float(_row(out, value, seed, place, how) @ u.reshape(-1))
+    if not np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol * max(1.0, float(v.sum() * u.sum()))):
+        raise GradcheckError(
+            f"gradcheck: Jacobian mismatch for output {place[0]} with respect to input {place[1]}: in a random "
+            f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences. "
+            "Use fast_mode=False to see which element is off."
+        )
+
+
+def _outputs(result: Any) -> tuple[Tensor, ...]:
+    found = (result,) if isinstance(result, Tensor) else tuple(result)
+    for one in found:
+        if not isinstance(one, Tensor):
+            raise TypeError(f"gradcheck: the function must return tensors, not {type(one).__name__}")
+    return found
+
+
+def _differentiable(result: Any) -> tuple[Tensor, ...]:
+    found = tuple([out for out in _outputs(result) if out.requires_grad])
+    if not found:
+        raise AutogradError("gradgradcheck: no output of the function requires gradients")
+    return found
+
+
+def _weights(outputs: Sequence[Tensor], *, contiguous: bool) -> list[Tensor]:
+    """Random gradients of `outputs`; always the same, so that a failure can be repeated."""
+    draw = Generator(0)
+    found: list[Tensor] = []
+    for out in outputs:
+        numbers = draw.normal(tuple(out.shape), float64)
+        if not contiguous:
+            numbers = np.repeat(numbers[..., None], 2, -1)[..., 0]
+        found.append(as_tensor(numbers).to(dtype=out.dtype, device=out.device).requires_grad_())
+    return found
+
+
+def _numbers(tensor: Tensor) -> Array:
+    return tensor.detach().cpu().double().numpy()
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

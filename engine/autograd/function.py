@@ -1,0 +1,170 @@
+"""Operations with a gradient that the user writes.
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+y = Square.apply(x)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine import observe
+from engine.autograd.context import FunctionContext
+from engine.autograd.function_node import FunctionNode
+from engine.errors import AutogradError
+from engine.graph.node import Refusal
+from engine.modes import MODES, enable_grad, no_grad
+from engine.tensor import Tensor
+
+
+class Function:
+    """Base of operations with a hand-written gradient; subclass it and call `apply`.
+
+    `forward(ctx, *args)` computes, with autograd off; `backward(ctx, *grad_outputs)` returns one gradient for each
+    argument of `forward`, None where there is none. Alternatively `forward(*args)` comes with
+    `setup_context(ctx, inputs, output)`. A `backward` written with tensor operations can be differentiated again.
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError(
+            f"{type(self)} should not be instantiated: its methods are static. Call {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """What the operation computes."""
+        raise NotImplementedError("a Function needs a static method forward(ctx, *args)")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keeps what `backward` needs, when `forward` does not take `ctx`."""
+        raise NotImplementedError("setup_context is not implemented")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the arguments of `forward` from those of its results."""
+        raise NotImplementedError(
+            "a Function needs a static method backward(ctx, *grad_outputs), or vjp, to be differentiated"
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Forward-mode derivative; never called by the engine, which differentiates in reverse."""
+        raise NotImplementedError("forward-mode differentiation is not supported; see engine.autograd.functional.jvp")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Calls `forward` and records `backward` for autograd."""
+        needs = tuple([isinstance(value, Tensor) and value.requires_grad for value in args])
+        ctx = FunctionContext(needs)
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+        several = isinstance(output, (tuple, list))
+        results = _record(cls, ctx, args, list(output) if several else [output])
+        return tuple(results) if several else results[0]
+
+    @classmethod
+    def _backward(cls) -> Callable[..., Any]:
+        by_hand = [name for name in ("backward", "vjp") if getattr(cls, name) is not Function.backward]
+        if len(by_hand) == 2:
+            raise AutogradError(f"{cls.__name__} defines both backward and vjp. They are two names of one: keep one.")
+        return getattr(cls, by_hand[0] if by_hand else "backward")
+
+
+def _record(function: type[Function], ctx: FunctionContext, args: Sequence[Any], results: list[Any]) -> list[Any]:
+    """The results with their place in the graph."""
+    inputs = {id(value) for value in args if isinstance(value, Tensor)}
+    dirty = {id(tensor) for tensor in ctx._dirty}
+    constant = {id(tensor) for tensor in ctx._constant}
+    recording = MODES.grad and any(ctx.needs_input_grad)
+    _check_dirty(function, ctx, results, recording)
+    edges = tuple([value.edge if isinstance(value, Tensor) else None for value in args])
+    found: list[Any] = []
+    for value in results:
+        again = isinstance(value, Tensor) and id(value) not in dirty
+        again = again and (id(value) in inputs or value.requires_grad or value._base is not None)
+        found.append(value.detach() if again or any(value is other for other in found) else value)
+    own = {id(value): i for i, value in enumerate(results) if id(value) not in inputs or id(value) in dirty}
+    if not recording:
+        return found
+    ctx._keep(function.__name__, own)
+    where = None if MODES.observer is None else observe.call_site()
+    node = FunctionNode(function, ctx, edges, _specs(args), _specs(found), where)
+    for index, (value, result) in enumerate(zip(found, results, strict=True)):
+        if isinstance(value, Tensor) and value.is_floating_point() and id(result) not in constant:
+            _attach(value, node, index)
+    return found
+
+
+def _check_dirty(function: type[Function], ctx: FunctionContext, results: Sequence[Any], recording: bool) -> None:
+    for tensor in ctx._dirty:
+        if all(tensor is not result for result in results):
+            raise AutogradError(
+                f"{function.__name__} marks an input as dirty that it does not return. "
+                "Return every input that it changes in place."
+            )
+        if recording and tensor.requires_grad and tensor.is_leaf:
+            raise AutogradError(
+                f"{function.__name__} changes a leaf that requires gradients in place. "
+                "Do it inside no_grad(), or on a clone()."
+            )
+
+
+def _specs(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([(v._array.shape, v._array.dtype, v.device) if isinstance(v, Tensor) else None for v in values])
+
+
+def _attach(value: Tensor, node: FunctionNode, index: int) -> None:
+    """Makes `node` the history of a result; for a view that was written to, also of the tensor behind it."""
+    if value._base is not None:
+        with enable_grad():
+            value.copy_(value.detach()._with_history(node, index))
+        return
+    value._node, value._index, value._requires_grad = node, index, True
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a `backward` that is not made of differentiable operations: its result cannot be differentiated."""
+
+    @functools.wraps(function)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            found = function(ctx, *grads)
+        if not MODES.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return found
+        edges = tuple([g.edge for g in grads if isinstance(g, Tensor)])
+        message = "the gradient of a function marked with @once_differentiable cannot be differentiated again"
+        refused = [_refusing(g, edges, message) for g in (found if isinstance(found, tuple) else (found,))]
+        return tuple(refused) if isinstance(found, tuple) else refused[0]
+
+    return wrapped
+
+
+def _refusing(gradient: Any, edges: tuple[Any, ...], message: str) -> Any:
+    if not isinstance(gradient, Tensor):
+        return gradient
+    spec = (gradient._array.shape, gradient._array.dtype)
+    return gradient._with_history(Refusal(edges, (spec,), message), 0)
+
+
+__all__ = ["Function", "once_differentiable"]

@@ -1,0 +1,240 @@
+"""Derivatives of functions: products with the Jacobian and the Hessian, and these matrices themselves.
+
+Functions take and return a tensor or a tuple of tensors; results have the same form. With `create_graph` they can be
+differentiated further. With `strict` an input that an output does not depend on is an error, otherwise its part is 0.
+Forward derivatives are reverse ones taken twice (J. Townsend, "A new trick for calculating Jacobian vector products",
+2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.creation import zeros_like
+from engine.errors import AutogradError, ShapeError
+from engine.graph import grad
+from engine.modes import enable_grad
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+Function = Callable[..., Any]
+Tensors = tuple[Tensor, ...]
+
+
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """`func(*inputs)`, and the product of `v`, shaped like it, with its Jacobian."""
+    with enable_grad():
+        call = _Call(func, inputs, create_graph, "vjp", strict)
+        seeds = _vectors(v, call.outputs, "v", "the function's result", one=True)
+        products = call.gradients(call.outputs, seeds, create_graph, strict)
+    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+
+
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """`func(*inputs)`, and the product of its Jacobian with `v`, shaped like `inputs`."""
+    with enable_grad():
+        call = _Call(func, inputs, create_graph, "jvp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
+        seeds = tuple([zeros_like(out).requires_grad_() for out in call.outputs])
+        slopes = call.gradients(call.outputs, seeds, True, strict)
+        products = _zeros_if_none(_gradients(slopes, seeds, vectors, create_graph), call.outputs)
+        if strict and create_graph:
+            call.check_second(products)
+    return call.result(create_graph), call.like_outputs(_cut(products, create_graph))
+
+
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian: for each output and input, a tensor of the output's shape followed by the input's.
+
+    Args:
+        func: takes tensors, returns a tensor or several
+        inputs: a tensor or a tuple of tensors
+        create_graph: the result can be differentiated
+        strict: refuse outputs that do not depend on an input
+        vectorize: accepted for PyTorch's sake; rows are computed one after the other
+        strategy: accepted for PyTorch's sake; rows are computed in reverse
+    """
+    _check_strategy(strategy, vectorize)
+    with enable_grad():
+        call = _Call(func, inputs, create_graph, "jacobian", strict)
+        rows = [call.jacobian_of(out, create_graph, strict) for out in call.outputs]
+    rows = [_cut(row, create_graph) for row in rows]
+    return call.like_outputs(tuple([call.like_inputs(row) for row in rows]))
+
+
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The second derivatives of a function that returns one number: for each two inputs, a tensor of both shapes."""
+    _check_strategy(outer_jacobian_strategy, vectorize)
+    several = isinstance(inputs, tuple)
+
+    def slope(*args: Tensor) -> Any:
+        found = jacobian(_single("hessian", func), args, create_graph=True, strict=strict)
+        return found if several else found[0]
+
+    return jacobian(slope, inputs, create_graph=create_graph, strict=strict)
+
+
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """`func(*inputs)`, one number, and the product of `v`, shaped like `inputs`, with its Hessian."""
+    with enable_grad():
+        call = _Call(_single("vhp", func), inputs, create_graph, "vhp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
+        slopes = call.gradients(call.outputs, None, True, strict)
+        products = call.gradients(slopes, vectors, create_graph, strict)
+    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+
+
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """`func(*inputs)`, one number, and the product of its Hessian with `v`; `vhp` gives the same faster."""
+    with enable_grad():
+        call = _Call(_single("hvp", func), inputs, create_graph, "hvp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
+        slopes = call.gradients(call.outputs, None, True, strict)
+        seeds = tuple([zeros_like(tensor).requires_grad_() for tensor in call.inputs])
+        twice = call.gradients(slopes, seeds, True, strict)
+        products = _zeros_if_none(_gradients(twice, seeds, vectors, create_graph), call.inputs)
+    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+
+
+# -- inside -----------------------------------------------------------------------------------
+
+
+class _Call:
+    """A function, called on inputs that gradients are taken with respect to."""
+
+    def __init__(self, func: Function, inputs: Any, create_graph: bool, name: str, strict: bool) -> None:
+        self.name = name
+        self.one_input = isinstance(inputs, Tensor)
+        given = _tensors(inputs, f"{name}(): the inputs")
+        # With create_graph the result must depend on the caller's tensors; otherwise it must not touch their history.
+        self.inputs = tuple(
+            [t.clone() if create_graph and t.requires_grad else t.detach().requires_grad_() for t in given]
+        )
+        outputs = func(*self.inputs)
+        self.one_output = isinstance(outputs, Tensor)
+        self.outputs = _tensors(outputs, f"{name}(): what the function returns")
+        for number, out in enumerate(self.outputs):
+            if strict and not out.requires_grad:
+                raise AutogradError(
+                    f"{name}(): output {number} of the function does not require gradients: it does not depend on the "
+                    "inputs. Leave strict=True out to get zeros."
+                )
+
+    def gradients(self, outs: Tensors, seeds: Any, create_graph: bool, strict: bool) -> Tensors:
+        """With respect to the inputs."""
+        found = _gradients(outs, self.inputs, seeds, create_graph)
+        if strict and None in found:
+            raise AutogradError(
+                f"{self.name}(): the function does not depend on input {found.index(None)}, or not in the order of "
+                "derivative asked for. Leave strict=True out to get zeros."
+            )
+        found = _zeros_if_none(found, self.inputs)
+        if strict and create_graph:
+            self.check_second(found)
+        return found
+
+    def check_second(self, found: Tensors) -> None:
+        for number, gradient in enumerate(found):
+            if not gradient.requires_grad:
+                raise AutogradError(
+                    f"{self.name}(): derivative {number} does not depend on the inputs, so it cannot be "
+                    "differentiated again. Leave strict=True or create_graph=True out."
+                )
+
+    def jacobian_of(self, out: Tensor, create_graph: bool, strict: bool) -> Tensors:
+        flat = out.reshape(-1)
+        rows = [self.gradients((flat[i],), None, create_graph, strict) for i in range(flat.shape[0])]
+        shapes = [(*out.shape, *tensor.shape) for tensor in self.inputs]
+        if not rows:
+            return tuple([t.new_zeros(shape) for t, shape in zip(self.inputs, shapes, strict=True)])
+        columns = zip(*rows, strict=True)
+        return tuple([c[0].stack(c).reshape(shape) for c, shape in zip(columns, shapes, strict=True)])
+
+    def result(self, keep_history: bool) -> Any:
+        return self.like_outputs(_cut(self.outputs, keep_history))
+
+    def like_outputs(self, values: Sequence[Any]) -> Any:
+        return values[0] if self.one_output else tuple(values)
+
+    def like_inputs(self, values: Sequence[Any]) -> Any:
+        return values[0] if self.one_input else tuple(values)
+
+
+def _gradients(outs: Tensors, inputs: Tensors, seeds: Any, create_graph: bool) -> tuple[Tensor | None, ...]:
+    seeds = seeds or (None,) * len(outs)
+    pairs = [(out, seed) for out, seed in zip(outs, seeds, strict=True) if out.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    outs, seeds = zip(*pairs, strict=True)
+    return grad(outs, inputs, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True)
+
+
+def _zeros_if_none(found: Sequence[Tensor | None], like: Tensors) -> Tensors:
+    return tuple([zeros_like(t) if g is None else g for g, t in zip(found, like, strict=True)])
+
+
+def _tensors(value: Any, what: str) -> Tensors:
+    found = value if isinstance(value, tuple) else (value,)
+    for one in found:
+        if not isinstance(one, Tensor):
+            raise TypeError(f"{what} must be a tensor or a tuple of tensors, not {type(one).__name__}")
+    return found
+
+
+def _vectors(v: Any, like: Tensors, name: str, what: str, *, one: bool) -> Tensors | None:
+    """`v` if it fits, or None if it may be left out: where there is one number only."""
+    if v is None:
+        if one and len(like) == 1 and like[0].numel() == 1:
+            return (zeros_like(like[0]) + 1,)
+        raise AutogradError(f"{name} can only be left out if {what} is a single number. Give a tensor of its shape.")
+    found = _tensors(v, name)
+    if len(found) != len(like):
+        raise AutogradError(f"{name} must have a tensor for each of {what}: {len(like)}, not {len(found)}")
+    for number, (vector, tensor) in enumerate(zip(found, like, strict=True)):
+        if tuple(vector.shape) != tuple(tensor.shape):
+            raise ShapeError(
+                f"{name}[{number}] is {format_shape(vector.shape)}, but {what} {number} is {format_shape(tensor.shape)}"
+            )
+    return found
+
+
+def _single(name: str, func: Function) -> Function:
+    """`func`, checked to return one number."""
+
+    def checked(*args: Tensor) -> Tensor:
+        out = func(*args)
+        if not isinstance(out, Tensor) or out.numel() != 1:
+            given = format_shape(out.shape) if isinstance(out, Tensor) else type(out).__name__
+            raise AutogradError(f"{name}(): the function must return a single number, not {given}")
+        return out.reshape(())
+
+    return checked
+
+
+def _cut(tensors: Sequence[Tensor], keep_history: bool) -> Tensors:
+    return tuple(tensors) if keep_history else tuple([tensor.detach() for tensor in tensors])
+
+
+def _check_strategy(strategy: str, vectorize: bool) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f'strategy must be "reverse-mode" or "forward-mode", not {strategy!r}')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError('strategy "forward-mode" needs vectorize=True, as in PyTorch')
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

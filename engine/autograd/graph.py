@@ -1,0 +1,138 @@
+"""The graph itself: its nodes, what they keep, and hooks on several tensors at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Literal
+
+from engine.errors import AutogradError
+from engine.graph import AccumulateGrad, GradientEdge, Node, RemovableHandle
+from engine.graph.node import function_of
+from engine.modes import MODES, Packing
+from engine.tensor import Tensor
+
+__all__ = [
+    "AccumulateGrad",
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class saved_tensors_hooks:
+    """Inside, tensors that are saved for the backward pass are kept as `pack_hook` returns them.
+
+    Args:
+        pack_hook: gets a tensor, returns anything
+        unpack_hook: gets that, returns a tensor with the same numbers
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self._packing = Packing(pack_hook, unpack_hook)
+        self._outer: list[Packing | None] = []
+
+    def __enter__(self) -> None:
+        if MODES.packing_refused is not None:
+            raise AutogradError(MODES.packing_refused)
+        self._outer.append(MODES.packing)
+        MODES.packing = self._packing
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.packing = self._outer.pop()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, tensors that are saved for the backward pass wait in main memory, and come back when needed."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            return packed[1].to(packed[0])
+
+        super().__init__(pack, unpack)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, `saved_tensors_hooks` raises an error with this text."""
+    if MODES.packing is not None:
+        raise AutogradError("saved_tensors_hooks are in use here, so they cannot be disabled")
+    outer, MODES.packing_refused = MODES.packing_refused, error_message
+    try:
+        yield
+    finally:
+        MODES.packing_refused = outer
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of `tensor` goes: can stand for it in `grad` and `backward` without keeping it alive."""
+    edge = tensor.edge
+    if edge is None:
+        raise AutogradError("get_gradient_edge() needs a tensor that requires gradients")
+    return GradientEdge(function_of(edge[0]), edge[1])
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Tells autograd that the memory of `tensor` was written to by other means."""
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if one.is_inference():
+            raise AutogradError("an inference tensor does not count how often it was written to")
+        one._storage.version += 1
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle:
+    """Calls `fn` once in each backward pass that reaches some of `tensors`.
+
+    Args:
+        tensors: the tensors whose gradients are waited for
+        fn: gets the list of all gradients, None for tensors that the pass does not reach; under "any" one gradient
+        mode: "all" waits for all gradients, "any" calls `fn` with the first
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f'register_multi_grad_hook: mode must be "all" or "any", not {mode!r}')
+    collected: dict[int, list[Tensor | None]] = {}
+    edges = [tensor.edge for tensor in tensors]
+
+    def reached(number: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            walk = MODES.walk
+            first = id(walk) not in collected
+            grads = collected.setdefault(id(walk), [None] * len(edges))
+            grads[number] = gradient
+            if mode == "any":
+                if first:
+                    walk.at_end.append(lambda: collected.pop(id(walk), None))
+                    fn(gradient)
+                return
+            if first:
+                walk.at_end.append(lambda: collected.pop(id(walk), None))
+            if sum(one is not None for one in grads) == sum(walk.expects(edge) for edge in edges):
+                fn(grads)
+
+        return hook
+
+    handles = [tensor.register_hook(reached(number)) for number, tensor in enumerate(tensors)]
+    return _Handles(handles)
+
+
+class _Handles(RemovableHandle):
+    """Several handles as one."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        super().__init__()
+        self._handles = handles
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()

@@ -1,0 +1,61 @@
+"""Inference mode: like `no_grad`, and what is made inside stays unknown to autograd for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from engine.modes import MODES, under
+from engine.observe import Relay
+from engine.ops.record import Op
+from engine.tensor import Tensor
+
+
+class inference_mode:
+    """Inside, nothing is recorded for autograd, and new tensors cannot be used in what is recorded later.
+
+    Args:
+        mode: False turns recording on again within another inference mode
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:  # `@inference_mode` without call
+        return under(cls, mode) if callable(mode) and not isinstance(mode, bool) else super().__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        self._mode = mode
+        self._outer: list[tuple[bool, bool, Any]] = []
+
+    def __enter__(self) -> None:
+        self._outer.append((MODES.grad, MODES.inference, MODES.observer))
+        observer = MODES.observer.outer if isinstance(MODES.observer, _Marks) else MODES.observer
+        MODES.grad, MODES.inference = not self._mode, self._mode
+        MODES.observer = _Marks(observer) if self._mode else observer
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.grad, MODES.inference, MODES.observer = self._outer.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return under(lambda: inference_mode(self._mode), function)
+
+
+def is_inference_mode_enabled() -> bool:
+    return MODES.inference
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+class _Marks(Relay):
+    """Marks what ops make; views of normal tensors stay normal, as in PyTorch."""
+
+    lines = False
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Any:
+        known = {id(value._storage) for value in inputs if hasattr(value, "_storage")}
+        for out in outs:
+            if id(out._storage) not in known and out._storage.version >= 0:
+                out._storage.mark_inference()
+        return super().call(op, inputs, statics, outs)

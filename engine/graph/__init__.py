@@ -1,0 +1,16 @@
+"""The autograd graph: nodes, what they keep, hooks, and the backward pass. Knows no array library.
+
+Tensors are used through a few members only: `edge`, `_array`, `_storage.version`, `_grad`, `+`, and of leaves `_hooks`
+and `_accumulate(gradient)`. The pass is iterative: a graph of any length neither recurses nor leaks.
+"""
+
+from engine.graph.gradients import backward as backward
+from engine.graph.gradients import grad as grad
+from engine.graph.handle import RemovableHandle as RemovableHandle
+from engine.graph.node import AccumulateGrad as AccumulateGrad
+from engine.graph.node import Edge as Edge
+from engine.graph.node import GradientEdge as GradientEdge
+from engine.graph.node import Node as Node
+from engine.graph.node import Place as Place
+from engine.graph.op_node import OpNode as OpNode
+from engine.graph.reach import reachable as reachable

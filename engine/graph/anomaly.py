@@ -1,0 +1,29 @@
+"""Saying which forward call a failure of the backward pass comes from."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import Any
+
+from engine.errors import AutogradError
+from engine.graph.node import Node
+
+
+def explain(node: Node) -> str:
+    """The forward call behind a node, with its line where that is known."""
+    text = f"the backward pass of {node.label}()"
+    if node.where is None:
+        return text
+    file, line = node.where
+    code = linecache.getline(file, line).strip()
+    return f"{text}, called at {file}:{line}" + (f": {code}" if code else "")
+
+
+def check_finite(node: Node, found: Sequence[Any]) -> None:
+    """Raises AutogradError if a gradient that `node` computed holds NaN."""
+    for index, gradient in enumerate(found):
+        if gradient is not None and not gradient.is_meta and bool((gradient._array != gradient._array).any()):
+            raise AutogradError(
+                f"Function {node.name()!r} returned nan values in its {index}th output, in {explain(node)}"
+            )

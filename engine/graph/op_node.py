@@ -1,0 +1,164 @@
+"""The node of an op call: its gradient is the op record's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine import dtypes
+from engine.graph.node import Edge, Node, Place, sequence
+from engine.graph.saved import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
+from engine.modes import MODES
+from engine.ops.record import GradientRule, Op
+from engine.shape import Spec
+
+_NOTHING: dict[int, Saved] = {}
+_PYTORCH_NAMES = {"self": 0, "other": 1, "result": -1}
+
+
+class OpNode(Node):
+    """One op call: what it needs to turn output gradients into input gradients."""
+
+    __slots__ = ("metas", "op", "packed", "plan", "released", "saved", "statics")
+
+    def __init__(
+        self,
+        op: Op,
+        edges: tuple[Edge, ...],
+        metas: tuple[Any, ...],
+        statics: dict[str, Any],
+        plan: tuple[GradientRule, ...],
+        saved: dict[int, Saved],
+        outputs: tuple[tuple[Any, Any], ...],
+        where: Place,
+    ) -> None:
+        self.sequence = next(sequence)
+        self.op = op
+        self.edges = edges
+        self.metas = metas
+        """(shape, array dtype) of each input; the number itself for a Python number."""
+        self.statics = statics
+        self.plan = plan
+        self.saved = saved
+        """Input index (−1 − k for output k) → what was saved of it."""
+        self.outputs = outputs
+        self.where = where
+        self.hooks = None
+        self.released = False
+        self.packed = False
+        if saved and (packing := MODES.packing) is not None:
+            self.saved = {index: pack(tensor, packing) for index, (tensor, _) in saved.items()}
+            self.packed = True
+
+    @property
+    def label(self) -> str:
+        return self.op.name
+
+    def name(self) -> str:
+        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward0"
+
+    def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
+        if self.released:
+            refuse_released(self)
+        if self.packed:
+            return self._unpacked_run(grads, keep, useful)
+        op, edges, metas = self.op, self.edges, self.metas
+        result: list[Any] = [None] * len(edges)
+        g = grads[0] if op.outputs == 1 else tuple(grads)
+        for rule in self.plan:
+            covered = range(len(edges)) if op.variadic else rule.covers
+            if useful is not None and not any(
+                (edge := edges[i]) is not None and id(edge[0]) in useful for i in covered
+            ):
+                continue
+            found = rule.function(g, **self._arguments(rule))
+            if not isinstance(found, (tuple, list)):
+                found = (found,)
+            for index, gradient in zip(covered, found, strict=True):
+                if gradient is not None and edges[index] is not None:
+                    result[index] = _fit(gradient, *metas[index])
+        if not keep and self.saved:  # a node that keeps nothing can run again, as in PyTorch
+            self.saved, self.released = _NOTHING, True
+        return result
+
+    def _unpacked_run(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
+        """Asks hooks once for each tensor, however many rules need it."""
+        packed = self.saved
+        self.saved, self.packed = {index: _now(self.unpack(index)) for index in packed}, False
+        try:
+            return self.gradients(grads, True, useful)
+        finally:
+            self.saved, self.packed = packed, True
+            if not keep:
+                self.saved, self.released = _NOTHING, True
+
+    def unpack(self, index: int) -> Any:
+        """The saved tensor, if nobody has written into it since."""
+        tensor, version = self.saved[index]
+        if version is None:
+            return self._unpacked(tensor, index)
+        if tensor._storage.version != version:
+            name = index if self.op.variadic else self.op.inputs[index]
+            refuse_changed(f"input {name}" if index >= 0 else "the result", self.op.name, self.where, tensor, version)
+        return tensor
+
+    def saved_tensors(self) -> list[Any]:
+        return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, Packed)]
+
+    def __getattr__(self, name: str) -> Any:
+        """PyTorch's `_saved_self`, `_saved_other`, `_saved_result` and the like: what was saved, by argument."""
+        if name.startswith("_saved_"):
+            what = name.removeprefix("_saved_")
+            inputs = () if self.op.variadic else self.op.inputs
+            index = inputs.index(what) if what in inputs else _PYTORCH_NAMES.get(what)
+            if self.released:
+                refuse_released(self)
+            if index is not None and index in self.saved:
+                found = self.unpack(index)
+                return found if index >= 0 else found._with_history(self, -1 - index)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # -- what a rule asks for
+
+    def _arguments(self, rule: GradientRule) -> dict[str, Any]:
+        statics, saved = self.statics, self.saved
+        arguments: dict[str, Any] = {name: statics[name] for name in rule.statics}
+        if self.op.variadic:
+            for name, _ in rule.specs:
+                arguments[name] = [self._spec(i) for i in range(len(self.edges))]
+            for name, _ in rule.inputs:
+                arguments[name] = self._variadic()
+        else:
+            for name, index in rule.specs:
+                arguments[name] = self._spec(index)
+            for name, index in rule.inputs:
+                arguments[name] = self.unpack(index) if index in saved else self.metas[index]
+        for name, index in rule.outs:
+            out = self.unpack(-1 - index)
+            arguments[name] = out._with_history(self, index) if out.is_floating_point() else out
+        return arguments
+
+    def _variadic(self) -> Sequence[Any]:
+        first = self.op.keeps_from
+        return [self._spec(i) if i < first else self.unpack(i) for i in range(len(self.edges))]
+
+    def _spec(self, index: int) -> Any:
+        meta = self.metas[index]
+        return Spec(tuple(meta[0]), dtypes.from_numpy(meta[1])) if isinstance(meta, tuple) else meta
+
+    def _unpacked(self, packed: Packed, index: int) -> Any:
+        if index < 0:
+            return unpack(packed, self.outputs[-1 - index])
+        return with_history(unpack(packed, self.metas[index]), self.edges[index])
+
+
+def _now(tensor: Any) -> Saved:
+    return tensor, tensor._storage.version
+
+
+def _fit(gradient: Any, shape: Any, dtype: Any) -> Any:
+    """Sums what broadcasting repeated, and returns to the input's dtype."""
+    array = gradient._array
+    if array.shape != shape:
+        gradient = gradient.sum_to_size(shape)
+    return gradient if array.dtype is dtype or array.dtype == dtype else gradient.to(dtypes.from_numpy(dtype))

@@ -1,0 +1,36 @@
+"""Walking the graph without running it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from engine.graph.node import Node
+
+
+def reachable(roots: Iterable[tuple[Any, int]]) -> list[Node]:
+    """All nodes below `roots`, earliest first."""
+    seen: set[Node] = set()
+    stack = [target for target, _ in roots]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node) and node not in seen:
+            seen.add(node)
+            stack.extend([edge[0] for edge in node.edges if edge is not None])
+    return sorted(seen, key=lambda node: node.sequence)
+
+
+def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset[int]:
+    """Ids of the nodes and leaves from which a target can be reached, targets included."""
+    useful = set(targets)
+    for node in reachable(roots):
+        if any(edge is not None and id(edge[0]) in useful for edge in node.edges):
+            useful.add(id(node))
+    return frozenset(useful)
+
+
+def leaf_edges(nodes: Iterable[Node]) -> Counter[int]:
+    """How many edges lead to each leaf, by id, from `nodes` and all below them."""
+    below = reachable((node, 0) for node in nodes)
+    return Counter(id(edge[0]) for node in below for edge in node.edges if edge and not isinstance(edge[0], Node))

@@ -1,0 +1,86 @@
+"""Tensors that nodes keep for the backward pass, under `saved_tensors_hooks` in the form that a hook gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from engine.errors import AutogradError
+from engine.graph.node import Edge, Node, PassThrough, at_place
+from engine.modes import MODES, Packing
+
+Saved = tuple[Any, "int | None"]
+"""A tensor and its version when it was saved; or what a hook made of it (`Packed`) and None."""
+
+
+class Packed:
+    """What a pack hook made of a tensor, and how to get a tensor again."""
+
+    __slots__ = ("unpack", "value")
+
+    def __init__(self, value: Any, unpack: Callable[[Any], Any]) -> None:
+        self.value, self.unpack = value, unpack
+
+
+def pack(tensor: Any, packing: Packing) -> Saved:
+    """`tensor` as the innermost pack hook wants it kept."""
+    version = tensor._storage.version
+    outer, MODES.grad = MODES.grad, False
+    try:
+        value = packing.pack(tensor.detach())
+    finally:
+        MODES.grad = outer
+    if tensor._storage.version != version:
+        raise AutogradError(
+            "a pack hook of saved_tensors_hooks changed its input in place. Return a new tensor instead."
+        )
+    return Packed(value, packing.unpack), None
+
+
+def unpack(packed: Packed, spec: Any) -> Any:
+    outer, MODES.grad = MODES.grad, False
+    try:
+        tensor = packed.unpack(packed.value)
+    finally:
+        MODES.grad = outer
+    if not hasattr(tensor, "_storage"):
+        raise TypeError(f"an unpack hook must return a tensor, not {type(tensor).__name__}")
+    if spec is not None and tuple(tensor._array.shape) != tuple(spec[0]):
+        raise AutogradError(
+            f"an unpack hook returned a tensor of shape {tuple(tensor._array.shape)} for one of shape {tuple(spec[0])}"
+        )
+    return tensor
+
+
+def with_history(tensor: Any, edge: Edge) -> Any:
+    """`tensor`, fresh from a hook, as if it were the tensor that `edge` is of."""
+    if edge is None:
+        return tensor.detach()
+    target, index = edge
+    if isinstance(target, Node):
+        return tensor._with_history(target, index)
+    spec = (tensor._array.shape, tensor._array.dtype)
+    return tensor._with_history(PassThrough((edge,), (spec,), None), 0)
+
+
+def refuse_changed(what: str, call: str, where: Any, tensor: Any, version: int) -> NoReturn:
+    raise AutogradError(
+        f"{what} of {call}(){at_place(where)}, {tensor.spec}, is needed for its gradient but was "
+        f"changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
+        "Use the out-of-place op, or clone() before changing it."
+    )
+
+
+def refuse_released(node: Node) -> NoReturn:
+    raise AutogradError(
+        f"backward through {node.name()}{at_place(node.where)} a second time: what it had saved was freed by the "
+        "first backward. Pass retain_graph=True to the first one to keep it."
+    )
+
+
+def refuse_inference(tensor: Any) -> NoReturn:
+    raise AutogradError(
+        f"Inference tensors cannot be saved for backward: {tensor.spec} was made in inference_mode() and is used in a "
+        "computation that autograd records. Make a normal tensor of it with clone(), or use no_grad() instead of "
+        "inference_mode()."
+    )

@@ -1,0 +1,220 @@
+"""The backward pass: sends gradients from roots down to leaves.
+
+Nodes run latest first, which is a topological order, so that each runs once with the whole of its gradient. Gradients
+of leaves wait for the end, unless somebody has an interest in an earlier moment: a leaf with hooks, or one whose
+`.grad` is to be added to. Then the edges that still lead to leaves are counted, and a leaf gets its gradient with the
+last of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from sys import getrefcount
+from typing import Any
+
+from engine.errors import AutogradError
+from engine.graph.anomaly import check_finite, explain
+from engine.graph.node import Edge, Node
+from engine.graph.reach import leading_to, leaf_edges, reachable
+from engine.modes import MODES
+
+Observer = Callable[[Node, list[Any]], None]
+"""Told of each node and the gradients that reach it."""
+
+
+def run_backward(
+    roots: Sequence[tuple[Edge, Any]],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[tuple[Any, int]] | None = None,
+    accumulate: bool = True,
+    observer: Observer | None = None,
+) -> list[Any]:
+    """Runs a backward pass; returns the gradients of `inputs`.
+
+    Args:
+        roots: edges to start from, each with its gradient
+        inputs: edges whose gradients are wanted; nothing that does not lead to them is run
+        accumulate: add to the `.grad` of leaves, of those among `inputs` if there are any
+    """
+    modes = MODES
+    outer, around = modes.grad, modes.walk
+    walk = None
+    try:
+        modes.grad = create_graph
+        task = None
+        if inputs is not None or observer is not None or modes.check_nan is not None:
+            task = _Task([edge for edge, _ in roots if edge is not None], inputs, observer, modes.check_nan)
+        modes.walk = walk = _Walk(roots, retain_graph, accumulate, task)
+        walk.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
+        walk.run()
+        for key in tuple(walk.leaves):
+            walk.deliver(key)
+    finally:
+        modes.grad, modes.walk = outer, around
+        if walk is not None:
+            for finish in walk.at_end:
+                finish()
+    return [task.captured.get((id(target), index)) for target, index in inputs or ()] if task is not None else []
+
+
+class _Task:
+    """What is asked of a pass beyond the gradients of all leaves."""
+
+    __slots__ = ("captured", "check_nan", "observer", "useful", "wanted")
+
+    def __init__(
+        self,
+        roots: list[tuple[Any, int]],
+        inputs: Sequence[tuple[Any, int]] | None,
+        observer: Observer | None,
+        check_nan: bool | None,
+    ) -> None:
+        self.captured: dict[tuple[int, int], Any] = {}
+        self.observer = observer
+        self.check_nan = check_nan
+        self.wanted: dict[int, list[int]] = {}
+        """Id of a node or leaf → outputs of which the gradient is asked for."""
+        for target, index in inputs or ():
+            self.wanted.setdefault(id(target), []).append(index)
+        self.useful = None if inputs is None else leading_to(roots, set(self.wanted))
+
+    def visit(self, node: Node, grads: list[Any]) -> bool:
+        """Whether the node is to run."""
+        if self.observer is not None:
+            self.observer(node, grads)
+        if self.useful is None:
+            return True
+        for index in self.wanted.get(id(node), ()):
+            self.captured[id(node), index] = grads[index]
+        return any(edge is not None and id(edge[0]) in self.useful for edge in node.edges)
+
+
+class _Walk:
+    """Gradients on their way: those that wait for their node, and those that have come to a leaf."""
+
+    __slots__ = ("_below", "accumulate", "at_end", "heap", "keep", "leaves", "pending", "remaining", "roots", "task")
+
+    def __init__(self, roots: Sequence[tuple[Edge, Any]], keep: bool, accumulate: bool, task: _Task | None) -> None:
+        self.roots = [edge for edge, _ in roots]
+        self.keep, self.accumulate, self.task = keep, accumulate, task
+        self.at_end: list[Callable[[], Any]] = []
+        """Called when the pass is over, also by an error."""
+        self._below: set[int] | None = None
+        self.pending: dict[Node, list[Any]] = {}
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: dict[int, list[Any]] = {}
+        """Id → [leaf, gradient so far]."""
+        self.remaining: Counter[int] | None = None
+        """Id of a leaf → edges from which a gradient may still come, once that is of interest."""
+
+    def run(self) -> None:
+        heap, pending, task, keep = self.heap, self.pending, self.task, self.keep
+        useful = None if task is None else task.useful
+        while heap:
+            node = heappop(heap)[1]
+            grads = pending.pop(node)
+            hooks = node.hooks
+            if hooks is not None:
+                hooks.run_on_tensors(grads)
+            if task is not None and not task.visit(node, grads):
+                continue
+            if hooks is not None:
+                grads = hooks.run_before(grads)
+            try:
+                found = node.gradients(grads, keep, useful)
+            except Exception as error:
+                if not isinstance(error, AutogradError):
+                    error.add_note(f"in {explain(node)}")
+                raise
+            if hooks is not None:
+                found = hooks.run_after(found, grads)
+            if task is not None and task.check_nan:
+                check_finite(node, found)
+            grads = None
+            if self.send(node.edges, found):
+                found = None
+                self._settle(node)
+
+    def send(self, edges: Sequence[Edge], grads: Sequence[Any]) -> bool:
+        """Adds a gradient to what waits at each edge; whether a leaf's is wanted before the end."""
+        pending, leaves = self.pending, self.leaves
+        useful = None if self.task is None else self.task.useful
+        early = self.remaining is not None
+        for edge, gradient in zip(edges, grads, strict=True):
+            if gradient is None or edge is None:
+                continue
+            target, index = edge
+            if useful is not None and id(target) not in useful:
+                continue
+            if isinstance(target, Node):
+                waiting = pending.get(target)
+                if waiting is None:
+                    waiting = pending[target] = [None] * len(target.outputs)
+                    heappush(self.heap, (-target.sequence, target))
+                waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
+                continue
+            entry = leaves.get(id(target))
+            if entry is None:
+                leaves[id(target)] = [target, gradient]
+                early = early or target._hooks is not None or target._grad is not None
+            else:
+                entry[1] = entry[1] + gradient
+        return early
+
+    def _settle(self, node: Node) -> None:
+        """Delivers the gradients of the leaves that nothing more can reach, now that `node` has run."""
+        if self.remaining is None:
+            self.remaining = leaf_edges(node for _, node in self.heap)
+            ready = list(self.leaves)
+        else:
+            ready = [id(edge[0]) for edge in node.edges if edge is not None and not isinstance(edge[0], Node)]
+            self.remaining.subtract(ready)
+        for key in ready:
+            if self.remaining[key] <= 0 and key in self.leaves:
+                self.deliver(key)
+
+    def deliver(self, key: int) -> None:
+        """Gives a leaf its gradient."""
+        entry = self.leaves.pop(key)
+        leaf, hooks = entry[0], entry[0]._hooks
+        if hooks is not None:
+            grads = [entry.pop()]
+            hooks.run_on_tensors(grads)
+            entry.append((hooks.run_before(grads) if self.accumulate else grads).pop())
+            grads = None
+        if self.task is not None and key in self.task.wanted:
+            self.task.captured[key, 0] = entry[1]
+        if not self.accumulate:
+            return
+        leaf._accumulate(entry[1], copy=not _owned(entry))
+        if hooks is not None:
+            hooks.run_after([], entry[1:])
+            for hook in tuple(hooks.accumulated.values()):
+                hook(leaf)
+
+    @property
+    def for_all_leaves(self) -> bool:
+        """Whether it adds to the `.grad` of every leaf."""
+        return self.accumulate and (self.task is None or self.task.useful is None)
+
+    def expects(self, edge: Edge) -> bool:
+        """Whether the pass leads to `edge`."""
+        if self._below is None:
+            nodes = reachable([root for root in self.roots if root is not None])
+            self._below = {id(root[0]) for root in self.roots if root is not None} | {id(node) for node in nodes}
+            self._below |= {id(below[0]) for node in nodes for below in node.edges if below is not None}
+            if self.task is not None and self.task.useful is not None:
+                self._below &= self.task.useful
+        return edge is not None and id(edge[0]) in self._below
+
+
+def _owned(entry: list[Any]) -> bool:
+    """Whether nobody but `entry` has the gradient in it: then its memory may become the leaf's `.grad`."""
+    return getrefcount(entry[1]) == 2 and getrefcount(entry[1]._array) == 2  # one of them is the call's own
+
+
+__all__ = ["Observer", "run_backward"]

@@ -1,0 +1,298 @@
+"""Trading time for memory: what a function saves for the backward pass is dropped and computed again when needed.
+
+Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 2016.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from engine.autograd.context import Kept
+from engine.autograd.function import Function
+from engine.autograd.graph import saved_tensors_hooks
+from engine.errors import AutogradError, CheckpointError
+from engine.graph import backward
+from engine.modes import MODES, enable_grad, no_grad
+from engine.random import State, default_generator
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+
+_early_stop = True
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool = False,
+    context_fn: Contexts = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """``function(*args, **kwargs)``, which runs a second time in the backward pass instead of keeping its tensors.
+
+    Args:
+        function: must compute the same when it runs again
+        use_reentrant: run a backward pass within the backward pass, as old PyTorch did: then gradients come only from
+            `backward()` without `inputs`, and there are none of gradients
+        context_fn: gives two context managers, for the first run and for the second
+        determinism_check: "default" compares shapes, dtypes and devices of the two runs, "none" does not
+        debug: kept for PyTorch's sake: errors name the tensors in any case
+        early_stop: end the second run with the last tensor that is needed
+        preserve_rng_state: draw the same random numbers again
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f'checkpoint: determinism_check must be "default" or "none", not {determinism_check!r}')
+    if use_reentrant:
+        if kwargs or context_fn is not noop_context_fn:
+            raise ValueError(
+                f"checkpoint(use_reentrant=True) takes no {', '.join(kwargs) or 'context_fn'}. Use use_reentrant=False."
+            )
+        if MODES.grad and not any(isinstance(value, Tensor) and value.requires_grad for value in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return _Reentrant.apply(function, default_generator.get_state() if preserve_rng_state else None, *args)
+    first, second = context_fn()
+    if not MODES.grad:
+        with first:
+            return function(*args, **kwargs)
+    state = default_generator.get_state() if preserve_rng_state else None
+    frame = _Frame(function, args, kwargs, state, second, determinism_check == "default", early_stop and _early_stop)
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool = False, **kwargs: Any) -> Any:
+    """Runs `functions`, a Sequential or a list, in so many checkpointed parts; the last part is not checkpointed.
+
+    Args:
+        functions: called one after the other
+        segments: how many parts to cut them into
+        input: what the first of them gets
+        use_reentrant: as of `checkpoint`
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"checkpoint_sequential() has no argument {next(iter(kwargs))!r}")
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= len(steps):
+        raise ValueError(f"checkpoint_sequential: segments must be between 1 and {len(steps)}, not {segments}")
+    size = len(steps) // segments
+    cuts = [size * number for number in range(segments)]
+    for start in cuts[:-1]:
+        part = steps[start : start + size]
+        input = checkpoint(_chain(part), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _chain(steps[cuts[-1] :])(input)
+
+
+def _chain(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside, checkpoints end their second run early, or not."""
+    global _early_stop
+    outer, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = outer
+
+
+# -- by hooks on saved tensors ----------------------------------------------------------------
+
+
+class _Place:
+    """Stands for a tensor that was not saved."""
+
+    __slots__ = ("__weakref__", "found")
+
+    def __init__(self) -> None:
+        self.found: dict[int, Tensor] = {}
+        """Backward pass → the tensor, computed again."""
+
+
+class _StopError(Exception):
+    """Everything that is needed has been computed."""
+
+
+class _Frame:
+    """One checkpointed call: what to run again, and the places to be filled by it."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        state: State | None,
+        context: AbstractContextManager[Any],
+        compare: bool,
+        early_stop: bool,
+    ) -> None:
+        self.function, self.state, self.context = function, state, context
+        self.compare, self.early_stop = compare, early_stop
+        self.names = list(kwargs)
+        # Through the hooks of a checkpoint around this one, which may drop the arguments as well.
+        self.args = [
+            Kept(value, None, number) if isinstance(value, Tensor) else value
+            for number, value in enumerate((*args, *kwargs.values()))
+        ]
+        self.wanted = [isinstance(value, Tensor) and value.requires_grad for value in (*args, *kwargs.values())]
+        self.places: list[weakref.ref[_Place]] = []
+        self.specs: list[tuple[Any, ...]] = []
+        self.done: set[int] = set()
+
+    def pack(self, tensor: Tensor) -> _Place:
+        place = _Place()
+        self.places.append(weakref.ref(place))
+        self.specs.append(_spec(tensor))
+        return place
+
+    def unpack(self, place: _Place) -> Tensor:
+        walk = MODES.walk
+        key = id(walk)
+        if walk is None:
+            self.done.discard(key)  # outside a backward pass nothing says how long to keep it
+        if key not in self.done:
+            self.done.add(key)
+            if walk is not None:
+                walk.at_end.append(lambda: self.forget(key))
+            self.run_again(key)
+        if key not in place.found:
+            raise CheckpointError(
+                "checkpoint: a tensor that the first run saved was not saved when the function ran again"
+            )
+        return place.found[key]
+
+    def forget(self, key: int) -> None:
+        self.done.discard(key)
+        for reference in self.places:
+            place = reference()
+            if place is not None:
+                place.found.pop(key, None)
+
+    def run_again(self, key: int) -> None:
+        """Fills the places."""
+        values: list[Any] = []
+        for value, wanted in zip(self.args, self.wanted, strict=True):
+            tensor = value.tensor(None, "checkpoint") if isinstance(value, Kept) else value
+            values.append(tensor.detach().requires_grad_(wanted) if isinstance(value, Kept) and wanted else tensor)
+        count = len(values) - len(self.names)
+        filled: list[tuple[Any, ...]] = []
+
+        def pack(tensor: Tensor) -> Tensor:
+            number = len(filled)
+            filled.append(_spec(tensor))
+            if number < len(self.places):
+                place = self.places[number]()
+                if place is not None:
+                    place.found[key] = tensor
+                if self.early_stop and len(filled) == len(self.places):
+                    raise _StopError
+            return tensor
+
+        with _drawing(self.state), enable_grad(), saved_tensors_hooks(pack, lambda tensor: tensor), self.context:
+            try:
+                self.function(*values[:count], **dict(zip(self.names, values[count:], strict=True)))
+            except _StopError:
+                pass
+        self.check(filled)
+
+    def check(self, filled: list[tuple[Any, ...]]) -> None:
+        if len(filled) != len(self.places):
+            raise CheckpointError(
+                "checkpoint: a different number of tensors was saved when the function ran again: "
+                f"{len(filled)}, not {len(self.places)}. It must compute the same each time."
+            )
+        if not self.compare:
+            return
+        for number, (before, after) in enumerate(zip(self.specs, filled, strict=True)):
+            if before != after:
+                raise CheckpointError(
+                    f"checkpoint: recomputed values have different metadata: saved tensor {number} was {_text(before)} "
+                    f"in the first run and {_text(after)} in the second. The function must compute the same each time."
+                )
+
+
+def _spec(tensor: Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.shape), tensor.dtype, tensor.device
+
+
+def _text(spec: tuple[Any, ...]) -> str:
+    return f"{format_shape(spec[0])} {spec[1].name} on {spec[2]}"
+
+
+@contextmanager
+def _drawing(state: State | None) -> Iterator[None]:
+    """Inside, random numbers are those that followed `state`."""
+    if state is None:
+        yield
+        return
+    present = default_generator.get_state()
+    default_generator.set_state(state)
+    try:
+        yield
+    finally:
+        default_generator.set_state(present)
+
+
+# -- by a backward pass within the backward pass ------------------------------------------------
+
+
+class _Reentrant(Function):
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], state: State | None, *args: Any) -> Any:
+        ctx.function, ctx.state = function, state
+        ctx.rest = [None if isinstance(value, Tensor) else value for value in args]
+        ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.wanted = [isinstance(value, Tensor) and value.requires_grad for value in args]
+        ctx.save_for_backward(*[args[place] for place in ctx.places])
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if not MODES.walk.for_all_leaves:
+            raise AutogradError(
+                "checkpoint(use_reentrant=True) works neither with grad() nor with backward(inputs=...). "
+                "Use use_reentrant=False."
+            )
+        args = list(ctx.rest)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor.detach().requires_grad_() if ctx.wanted[place] else tensor.detach()
+        with _drawing(ctx.state), enable_grad():
+            result = ctx.function(*args)
+        outputs = result if isinstance(result, tuple) else (result,)
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise AutogradError(
+                "checkpoint: no result of the function requires gradients. It need not be checkpointed."
+            )
+        backward([out for out, _ in pairs], [gradient for _, gradient in pairs])
+        return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]
+
+
+__all__ = [
+    "CheckpointError",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
