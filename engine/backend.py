@@ -28,9 +28,10 @@ class Device:
     type: str
     index: int | None
 
-    def __new__(cls, name: str | Device = "cpu", index: int | None = None) -> Device:
-        if isinstance(name, Device):
-            return name
+    def __new__(cls, type: str | Device | int = "cpu", index: int | None = None) -> Device:
+        if isinstance(type, Device):
+            return type
+        name = f"cuda:{type}" if isinstance(type, int) else type
         match = re.fullmatch(r"(cpu|cuda|meta)(?::(\d+))?", name)
         if match is None or (index is not None and match[2]):
             raise DeviceError(f"unknown device {name!r}. Use 'cpu', 'cuda', 'cuda:N' or 'meta'.")
@@ -71,10 +72,18 @@ class _Local(threading.local):
 
 
 _local = _Local()
+_default: Device = CPU
 
 
 def default_device() -> Device:
-    return _local.devices[-1] if _local.devices else CPU
+    """Where tensors are made that name no device."""
+    return _local.devices[-1] if _local.devices else _default
+
+
+def set_default_device(device: str | Device | int | None) -> None:
+    """Makes tensors that name no device on this one from now on; None is the CPU."""
+    global _default
+    _default = CPU if device is None else resolve(device)
 
 
 class MetaArray:
@@ -113,7 +122,7 @@ def cuda_available() -> bool:
         return False
 
 
-def resolve(name: str | Device | None) -> Device:
+def resolve(name: str | Device | int | None) -> Device:
     """A usable device from a user's word; "auto" takes CUDA where it works. Checks that CUDA really is there."""
     if name is None:
         return default_device()
@@ -132,6 +141,27 @@ def resolve(name: str | Device | None) -> Device:
 def to_host(array: Any) -> np.ndarray[Any, Any]:
     """The numbers of `array` in main memory; no copy when they are there."""
     return array if isinstance(array, np.ndarray) else _cupy().asnumpy(array)
+
+
+def address(array: Any) -> int:
+    """Where the first element of `array` lies."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+
+def pinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy in memory that a GPU reads without a detour. Raises DeviceError without CUDA."""
+    memory = _cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
+    copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def is_pinned(array: Any) -> bool:
+    """Whether `pinned` made the memory of `array`."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    owner = array.obj if isinstance(array, memoryview) else array
+    return type(owner).__name__ == "PinnedMemoryPointer"
 
 
 def _cupy() -> ModuleType:

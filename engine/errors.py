@@ -11,12 +11,32 @@ class ShapeError(EngineError, ValueError, RuntimeError):
     """Shapes that do not fit an op. Also a RuntimeError, as PyTorch's is."""
 
 
+class PositionError(ShapeError, IndexError):
+    """A place or a dimension that a tensor does not have. Also an IndexError, as PyTorch's is."""
+
+
 class DTypeError(EngineError, TypeError, RuntimeError):
     """A dtype that an op does not take."""
 
 
+class RangeError(EngineError, ValueError, RuntimeError):
+    """A number that is outside of what a function takes. Also a RuntimeError, as PyTorch's is."""
+
+
+class IndexTypeError(DTypeError, IndexError):
+    """Something that cannot be an index, such as a tensor of fractions. Also an IndexError, as PyTorch's is."""
+
+
+class ArrayError(EngineError, ValueError):
+    """An array or buffer whose memory a tensor cannot share."""
+
+
 class DeviceError(EngineError, RuntimeError):
     """An unknown or unavailable device, or tensors of different devices in one op."""
+
+
+class HostError(DeviceError, TypeError):
+    """NumPy asked for a tensor that is not in main memory. Also a TypeError, as PyTorch's is."""
 
 
 class LinAlgError(EngineError, RuntimeError):
@@ -25,6 +45,14 @@ class LinAlgError(EngineError, RuntimeError):
 
 class AutogradError(EngineError, RuntimeError):
     """A backward pass that cannot be run."""
+
+
+class GradcheckError(AutogradError):
+    """A gradient that finite differences contradict."""
+
+
+class CheckpointError(AutogradError):
+    """A checkpointed function that did something else when it was run again."""
 
 
 class DataError(EngineError, ValueError):

@@ -142,7 +142,7 @@ def untouched(task: Task) -> Iterator[None]:
     Gradients, buffers such as running means, metrics and the default random stream are put back at the end. The tensors
     in `.grad` are None inside at first.
     """
-    state = random.get_state()
+    state = random.get_rng_state()
     metrics = [(metric, dict(vars(metric))) for metric in task.metrics.values()]
     modules = task.modules.values()
     gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
@@ -152,7 +152,7 @@ def untouched(task: Task) -> Iterator[None]:
     try:
         yield
     finally:
-        random.set_state(state)
+        random.set_rng_state(state)
         for metric, values in metrics:
             vars(metric).update(values)
         for parameter, gradient in gradients:
@@ -203,7 +203,7 @@ class _Run:
 
     def _run_epoch(self, batches: Batches) -> Iterator[Event]:
         batches.train.set_epoch(self.epoch, self.task.seed)
-        random.set_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
+        random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
         before = self.seconds
         train, val = _Mean(), _Mean()
         yield from self._train(batches.train, train)

@@ -1,31 +1,80 @@
-"""Numbers as text, laid out as PyTorch does: four digits, aligned, large tensors by their edges."""
+"""Numbers as text, laid out as PyTorch does: four digits, aligned, large tensors by their edges.
+
+The rules are those that PyTorch's documentation of `set_printoptions` names, with the same outcome to the letter.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-DIGITS = 4
-LINE = 80
-EDGE = 3
-"""How many places of each end of a dimension a summary shows."""
-WHOLE = 1000
-"""Up to how many elements everything is shown."""
+from engine.dtypes import is_floating
+
+
+@dataclass(slots=True)
+class Options:
+    """What `set_printoptions` sets."""
+
+    precision: int = 4
+    """Digits after the point."""
+    threshold: float = 1000
+    """Up to how many elements everything is shown."""
+    edgeitems: int = 3
+    """How many places of each end of a dimension a summary shows."""
+    linewidth: int = 80
+    sci_mode: bool | None = None
+    """Whether powers of ten are written; None where that reads better."""
+
+
+_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
+_options = Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: Literal["default", "short", "full"] | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed.
+
+    Args:
+        precision: digits after the point
+        threshold: up to how many elements everything is shown
+        edgeitems: how many places of each end of a dimension a summary shows
+        linewidth: characters of a line
+        profile: values for all of these: "default", "short" or "full"
+        sci_mode: write powers of ten, or do not; None decides by the numbers
+    """
+    global _options
+    start = _options if profile is None else _PROFILES[profile.lower()]
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes = {name: value for name, value in given.items() if value is not None}
+    _options = replace(start, **changes, sci_mode=sci_mode)
+
+
+def get_printoptions() -> Options:
+    """How tensors are printed."""
+    return replace(_options)
 
 
 def tensor_text(array: np.ndarray[Any, Any], suffixes: Sequence[str]) -> str:
     """``tensor([1., 2.], requires_grad=True)`` for `array` and the remarks in `suffixes`."""
     start = "tensor("
-    summarize = array.size > WHOLE
+    summarize = array.size > _options.threshold
     if array.size == 0:
         numbers = "[]"
     else:
         shown = _edges(array) if summarize else array
-        numbers = _layout(array, len(start), summarize, _format_for(shown.reshape(-1).tolist(), shown.dtype.kind))
+        numbers = _layout(
+            array, len(start), summarize, _format_for(shown.reshape(-1).tolist(), is_floating(shown.dtype))
+        )
     return _with_suffixes(start + numbers, suffixes, len(start))
 
 
@@ -44,8 +93,8 @@ class _Format:
         return (found + "." if self.point and math.isfinite(value) else found).rjust(self.width)
 
 
-def _format_for(values: Sequence[Any], kind: str) -> _Format:
-    if kind != "f":
+def _format_for(values: Sequence[Any], fractions: bool) -> _Format:
+    if not fractions:
         return _Format("", max(len(str(value)) for value in values))
     relevant = [value for value in values if value and math.isfinite(value)]
     if not relevant:
@@ -53,11 +102,12 @@ def _format_for(values: Sequence[Any], kind: str) -> _Format:
     sizes = [abs(value) for value in relevant]
     whole = all(value == math.ceil(value) for value in relevant)
     wide = max(sizes) / min(sizes) > 1000 or max(sizes) > 1e8
-    if wide or (not whole and min(sizes) < 1e-4):
-        return _Format(f".{DIGITS}e", _width(f".{DIGITS}e", relevant))
+    scientific = wide or (not whole and min(sizes) < 1e-4) if _options.sci_mode is None else _options.sci_mode
+    if scientific:
+        return _Format(f".{_options.precision}e", _width(f".{_options.precision}e", relevant))
     if whole:
         return _Format(".0f", _width(".0f", relevant) + 1, point=True)
-    return _Format(f".{DIGITS}f", _width(f".{DIGITS}f", relevant))
+    return _Format(f".{_options.precision}f", _width(f".{_options.precision}f", relevant))
 
 
 def _width(spec: str, values: Iterable[float]) -> int:
@@ -67,29 +117,29 @@ def _width(spec: str, values: Iterable[float]) -> int:
 def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What a summary shows of `array`."""
     for axis, size in enumerate(array.shape):
-        if size > 2 * EDGE:
-            array = np.take(array, [*range(EDGE), *range(size - EDGE, size)], axis=axis)
+        if size > 2 * _options.edgeitems:
+            array = np.take(array, [*range(_options.edgeitems), *range(size - _options.edgeitems, size)], axis=axis)
     return array
 
 
 def _layout(array: np.ndarray[Any, Any], indent: int, summarize: bool, form: _Format) -> str:
     if array.ndim == 0:
         return form.text(array.item())
-    cut = summarize and len(array) > 2 * EDGE
-    ends = [*array[:EDGE], *array[-EDGE:]] if cut else list(array)
+    cut = summarize and len(array) > 2 * _options.edgeitems
+    ends = [*array[: _options.edgeitems], *array[-_options.edgeitems :]] if cut else list(array)
     if array.ndim == 1:
         return _row([form.text(value.item()) for value in ends], " ..." if cut else None, indent, form.width)
     parts = [_layout(part, indent + 1, summarize, form) for part in ends]
     if cut:
-        parts.insert(EDGE, "...")
+        parts.insert(_options.edgeitems, "...")
     gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return f"[{gap.join(parts)}]"
 
 
 def _row(parts: list[str], dots: str | None, indent: int, width: int) -> str:
     if dots is not None:
-        parts.insert(EDGE, dots)
-    fit = max(1, (LINE - indent) // (width + 2))
+        parts.insert(_options.edgeitems, dots)
+    fit = max(1, (_options.linewidth - indent) // (width + 2))
     lines = [", ".join(parts[start : start + fit]) for start in range(0, len(parts), fit)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -98,7 +148,7 @@ def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     """Remarks go on the last line as long as it takes them, else on a new one."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > LINE:
+        if used + len(suffix) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + suffix
             used = indent + len(suffix)
         else:

@@ -22,17 +22,19 @@ Uniform and whole numbers are the same bit for bit everywhere; normal numbers to
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from operator import index
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.backend import CPU, Device
 from engine.dtypes import DType, float32, float64
 from engine.errors import DTypeError
 
@@ -59,9 +61,15 @@ class Generator:
         seed: any whole number; negative ones count from 2**64 down, as in PyTorch
         stream: which of the independent streams of this seed; `fork` picks one by name
         offset: blocks of four words that are already used up
+        device: taken as in PyTorch; the numbers do not depend on it
     """
 
-    def __init__(self, seed: int = 0, stream: int = 0, offset: int = 0) -> None:
+    def __init__(
+        self, seed: int | str | Device = 0, stream: int = 0, offset: int = 0, *, device: str | Device = "cpu"
+    ) -> None:
+        if isinstance(seed, (str, Device)):  # PyTorch's only argument
+            seed, device = 0, seed
+        Device(device)
         self._lock = threading.Lock()
         self.set_state(State(seed, stream, offset))
 
@@ -84,6 +92,15 @@ class Generator:
 
     def initial_seed(self) -> int:
         return self._seed
+
+    @property
+    def device(self) -> Device:
+        """Where PyTorch would draw: the CPU. A draw is the same on every device."""
+        return CPU
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same place."""
+        return Generator(*self.get_state())
 
     def get_state(self) -> State:
         return State(self._seed, self._stream, self._offset)
@@ -149,6 +166,10 @@ class Generator:
         else:
             below = _high_product_128(self.bits(2 * count).reshape(count, 2), span)
         return (below + np.uint64(low & _MASK)).view(np.int64).reshape(shape)
+
+    def poisson(self, rates: NDArray[Any]) -> NDArray[np.int64]:
+        """Poisson numbers of these means. They take one block, the key of NumPy's own Philox stream."""
+        return np.random.Generator(np.random.Philox(key=self.bits(2))).poisson(rates)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """0, …, n - 1 in random order."""
@@ -259,16 +280,31 @@ def manual_seed(seed: int) -> Generator:
 
 
 def initial_seed() -> int:
+    """The seed of those who name no generator."""
     return default_generator.initial_seed()
 
 
 def seed() -> int:
+    """Start at a seed that cannot be foreseen, and return it."""
     return default_generator.seed()
 
 
-def get_state() -> State:
+def get_rng_state() -> State:
+    """Where the generator of those who name none is."""
     return default_generator.get_state()
 
 
-def set_state(state: tuple[int, int, int]) -> None:
-    default_generator.set_state(state)
+def set_rng_state(new_state: tuple[int, int, int]) -> None:
+    """Go on from where `get_rng_state` was called."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
+    """What is drawn inside leaves no trace: afterwards the generator is where it was. `devices` is PyTorch's."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)

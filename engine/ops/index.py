@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.errors import DTypeError, ShapeError
+from engine.errors import DTypeError, PositionError, ShapeError
 from engine.ops.movement import cast
 from engine.ops.record import composite, op
 from engine.ops.rules import broadcast_shapes, wrap_dim
@@ -60,7 +60,7 @@ def sliced(shape: Shape, index: Index) -> Shape:
     """The shape after basic indexing. Slices of a symbolic dimension must take all of it or a known number."""
     places = sum(1 for item in index if item is not None and item is not Ellipsis)
     if places > len(shape):
-        raise ShapeError(f"{places} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
+        raise PositionError(f"{places} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
     full = (slice(None),) * (len(shape) - places)
     at = next((i for i, item in enumerate(index) if item is Ellipsis), len(index))
     index = (*index[:at], *full, *index[at + 1 :])
@@ -74,7 +74,7 @@ def sliced(shape: Shape, index: Index) -> Shape:
         else:
             size = next(sizes)
             if not isinstance(size, Dim) and not -size <= item < size:
-                raise ShapeError(f"index {item} is outside dimension of size {size} in {format_shape(shape)}")
+                raise PositionError(f"index {item} is outside dimension of size {size} in {format_shape(shape)}")
     return tuple(result)
 
 

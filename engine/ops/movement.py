@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine import dtypes
+from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.ops.record import composite, op
+from engine.ops.reinterpret import reinterpret
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Spec, count, format_shape
 
@@ -39,7 +41,9 @@ def _(g, x: Spec):
 
 @composite
 def view(x: Any, *shape: Any) -> Any:
-    """The same memory in another shape. Raises ShapeError where only a copy could do that; `reshape` copies."""
+    """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
+    if len(shape) == 1 and isinstance(shape[0], DType):
+        return reinterpret(x, dtype=shape[0].name)
     wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     result = reshape(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
@@ -143,7 +147,10 @@ def expand_as(x: Any, other: Any) -> Any:
 ])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
     """A dimension of size 1 put in at `dim`."""
-    return xp.expand_dims(x, dim)
+    return x[(*(_EVERY,) * wrap_dim("unsqueeze", dim, x.ndim + 1), None, ...)]
+
+
+_EVERY = slice(None)
 
 
 @unsqueeze.shape
@@ -199,9 +206,19 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 
 @composite
-def contiguous(x: Any) -> Any:
-    """The tensor in one block of memory, row by row; itself if it is so."""
+def contiguous(x: Any, memory_format: Any = None) -> Any:
+    """The tensor in one block of memory, row by row or in another order; itself if it is so."""
+    if memory_format is not None and memory_format.order:
+        return _ordered(x, memory_format.order)
     return x if x.is_contiguous() else x.clone()
+
+
+def _ordered(x: Any, order: tuple[int, ...]) -> Any:
+    """The dimensions laid out in this order, the last one without gaps."""
+    if x.ndim != len(order):
+        raise ShapeError(f"contiguous: this memory format is for {len(order)} dimensions, not {x.ndim}")
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    return permute(contiguous(permute(x, order)), back)
 
 
 @op("movement", varargs="dims", sample=lambda s: [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.errors import DTypeError, ShapeError
+from engine.errors import DTypeError, PositionError, ShapeError
 from engine.shape import Dim, Shape, Spec, count, format_shape
 
 Dims: TypeAlias = int | tuple[int, ...] | None
@@ -36,7 +36,7 @@ def wrap_dim(name: str, dim: int, ndim: int) -> int:
     """A dimension counted from the front. A scalar counts as having one."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise ShapeError(f"{name}: there is no dimension {dim}: the tensor has {ndim}. Use {-limit} to {limit - 1}.")
+        raise PositionError(f"{name}: there is no dimension {dim}: the tensor has {ndim}. Use {-limit} to {limit - 1}.")
     return dim % limit
 
 

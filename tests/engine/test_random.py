@@ -146,16 +146,16 @@ def test_forks_are_independent_and_repeatable() -> None:
 
 
 def test_the_default_generator() -> None:
-    state = engine.random.get_state()
+    state = engine.random.get_rng_state()
     try:
         engine.random.manual_seed(42)
         assert engine.random.initial_seed() == 42
         first = engine.random.default_generator.uniform(3).tolist()
-        engine.random.set_state((42, 0, 0))
+        engine.random.set_rng_state((42, 0, 0))
         assert engine.random.default_generator.uniform(3).tolist() == first
         assert engine.random.seed() == engine.random.initial_seed() != 42
     finally:
-        engine.random.set_state(state)
+        engine.random.set_rng_state(state)
 
 
 def test_refusals() -> None:

@@ -99,12 +99,12 @@ def test_the_bundled_digits() -> None:
 
 
 def test_the_split_is_the_same_whatever_the_seed() -> None:
-    state = engine.random.get_state()
+    state = engine.random.get_rng_state()
     parts = []
     for seed in (1, 2):
         engine.manual_seed(seed)
         parts.append(data.Digits(validation=0.5).train.batch(np.arange(100))[0].tolist())
-    engine.random.set_state(state)
+    engine.random.set_rng_state(state)
     assert parts[0] == parts[1]
     with pytest.raises(ValueError, match="share of validation samples"):
         _ = data.Digits(validation=1.5).train

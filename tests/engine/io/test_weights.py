@@ -37,7 +37,7 @@ def test_a_module_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", sorted(dtypes.BY_NAME))
 def test_every_dtype(tmp_path: Path, dtype: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtypes.BY_NAME[dtype].numpy)
-    save_file({"view": engine.from_numpy(array).T, "scalar": engine.from_numpy(array[0, 1])}, tmp_path / "a")
+    save_file({"view": engine.from_numpy(array).T, "scalar": engine.as_tensor(array[0, 1])}, tmp_path / "a")
     loaded = load_file(tmp_path / "a")
     assert loaded["view"].tolist() == array.T.tolist()
     assert loaded["scalar"].shape == ()

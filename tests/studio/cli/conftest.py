@@ -26,9 +26,9 @@ class Result(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def _restored_random_state() -> Iterator[None]:
-    state = engine.random.get_state()
+    state = engine.random.get_rng_state()
     yield
-    engine.random.set_state(state)
+    engine.random.set_rng_state(state)
 
 
 @pytest.fixture

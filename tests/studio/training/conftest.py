@@ -14,9 +14,9 @@ from studio.training import Session
 
 @pytest.fixture(autouse=True)
 def _restored_random_state() -> Iterator[None]:
-    state = engine.random.get_state()
+    state = engine.random.get_rng_state()
     yield
-    engine.random.set_state(state)
+    engine.random.set_rng_state(state)
 
 
 def wire(source: str, target: str) -> Wire:

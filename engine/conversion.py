@@ -1,0 +1,159 @@
+"""How a tensor becomes one of another dtype, on another device, or in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from engine import dtypes
+from engine.backend import CPU, Device, resolve
+from engine.dtypes import DType
+from engine.layout import memory_format
+from engine.ops import movement
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+
+class Converts:
+    """Base of Tensor: `to` in all of PyTorch's call forms, and its shorthands."""
+
+    __slots__ = ()
+
+    _array: Any
+    _storage: Any
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.from_numpy(self._array.dtype)
+
+    @property
+    def device(self) -> Device:
+        return self._storage.device
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements may have fractions."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex: never."""
+        return False
+
+    def is_signed(self) -> bool:
+        """Whether there are elements below zero in the dtype."""
+        return self.dtype.is_signed
+
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """This tensor with another dtype, on another device, or like another tensor. Itself if nothing changes.
+
+        `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, each with non_blocking, copy and memory_format.
+        """
+        dtype, device, copy, order = _target(args, kwargs)
+        me = result = cast("Tensor", self)
+        if device is not None and device is not self._storage.device:
+            result = result._move(device)
+        if dtype is not None and dtype is not result.dtype:
+            result = movement.cast(result, dtype=dtype)
+        if order is not None and order.order:
+            result = movement.contiguous(result, order)
+        return result.clone() if copy and result is me else result
+
+    def type(self, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Any:
+        """The name of the tensor's type, or the tensor with another one: a dtype, or PyTorch's "FloatTensor"."""
+        if dtype is None:
+            place = "" if self.device is CPU else f"{self.device.type}."
+            return f"engine.{place}{self.dtype.title}Tensor"
+        return self.to(dtype if isinstance(dtype, DType) else named(dtype))
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor with the dtype and on the device of another."""
+        return self.to(other)
+
+    def cpu(self, memory_format: memory_format | None = None) -> Tensor:
+        """On the CPU."""
+        return self.to(CPU, memory_format=memory_format)
+
+    def cuda(
+        self,
+        device: Device | str | int | None = None,
+        non_blocking: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        """On a GPU."""
+        return self.to("cuda" if device is None else device, memory_format=memory_format)
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return self.to(dtypes.float64)
+
+    def half(self) -> Tensor:
+        """As float16."""
+        return self.to(dtypes.float16)
+
+    def bfloat16(self) -> Tensor:
+        """As bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def long(self) -> Tensor:
+        """As int64."""
+        return self.to(dtypes.int64)
+
+    def short(self) -> Tensor:
+        """As int16."""
+        return self.to(dtypes.int16)
+
+    def char(self) -> Tensor:
+        """As int8."""
+        return self.to(dtypes.int8)
+
+    def byte(self) -> Tensor:
+        """As uint8."""
+        return self.to(dtypes.uint8)
+
+    # These hide Python's own names from what follows them in this class.
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return self.to(dtypes.float32)
+
+    def int(self) -> Tensor:
+        """As int32."""
+        return self.to(dtypes.int32)
+
+    def bool(self) -> Tensor:
+        """As bool."""
+        return self.to(dtypes.bool_)
+
+
+def _target(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[DType | None, Device | None, bool, memory_format | None]:
+    """dtype, device, whether to copy, and memory format that a call of `to` asks for."""
+    unknown = kwargs.keys() - {"dtype", "device", "non_blocking", "copy", "memory_format", "other"}
+    if unknown:
+        raise TypeError(f"to() has no argument {min(unknown)!r}")
+    dtype, device = kwargs.get("dtype"), kwargs.get("device")
+    rest: list[Any] = []
+    if args or "other" in kwargs:
+        first, *rest = (kwargs["other"], *args) if "other" in kwargs else args
+        if isinstance(first, DType):
+            dtype = first
+        elif hasattr(first, "_storage"):
+            dtype, device = first.dtype, first.device
+        else:
+            device = first
+            if rest and (rest[0] is None or isinstance(rest[0], DType)):
+                dtype = rest.pop(0) or dtype
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"to(): {dtype!r} is no dtype. Use one such as engine.float32.")
+    copy = rest[1] if len(rest) > 1 else kwargs.get("copy", False)  # rest: non_blocking, copy
+    return dtype, None if device is None else resolve(device), copy, kwargs.get("memory_format")
+
+
+def named(name: Any) -> DType:
+    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor", or such a class."""
+    text = name if isinstance(name, str) else name.__name__
+    title = text.rpartition(".")[2].removesuffix("Tensor")
+    for dtype in dtypes.ALL:
+        if dtype.title == title:
+            return dtype
+    raise TypeError(f"type(): {name!r} is no tensor type. Use a dtype such as engine.float32.")

@@ -1,0 +1,75 @@
+"""Functions that make tensors, with PyTorch's names and arguments."""
+
+from __future__ import annotations
+
+from engine.creation.data import as_tensor as as_tensor
+from engine.creation.data import asarray as asarray
+from engine.creation.data import from_array as from_array
+from engine.creation.data import from_dlpack as from_dlpack
+from engine.creation.data import from_numpy as from_numpy
+from engine.creation.data import frombuffer as frombuffer
+from engine.creation.data import tensor as tensor
+from engine.creation.drawn import bernoulli as bernoulli
+from engine.creation.drawn import multinomial as multinomial
+from engine.creation.drawn import normal as normal
+from engine.creation.drawn import poisson as poisson
+from engine.creation.drawn import rand as rand
+from engine.creation.drawn import rand_like as rand_like
+from engine.creation.drawn import randint as randint
+from engine.creation.drawn import randint_like as randint_like
+from engine.creation.drawn import randn as randn
+from engine.creation.drawn import randn_like as randn_like
+from engine.creation.drawn import randperm as randperm
+from engine.creation.filled import empty as empty
+from engine.creation.filled import empty_like as empty_like
+from engine.creation.filled import empty_strided as empty_strided
+from engine.creation.filled import full as full
+from engine.creation.filled import full_like as full_like
+from engine.creation.filled import ones as ones
+from engine.creation.filled import ones_like as ones_like
+from engine.creation.filled import scalar_tensor as scalar_tensor
+from engine.creation.filled import zeros as zeros
+from engine.creation.filled import zeros_like as zeros_like
+from engine.creation.ranges import arange as arange
+from engine.creation.ranges import eye as eye
+from engine.creation.ranges import linspace as linspace
+from engine.creation.ranges import logspace as logspace
+from engine.creation.ranges import range_ as range_
+from engine.creation.ranges import tril_indices as tril_indices
+from engine.creation.ranges import triu_indices as triu_indices
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "asarray",
+    "bernoulli",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "multinomial",
+    "normal",
+    "ones",
+    "ones_like",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "scalar_tensor",
+    "tensor",
+    "tril_indices",
+    "triu_indices",
+    "zeros",
+    "zeros_like",
+]

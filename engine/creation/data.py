@@ -1,0 +1,238 @@
+"""Tensors of data that exists: numbers, nested lists, arrays, buffers."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from engine import dtypes
+from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
+from engine.dtypes import DType
+from engine.errors import ArrayError, DTypeError, ShapeError
+from engine.tensor import Storage, Tensor
+
+Place = Device | str | int | None
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Place = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of `data`: numbers, nested lists, arrays or tensors."""
+    if isinstance(data, Tensor):
+        return data.detach().to(dtype=dtype, device=device, copy=True).requires_grad_(requires_grad)
+    return _placed(_array_of(data, dtype), device, requires_grad)
+
+
+def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    """`data` copied into an array of `dtype`, or else of the dtype that PyTorch would give it."""
+    if isinstance(data, (list, tuple)):
+        found: set[DType] = set()
+        data = _plain(data, found)
+        kind = dtype or (functools.reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype())
+    else:
+        if not isinstance(data, (bool, int, float, str, bytes)) and not (dtype is None and isinstance(data, range)):
+            data = _from_foreign(data)
+        kind = dtype or _natural(data)
+    try:
+        return np.array(data, dtype=kind.numpy)
+    except OverflowError as error:
+        raise DTypeError(f"tensor(): {error}. Give a larger dtype.") from None
+    except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error) or "sequence" in str(error):
+            raise ShapeError("tensor(): the nested lists have rows of different lengths") from None
+        raise DTypeError(f"tensor(): cannot make {kind.name} numbers of the data: {error}") from None
+
+
+def _plain(data: Any, found: set[DType]) -> Any:
+    """Nested lists in which tensors and arrays became numbers or lists; notes the dtypes in `found`."""
+    kinds = set(map(type, data))
+    if kinds <= _NUMBERS:  # a row of numbers, as nearly all are
+        found.update(dtypes.bool_ if k is bool else dtypes.int64 if k is int else _default() for k in kinds)
+        return data
+    return [_plain_item(item, found) for item in data]
+
+
+_NUMBERS = {bool, int, float}
+_default = dtypes.get_default_dtype
+
+
+def _plain_item(item: Any, found: set[DType]) -> Any:
+    if isinstance(item, (list, tuple, range)):
+        return _plain(item, found)
+    if isinstance(item, (Tensor, np.ndarray, np.generic)):
+        if getattr(item.dtype, "kind", "") in ("O", "U", "S", "c"):
+            raise DTypeError(f"tensor(): cannot make a tensor of {item.dtype} elements. Give numbers or booleans.")
+        found.add(item.dtype if isinstance(item, Tensor) else dtypes.from_numpy(item.dtype))
+        return item.tolist()
+    if hasattr(item, "__array__"):
+        return _plain_item(np.asarray(item), found)
+    found.add(_natural(item))
+    return item
+
+
+def _natural(data: Any) -> DType:
+    """The dtype that a Python number has as a tensor; arrays keep theirs."""
+    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "OUSc":
+        return dtypes.from_numpy(data.dtype)
+    if isinstance(data, (bool, float)) or (isinstance(data, int) and -(2**63) <= data < 2**63):
+        return dtypes.of_scalar(data)
+    if isinstance(data, range):
+        return dtypes.int64
+    what = "such large whole numbers" if isinstance(data, int) else f"{type(data).__name__} elements"
+    if isinstance(data, (np.ndarray, np.generic)):
+        what = f"{data.dtype} elements"
+    raise DTypeError(f"tensor(): cannot make a tensor of {what}. Give numbers or booleans.")
+
+
+def _from_foreign(data: Any) -> Any:
+    """An array of what offers one (`__array__`, a buffer, a sequence), else the data itself."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__") or isinstance(data, (memoryview, bytearray)):
+        return np.asarray(data)
+    if isinstance(data, Iterable) and hasattr(data, "__len__") and not isinstance(data, (set, frozenset, dict)):
+        return np.asarray(data)
+    return data
+
+
+def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
+    """`array` as a tensor on `device`; no copy on the CPU."""
+    place = resolve(device)
+    if place is META:
+        array = MetaArray(array.shape, array.dtype)
+    elif place is not CPU:
+        xp = namespace(place)
+        with xp.cuda.Device(place.index):
+            array = xp.asarray(array)
+    result = Tensor(array, Storage.fresh(place))
+    return result.requires_grad_() if requires_grad else result
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """`data` as a tensor, without a copy where that is possible."""
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    if isinstance(data, np.ndarray) and data.dtype.isnative and min(data.strides, default=0) >= 0:
+        shared = from_numpy(data)
+        return shared.to(dtype=dtype, device=resolve(device))
+    if hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic)):
+        return from_dlpack(data).to(dtype=dtype, device=device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Place = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor; `copy` says whether it must (True) or must not (False) have memory of its own.
+
+    Raises:
+        ArrayError: a copy is needed and forbidden.
+    """
+    if isinstance(obj, Tensor):
+        result = obj.detach() if not requires_grad and obj.requires_grad else obj
+        result = result.to(dtype=dtype, device=device)
+    else:
+        result = as_tensor(obj, dtype, device)
+    source = obj._array if isinstance(obj, Tensor) else obj
+    shares = result is obj or (isinstance(source, np.ndarray) and np.may_share_memory(result._array, source))
+    if copy is False and not shares and not hasattr(obj, "__dlpack__"):
+        raise ArrayError("asarray(): a copy is needed, for another dtype or device. Leave copy out to allow it.")
+    if copy and shares:
+        result = result.clone()
+    return result.detach().requires_grad_() if requires_grad and not result.requires_grad else result
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the array's memory.
+
+    Raises:
+        ArrayError: the array's bytes are in another machine's order, or a stride is negative.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy() takes a NumPy array, not {type(ndarray).__name__}. Use as_tensor().")
+    dtypes.from_numpy(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ArrayError(
+            f"from_numpy(): the array's bytes ({ndarray.dtype.str}) are in another order than this machine's, so "
+            "memory cannot be shared. Use engine.tensor(array), which copies."
+        )
+    if any(step < 0 for step in ndarray.strides):
+        raise ArrayError(
+            "from_numpy(): the array is reversed (a stride is negative), which tensors are not. "
+            "Use engine.tensor(array), or array.copy()."
+        )
+    if not ndarray.flags.writeable:
+        _warn_of_readonly()
+    return from_array(ndarray)
+
+
+@functools.cache
+def _warn_of_readonly() -> None:
+    warnings.warn(
+        "The given NumPy array is not writable: writing to the tensor will raise. Copy the array, or use "
+        "engine.tensor(array), if you mean to. This is said once.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def from_array(array: Any) -> Tensor:
+    """A NumPy or CuPy array as a tensor that shares its memory."""
+    if isinstance(array, np.ndarray):
+        dtypes.from_numpy(array.dtype)
+        return Tensor(array, Storage(CPU))
+    namespace_of(array)
+    return Tensor(array, Storage(Device("cuda", array.device.id)))
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """The bytes of a buffer as a tensor of one dimension that shares them.
+
+    Raises:
+        ArrayError: the buffer is not made of whole elements, or has fewer than `count`.
+    """
+    try:
+        array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    except ValueError as error:
+        raise ArrayError(f"frombuffer(): {error}") from None
+    if not array.flags.writeable:
+        _warn_of_readonly()
+    return from_array(array).requires_grad_(requires_grad)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of another library's (or of a NumPy array), by the DLPack protocol."""
+    if isinstance(ext_tensor, Tensor):
+        return ext_tensor.detach()
+    place = ext_tensor.__dlpack_device__()
+    if place[0] == _CUDA:
+        found = from_array(namespace(Device("cuda", place[1])).from_dlpack(ext_tensor))
+    else:
+        found = from_array(_host_array(ext_tensor))
+    found = found.to(device) if device is not None else found
+    return found.clone() if copy else found
+
+
+_CUDA = 2
+"""DLPack's number of the device type."""
+
+
+def _host_array(source: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.from_dlpack(source)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ArrayError(f"from_dlpack(): NumPy cannot take {type(source).__name__}'s memory: {error}") from None

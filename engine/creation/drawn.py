@@ -1,0 +1,162 @@
+"""Random tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+
+from engine import dtypes, random
+from engine.backend import CPU
+from engine.creation.fill import bernoulli_, check_fraction, check_limits, new_like
+from engine.creation.options import Options, like, made, number, sizes
+from engine.dtypes import DType
+from engine.errors import DTypeError, RangeError, ShapeError
+from engine.random import Generator
+from engine.tensor import Storage, Tensor
+
+Draw = Callable[[Generator, tuple[int, ...], DType], Any]
+"""Draws an array from a generator: its shape, and the dtype that it will have."""
+
+
+def _drawn(name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None, options: Options) -> Tensor:
+    """A new tensor of random numbers; they are drawn in main memory, the same for every device."""
+    generator = options.get("generator") or random.default_generator
+
+    def fill(xp: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+        return xp.asarray(draw(generator, shape, dtypes.from_numpy(dtype))).astype(dtype, copy=False)
+
+    return made(name, fill, shape, default, options)
+
+
+def rand(*size: Any, **options: Unpack[Options]) -> Tensor:
+    """Numbers drawn evenly from [0, 1)."""
+    return _drawn("rand", lambda g, shape, dtype: g.uniform(shape, dtype), sizes(size, options), None, options)
+
+
+def randn(*size: Any, **options: Unpack[Options]) -> Tensor:
+    """Numbers drawn from the normal distribution of mean 0 and variance 1."""
+    return _drawn("randn", lambda g, shape, dtype: g.normal(shape, dtype), sizes(size, options), None, options)
+
+
+def randint(
+    *bounds: Any, low: int | None = None, high: int | None = None, size: Any = None, **options: Unpack[Options]
+) -> Tensor:
+    """Whole numbers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
+    *places, at = (*bounds, size) if size is not None else bounds or (None,)
+    limits = [number(limit) for limit in (*places, low, high) if limit is not None]
+    if not 1 <= len(limits) <= 2:
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    if low is not None and len(places) == 1:
+        limits.reverse()
+    first, last = limits if len(limits) == 2 else (0, limits[0])
+    check_limits("randint", first, last, options.get("dtype") or dtypes.int64)
+    return _drawn("randint", lambda g, at, _: g.integers(first, last, at), sizes((at,)), dtypes.int64, options)
+
+
+def randperm(n: int, **options: Unpack[Options]) -> Tensor:
+    """The numbers 0 … n − 1 in random order."""
+    return _drawn("randperm", lambda g, _, dtype: g.permutation(n), sizes((n,)), dtypes.int64, options)
+
+
+def rand_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+    """Numbers from [0, 1) in the shape, dtype and place of `input`."""
+    return rand(tuple(input.shape), **like(input, options))
+
+
+def randn_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+    """Normal numbers in the shape, dtype and place of `input`."""
+    return randn(tuple(input.shape), **like(input, options))
+
+
+def randint_like(
+    input: Tensor, *bounds: Any, low: int | None = None, high: int | None = None, **options: Unpack[Options]
+) -> Tensor:
+    """Whole numbers in the shape, dtype and place of `input`: `randint_like(x, high)`, `randint_like(x, low, high)`."""
+    return randint(*bounds, low=low, high=high, size=tuple(input.shape), **like(input, options))
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Options]) -> Tensor:
+    """Normal numbers. Mean and standard deviation are numbers, with a size, or tensors with one for each element."""
+    spread = std._numbers() if isinstance(std, Tensor) else std
+    if np.any(np.asarray(spread.tolist() if isinstance(std, Tensor) else spread) < 0):
+        raise RangeError(f"normal(): a standard deviation cannot be negative, as in {std}")
+    if size is not None:
+        center = number(mean)
+        draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731
+        return _drawn("normal", draw, sizes((size,)), None, options)
+    first = mean if isinstance(mean, Tensor) else std
+    if not isinstance(first, Tensor):
+        raise TypeError("normal() of two numbers needs a size")
+    shape = tuple((mean.detach() + std.detach()).shape if isinstance(mean, Tensor) and isinstance(std, Tensor) else
+                  first.shape)  # fmt: skip
+    noise = randn(shape, dtype=first.dtype, device=first.device, generator=options.pop("generator", None))
+    result = (noise * std + mean).detach()
+    out = options.get("out")
+    return result if out is None else out.resize_(shape).copy_(result)
+
+
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """1 with the probability that stands at each place of `input`, or with probability `p` everywhere; else 0."""
+    result = bernoulli_(new_like(input), input if p is None else p, generator=generator)
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Positions drawn with the probabilities, or weights, in the last dimension of `input`."""
+    if not input.is_floating_point():
+        raise DTypeError(f"multinomial() takes floating-point weights, not {input.dtype.name}. Convert with .float().")
+    if input.ndim not in (1, 2):
+        raise ShapeError(f"multinomial() takes one or two dimensions, not {input.ndim}")
+    if num_samples <= 0 or (not replacement and num_samples > input.shape[-1]):
+        raise ShapeError(
+            f"multinomial() cannot draw {num_samples} of {input.shape[-1]} positions. "
+            "Draw between 1 and all of them, or with replacement=True."
+        )
+    if input.is_meta:
+        return input.detach().new_empty((*input.shape[:-1], num_samples), dtype=dtypes.int64)
+    weights = input.detach().cpu().double().numpy()
+    if not np.isfinite(weights).all() or (weights < 0).any() or (weights.sum(-1) <= 0).any():
+        raise RangeError("multinomial(): weights must be finite, not negative, and one in each row more than 0")
+    pick = _with_replacement if replacement else _without_replacement
+    found = pick(generator or random.default_generator, weights, num_samples)
+    result = Tensor(found.astype(np.int64), Storage(CPU)).to(input.device)
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def _with_replacement(generator: Generator, weights: Any, count: int) -> Any:
+    """Where uniform numbers fall among the running sums of the weights."""
+    sums = np.cumsum(weights, -1)
+    points = generator.uniform((*weights.shape[:-1], count), dtypes.float64) * sums[..., -1:]
+    if weights.ndim == 1:
+        return np.searchsorted(sums, points, side="right")
+    return np.stack([np.searchsorted(*row, side="right") for row in zip(sums, points, strict=True)])
+
+
+def _without_replacement(generator: Generator, weights: Any, count: int) -> Any:
+    """The positions at which an exponential clock of each weight rings first: Efraimidis and Spirakis, 2006."""
+    with np.errstate(divide="ignore"):
+        rings = -np.log1p(-generator.uniform(weights.shape, dtypes.float64)) / weights
+    return np.argsort(np.where(weights > 0, rings, np.inf), -1, kind="stable")[..., :count]
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson numbers whose means are the elements of `input`."""
+    check_fraction("poisson", input)
+    if input.is_meta:
+        return new_like(input)
+    rates = input.detach().cpu().double().numpy()
+    if not (rates >= 0).all():
+        raise RangeError("poisson(): a mean cannot be negative")
+    drawn = (generator or random.default_generator).poisson(rates)
+    return Tensor(np.asarray(drawn).astype(input.dtype.numpy), Storage(CPU)).to(input.device)

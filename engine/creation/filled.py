@@ -1,0 +1,79 @@
+"""Tensors of one value, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from engine import dtypes
+from engine.backend import META, MetaArray, namespace, resolve
+from engine.creation.options import Options, like, made, number, sizes
+from engine.errors import ShapeError
+from engine.tensor import Storage, Tensor
+
+
+def zeros(*size: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor of zeros."""
+    shape = sizes(size, options)
+    return made("zeros", lambda xp, shape, dtype: xp.zeros(shape, dtype), shape, None, options)
+
+
+def ones(*size: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor of ones."""
+    shape = sizes(size, options)
+    return made("ones", lambda xp, shape, dtype: xp.ones(shape, dtype), shape, None, options)
+
+
+def empty(*size: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor whose numbers are whatever the memory held."""
+    shape = sizes(size, options)
+    return made("empty", lambda xp, shape, dtype: xp.empty(shape, dtype), shape, None, options)
+
+
+def full(size: Any, fill_value: Any, **options: Unpack[Options]) -> Tensor:
+    """A tensor of one value, whose dtype is that of the value."""
+    value = number(fill_value)
+    kind = fill_value.dtype if isinstance(fill_value, Tensor) else dtypes.of_scalar(value)
+    return made("full", lambda xp, shape, dtype: xp.full(shape, value, dtype), sizes((size,)), kind, options)
+
+
+def zeros_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+    """Zeros in the shape, dtype and place of `input`."""
+    return zeros(tuple(input.shape), **like(input, options))
+
+
+def ones_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+    """Ones in the shape, dtype and place of `input`."""
+    return ones(tuple(input.shape), **like(input, options))
+
+
+def empty_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+    """Memory in the shape, dtype and place of `input`."""
+    return empty(tuple(input.shape), **like(input, options))
+
+
+def full_like(input: Tensor, fill_value: Any, **options: Unpack[Options]) -> Tensor:
+    """One value in the shape, dtype and place of `input`."""
+    return full(tuple(input.shape), fill_value, **like(input, options))
+
+
+def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
+    """One number without dimensions, in the default dtype."""
+    value = number(s)
+    return made("scalar_tensor", lambda xp, shape, dtype: xp.full(shape, value, dtype), (), None, options)
+
+
+def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Unpack[Options]) -> Tensor:
+    """Memory in which neighbours along each dimension are `stride` elements apart."""
+    shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
+    if len(shape) != len(steps):
+        raise ShapeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides. Give one stride a size.")
+    if resolve(options.get("device")) is META:
+        return Tensor(MetaArray(shape, (options.get("dtype") or dtypes.get_default_dtype()).numpy), Storage(META))
+    reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
+    memory = empty(reach, **options)
+    array = memory._array
+    lib = namespace(memory.device).lib.stride_tricks
+    strides = tuple(step * array.itemsize for step in steps)
+    result = Tensor(lib.as_strided(array, shape, strides), Storage(memory.device))
+    return result.requires_grad_(options.get("requires_grad", False))

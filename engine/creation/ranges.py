@@ -1,0 +1,91 @@
+"""Numbers in order, and the indices of triangles."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Unpack
+
+import numpy as np
+
+from engine import dtypes
+from engine.creation.options import Options, made, number, sizes
+from engine.dtypes import DType
+from engine.errors import DTypeError, ShapeError
+from engine.tensor import Tensor
+
+
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
+    """start, start + step, … below end: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
+    if len(bounds) == 1 and end is None:
+        end = bounds[0]
+    else:
+        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
+    if end is None:
+        raise TypeError("arange() needs an end")
+    start, end, step = (number(value) for value in (start, end, step))
+    _check_direction("arange", start, end, step)
+    kind = _kind_of(start, end, step)
+    if options.get("dtype") is dtypes.bool_:
+        raise DTypeError("arange(): booleans cannot be counted up. Give a number type.")
+    values = np.arange(start, end, step)
+    return _listed("arange", values, kind, options)
+
+
+def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
+    """start, start + step, … up to and including end. Use arange, which leaves the end out as Python's range does."""
+    warnings.warn("range() includes the end, other than Python's. Use arange(start, end).", UserWarning, stacklevel=2)
+    start, end = (0, start) if end is None else (start, end)
+    start, end, step = (number(value) for value in (start, end, step))
+    _check_direction("range", start, end, step)
+    values = start + step * np.arange(int((end - start) / step) + 1)
+    return _listed("range", values, None, options)
+
+
+def linspace(start: Any, end: Any, steps: int, **options: Unpack[Options]) -> Tensor:
+    """`steps` numbers from start to end, both included, evenly spaced."""
+    shape = sizes((steps,))
+    values = np.linspace(number(start), number(end), *shape)
+    return _listed("linspace", values, None, options)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[Options]) -> Tensor:
+    """`steps` powers of base, from base**start to base**end, whose exponents are evenly spaced."""
+    shape = sizes((steps,))
+    values = np.float64(base) ** np.linspace(number(start), number(end), *shape)
+    return _listed("logspace", values, None, options)
+
+
+def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:
+    """The n×m identity matrix."""
+    shape = sizes((n, n if m is None else m))
+    return made("eye", lambda xp, shape, dtype: xp.eye(*shape, dtype=dtype), shape, None, options)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+    """Rows and columns of the places on and below a diagonal of a row×col matrix, as a tensor of two rows."""
+    found = np.stack(np.tril_indices(row, offset, col))
+    return made(
+        "tril_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
+    )
+
+
+def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+    """Rows and columns of the places on and above a diagonal of a row×col matrix, as a tensor of two rows."""
+    found = np.stack(np.triu_indices(row, offset, col))
+    return made(
+        "triu_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
+    )
+
+
+def _listed(name: str, values: Any, kind: DType | None, options: Options) -> Tensor:
+    """Numbers that were computed in main memory, converted and moved."""
+    return made(name, lambda xp, _, dtype: xp.asarray(values.astype(dtype)), values.shape, kind, options)
+
+
+def _check_direction(name: str, start: Any, end: Any, step: Any) -> None:
+    if step == 0 or (end - start) / step < 0:
+        raise ShapeError(f"{name}(): no numbers lead from {start} to {end} in steps of {step}")
+
+
+def _kind_of(*values: Any) -> DType:
+    return dtypes.int64 if all(isinstance(value, int) for value in values) else dtypes.get_default_dtype()

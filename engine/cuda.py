@@ -1,0 +1,233 @@
+"""GPUs, by the names of torch.cuda. Without one, questions are answered and requests raise DeviceError."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from engine import random
+from engine.backend import Device, cuda_available, namespace
+from engine.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+is_available = cuda_available
+
+
+def is_initialized() -> bool:
+    """Whether CUDA is in use; there is nothing to start beforehand."""
+    return cuda_available()
+
+
+def init() -> None:
+    """Nothing needs to be started. Raises DeviceError without CUDA."""
+    _cuda()
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    return _cuda().runtime.getDeviceCount() if cuda_available() else 0
+
+
+def current_device() -> int:
+    """The number of the GPU that "cuda" means in this thread."""
+    return _cuda().runtime.getDevice()
+
+
+def set_device(device: Any) -> None:
+    """Makes a GPU the current one."""
+    _cuda().runtime.setDevice(_index(device))
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits until a GPU has done all that it was given."""
+    with _cuda().Device(_index(device)):
+        _cuda().runtime.deviceSynchronize()
+
+
+def get_device_name(device: Any = None) -> str:
+    """What the maker calls the GPU."""
+    name = _properties(device)["name"]
+    return name.decode() if isinstance(name, bytes) else name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability, for instance (9, 0)."""
+    found = _properties(device)
+    return found["major"], found["minor"]
+
+
+class DeviceProperties:
+    """What a GPU is."""
+
+    def __init__(self, device: Any) -> None:
+        found = _properties(device)
+        self.name = get_device_name(device)
+        self.major, self.minor = get_device_capability(device)
+        self.total_memory: int = found["totalGlobalMem"]
+        self.multi_processor_count: int = found["multiProcessorCount"]
+
+    def __repr__(self) -> str:
+        return (
+            f"DeviceProperties(name={self.name!r}, major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count})"
+        )
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """Name, capability and memory of a GPU."""
+    return DeviceProperties(device)
+
+
+# -- memory -----------------------------------------------------------------------------------
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes in use by tensors. 0 without CUDA."""
+    return _pool(device).used_bytes() if cuda_available() else 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that were taken from the GPU, in use or kept for later. 0 without CUDA."""
+    return _pool(device).total_bytes() if cuda_available() else 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that were kept since the last reset: CuPy counts what it took, which never falls by itself."""
+    return memory_reserved(device)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that were taken from the GPU since the last reset."""
+    return memory_reserved(device)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Begins to count anew: gives back what is kept for later."""
+    empty_cache()
+
+
+def empty_cache() -> None:
+    """Gives back to the GPU what is kept for later. Without CUDA there is nothing to do."""
+    if cuda_available():
+        xp = namespace(Device("cuda"))
+        xp.get_default_memory_pool().free_all_blocks()
+        xp.get_default_pinned_memory_pool().free_all_blocks()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Free bytes and all bytes of a GPU."""
+    with _cuda().Device(_index(device)):
+        return tuple(_cuda().runtime.memGetInfo())
+
+
+# -- random numbers: one stream for all devices -------------------------------------------------
+
+
+def manual_seed_all(seed: int) -> None:
+    """As `engine.manual_seed`: the numbers are the same on all devices."""
+    random.manual_seed(seed)
+
+
+def seed_all() -> None:
+    """As `engine.seed`."""
+    random.seed()
+
+
+# -- which device, which stream -----------------------------------------------------------------
+
+
+class device:
+    """A context manager in which a GPU is the current one. Without CUDA, None and −1 do nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self._inside = None if device is None or device == -1 else _cuda().Device(_index(device))
+
+    def __enter__(self) -> None:
+        if self._inside is not None:
+            self._inside.__enter__()
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        if self._inside is not None:
+            self._inside.__exit__(kind, error, trace)
+
+
+class Event:
+    """A moment in the work of a GPU, to measure times with."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+        self._inside = _cuda().Event(block=blocking, disable_timing=not enable_timing)
+
+    def record(self) -> None:
+        """Marks what was given to the GPU so far."""
+        self._inside.record()
+
+    def synchronize(self) -> None:
+        """Waits until the GPU is there."""
+        self._inside.synchronize()
+
+    def query(self) -> bool:
+        """Whether the GPU is there."""
+        return self._inside.done
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this moment to another."""
+        return _cuda().get_elapsed_time(self._inside, end_event._inside)
+
+
+def is_bf16_supported() -> bool:
+    """Whether there is a GPU that computes with bfloat16."""
+    return cuda_available() and get_device_capability()[0] >= 8
+
+
+def ipc_collect() -> None:
+    """Nothing is kept for other processes."""
+
+
+def _cuda() -> Any:
+    return namespace(Device("cuda")).cuda
+
+
+def _index(device: Any) -> int:
+    if device is None:
+        return current_device()
+    return device if isinstance(device, int) else Device(device).index or 0
+
+
+def _properties(device: Any) -> Any:
+    return _cuda().runtime.getDeviceProperties(_index(device))
+
+
+def _pool(device: Any) -> Any:
+    with _cuda().Device(_index(device)):
+        return namespace(Device("cuda")).get_default_memory_pool()
+
+
+__all__ = [
+    "Event",
+    "current_device",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "synchronize",
+]

@@ -1,0 +1,180 @@
+"""How a tensor becomes Python's or NumPy's, is shared with other libraries, copied and sent to other processes."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from engine import dtypes
+from engine.backend import CPU, Device, MetaArray, to_host
+from engine.errors import ArrayError, AutogradError, HostError, ShapeError
+from engine.shape import format_shape
+from engine.storage import Storage
+
+if TYPE_CHECKING:
+    from engine.tensor import Tensor
+
+
+class Interoperates:
+    """Base of Tensor: numbers, arrays, protocols."""
+
+    __slots__ = ()
+
+    _array: Any
+    _storage: Any
+
+    # -- NumPy
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The numbers as a NumPy array that shares memory; `force` detaches and copies where that needs to be."""
+        me = cast("Tensor", self)
+        if force:
+            return to_host(me.detach()._numbers())
+        if me.requires_grad:
+            raise AutogradError("numpy() on a tensor that requires gradients. Use tensor.detach().numpy().")
+        array = me._numbers()
+        if self._storage.device is not CPU:
+            raise HostError(f"numpy() on a tensor on {self._storage.device}. Use tensor.cpu().numpy().")
+        return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What NumPy's functions make of a tensor becomes a tensor again."""
+        return _over(self, np.asarray(array))
+
+    # -- DLPack
+
+    def __dlpack__(self, **options: Any) -> Any:
+        me = cast("Tensor", self)
+        if me.requires_grad:
+            raise AutogradError("a tensor that requires gradients cannot be shared by DLPack. Use tensor.detach().")
+        try:
+            return me._numbers().__dlpack__(**options)
+        except (BufferError, TypeError) as error:
+            raise ArrayError(f"{me.dtype.name} tensors cannot be shared by DLPack: {error}") from None
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return cast("Tensor", self)._numbers().__dlpack_device__()
+
+    # -- Python
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        me = cast("Tensor", self)
+        if me.numel() != 1:
+            raise ShapeError(f"item() needs a tensor of one element, this one is {format_shape(me.shape)}")
+        return me._numbers().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return cast("Tensor", self)._numbers().tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        me = cast("Tensor", self)
+        if me.dtype.is_floating_point or me.numel() != 1:
+            raise TypeError("only whole-number tensors of one element can be an index")
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        me = cast("Tensor", self)
+        if me.numel() != 1:
+            raise ShapeError(f"the truth of a tensor of {me.numel()} elements is not one value. Use .any() or .all().")
+        return bool(self.item())
+
+    def __iter__(self) -> Any:
+        me = cast("Tensor", self)
+        if me.ndim == 0:
+            raise TypeError("iteration over a 0-dimensional tensor")
+        return (me[index] for index in range(len(me)))
+
+    def __reversed__(self) -> Tensor:
+        me = cast("Tensor", self)
+        return me.flip(0) if me.ndim else me
+
+    def __contains__(self, value: Any) -> bool:
+        me = cast("Tensor", self)
+        if not isinstance(value, (bool, int, float, np.generic)) and not hasattr(value, "_storage"):
+            raise TypeError(f"a tensor contains numbers and tensors, not a {type(value).__name__}")
+        return bool((me == value).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted(name for name in object.__dir__(self) if name.startswith("__") or not name.startswith("_"))
+
+    # -- copies
+
+    def __copy__(self) -> Tensor:
+        me = cast("Tensor", self)
+        other = type(me).__new__(type(me))
+        for name in _FIELDS:
+            setattr(other, name, getattr(me, name))
+        if hasattr(me, "__dict__"):
+            other.__dict__.update(me.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        me = cast("Tensor", self)
+        if not me.is_leaf:
+            raise AutogradError("only leaves can be deep-copied. Use detach() or clone().")
+        other = me.__copy__()
+        memo[id(me)] = other
+        other._array = me._array if me.is_meta else me._array.copy()
+        other._storage = Storage(me.device)
+        other._base = other._view = other._hooks = None
+        other._grad = None if me._grad is None else me._grad.__deepcopy__(memo)
+        if hasattr(me, "__dict__"):
+            other.__dict__.update(copy.deepcopy(me.__dict__, memo))
+        return other
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        me = cast("Tensor", self)
+        if not me.is_leaf:
+            raise AutogradError("only leaves can be pickled. Use detach().")
+        array = me._array
+        numbers = tuple(array.shape) if me.is_meta else np.ascontiguousarray(to_host(array)).reshape(array.shape)
+        return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(getattr(me, "__dict__", {})))
+
+
+_FIELDS = ("_array", "_base", "_grad", "_hooks", "_index", "_node", "_requires_grad", "_storage", "_view")
+
+
+def rebuilt(
+    kind: type[Tensor], numbers: Any, dtype: Any, device: Device, requires_grad: bool, attributes: dict[str, Any]
+) -> Tensor:
+    """The tensor that was pickled."""
+    array = MetaArray(numbers, dtype.numpy) if isinstance(numbers, tuple) else numbers
+    result = kind.__new__(kind)
+    for name in _FIELDS:
+        setattr(result, name, None)
+    result._index, result._requires_grad = 0, requires_grad
+    result._array, result._storage = array, Storage(Device("meta") if isinstance(numbers, tuple) else CPU)
+    if attributes:
+        result.__dict__.update(attributes)
+    if result.device is device:
+        return result
+    moved = result.detach().to(device)
+    result._array, result._storage = moved._array, moved._storage
+    return result
+
+
+def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor of NumPy's numbers."""
+    dtypes.from_numpy(array.dtype)
+    result = tensor.detach()
+    result._array, result._storage = array, Storage(CPU)
+    return result
