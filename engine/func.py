@@ -1,0 +1,244 @@
+"""Derivatives as functions of functions: `grad(f)` is the function that gives the gradient of `f`.
+
+Arguments and results are tensors, or dicts, lists and tuples of tensors, such as a model's parameters by name. Results
+can be differentiated further where the arguments require gradients, so these functions can be applied to one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.autograd import functional
+from engine.creation import zeros_like
+from engine.errors import AutogradError
+from engine.graph import grad as gradients
+from engine.modes import enable_grad
+from engine.nn.module import Module
+from engine.ops.movement import stack
+from engine.tensor import Tensor
+
+Function = Callable[..., Any]
+Argnums = int | tuple[int, ...]
+
+
+def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The gradient of a function whose result is one number.
+
+    Args:
+        func: gives a tensor of one element or, with `has_aux`, that and anything else
+        argnums: which arguments the gradient is with respect to; several give a tuple
+        has_aux: pass on the second result of `func`
+    """
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """As `grad`, but giving the gradient and the result."""
+
+    def both(*args: Any, **kwargs: Any) -> Any:
+        tracked = _Tracked(args, argnums)
+        with enable_grad():
+            result = func(*tracked.args, **kwargs)
+            value, aux = result if has_aux else (result, None)
+            if not isinstance(value, Tensor) or value.numel() != 1:
+                found = f"a tensor of shape {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+                raise AutogradError(f"grad(): the function must give a tensor of one element, not {found}.")
+            found = tracked.gradients([value], None)
+        value, aux = tracked.released(value), tracked.released(aux)
+        return tracked.shaped(found), (value, aux) if has_aux else value
+
+    return both
+
+
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The result of `func`, and the function from a vector shaped like it to its product with the Jacobian."""
+    tracked = _Tracked(primals, tuple(range(len(primals))))
+    with enable_grad():
+        result = func(*tracked.args)
+    value, aux = result if has_aux else (result, None)
+    outputs = list(_leaves(value))
+
+    def product(*cotangents: Any) -> tuple[Any, ...]:
+        vectors = list(_leaves(cotangents))
+        if [v.shape for v in vectors] != [out.shape for out in outputs]:
+            raise AutogradError("vjp(): the vectors must have the shapes of the function's results.")
+        return tracked.shaped(tracked.gradients(outputs, vectors))
+
+    released = tracked.released(value)
+    return (released, product, tracked.released(aux)) if has_aux else (released, product)
+
+
+def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The result of `func(*primals)`, and the product of its Jacobian with `tangents`."""
+    return functional.jvp(func, tuple(primals), tuple(tangents), create_graph=_wants_graph((primals, tangents)))
+
+
+def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The Jacobian of a function from tensors to tensors.
+
+    Args:
+        func: gives a tensor or a structure of tensors or, with `has_aux`, that and anything else
+        argnums: which arguments it is with respect to; several give a tuple
+        has_aux: pass on the second result of `func`
+    """
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        tracked = _Tracked(args, argnums)
+        with enable_grad():
+            result = func(*tracked.args, **kwargs)
+            value, aux = result if has_aux else (result, None)
+            rows = [tracked.shaped(tracked.rows(out)) for out in _leaves(value)]
+        found = _rebuilt(value, iter(rows))
+        return (found, tracked.released(aux)) if has_aux else found
+
+    return jacobian
+
+
+def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """As `jacrev`, which computes it row by row for both."""
+    return jacrev(func, argnums, has_aux)
+
+
+def hessian(func: Function, argnums: Argnums = 0) -> Function:
+    """The matrix of second derivatives."""
+    return jacrev(jacrev(func, argnums), argnums)
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = False,
+) -> Any:
+    """`module(*args, **kwargs)` with other tensors in place of its own parameters and buffers.
+
+    Args:
+        module: what is called; it is as before afterwards
+        parameter_and_buffer_dicts: the tensors by name, in one dict or several; those not named stay
+        args: the arguments; one that is no tuple is the only one
+        kwargs: the arguments by keyword
+        strict: refuse names that are missing
+    """
+    several = isinstance(parameter_and_buffer_dicts, Sequence)
+    parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
+    tensors = {name: tensor for part in parts for name, tensor in part.items()}
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _swapped(module, tensors, strict):
+        return module(*arguments, **(kwargs or {}))
+
+
+class _Tracked:
+    """Arguments of which some are followed by autograd."""
+
+    def __init__(self, args: Sequence[Any], argnums: Argnums) -> None:
+        self.one = isinstance(argnums, int)
+        places = [argnums] if isinstance(argnums, int) else list(argnums)
+        places = [place + len(args) if place < 0 else place for place in places]
+        if not all(0 <= place < len(args) for place in places):
+            raise AutogradError(f"argnums={argnums}, but the function got {len(args)} arguments")
+        self.keeps_graph = _wants_graph(args)
+        self.trees = [args[place] for place in places]
+        self.inputs = [_followed(leaf) for tree in self.trees for leaf in _leaves(tree)]
+        leaves = iter(self.inputs)
+        followed = {place: _rebuilt(tree, leaves) for place, tree in zip(places, self.trees, strict=True)}
+        self.args = [followed.get(place, arg) for place, arg in enumerate(args)]
+
+    def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None) -> list[Tensor]:
+        """Zeros for inputs that the outputs do not depend on."""
+        outputs, vectors = self._dependent(outputs, vectors)
+        if not outputs:
+            return [zeros_like(x) for x in self.inputs]
+        with enable_grad():
+            found = gradients(outputs, self.inputs, vectors, retain_graph=True, create_graph=True, allow_unused=True)
+        return [self.released(zeros_like(x) if g is None else g) for g, x in zip(found, self.inputs, strict=True)]
+
+    def rows(self, output: Tensor) -> list[Tensor]:
+        """The Jacobian of one output with respect to every input."""
+        flat = output.reshape(-1)
+        rows = [self.gradients([flat[i]], None) for i in range(len(flat))]
+        columns = [[row[place] for row in rows] for place in range(len(self.inputs))]
+        return [
+            (stack(column) if column else x.new_zeros(0)).reshape(*output.shape, *x.shape)
+            for column, x in zip(columns, self.inputs, strict=True)
+        ]
+
+    def released(self, tree: Any) -> Any:
+        return tree if self.keeps_graph else _rebuilt(tree, (leaf.detach() for leaf in _leaves(tree)))
+
+    def shaped(self, found: list[Any]) -> Any:
+        """Results by leaf in the form of the arguments."""
+        leaves = iter(found)
+        trees = tuple(_rebuilt(tree, leaves) for tree in self.trees)
+        return trees[0] if self.one else trees
+
+    @staticmethod
+    def _dependent(outputs: list[Tensor], vectors: list[Tensor] | None) -> tuple[list[Tensor], list[Tensor] | None]:
+        kept = [i for i, out in enumerate(outputs) if out.requires_grad]
+        return [outputs[i] for i in kept], None if vectors is None else [vectors[i] for i in kept]
+
+
+def _followed(tensor: Tensor) -> Tensor:
+    return tensor.view(tensor.shape) if tensor.requires_grad else tensor.detach().requires_grad_()
+
+
+def _wants_graph(tree: Any) -> bool:
+    return any(leaf.requires_grad for leaf in _leaves(tree))
+
+
+def _leaves(tree: Any) -> Iterator[Tensor]:
+    """The tensors of a structure, in order."""
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, Mapping):
+        for item in tree.values():
+            yield from _leaves(item)
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from _leaves(item)
+
+
+def _rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:
+    """The structure with other things in place of its tensors."""
+    if isinstance(tree, Tensor):
+        return next(leaves)
+    if isinstance(tree, Mapping):
+        return {key: _rebuilt(item, leaves) for key, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        items = [_rebuilt(item, leaves) for item in tree]
+        return tuple(items) if isinstance(tree, tuple) else items
+    return tree
+
+
+@contextmanager
+def _swapped(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
+    """`module` with other tensors, for a while."""
+    own = dict(_tables(module))
+    unknown, missing = sorted(set(tensors) - set(own)), sorted(set(own) - set(tensors))
+    if unknown or (strict and missing):
+        raise KeyError(f"functional_call(): the module has no {unknown}" if unknown else f"{missing} are missing")
+    before = {name: own[name][name.rpartition(".")[2]] for name in tensors}
+    try:
+        for name, tensor in tensors.items():
+            own[name][name.rpartition(".")[2]] = tensor
+        yield
+    finally:
+        for name, tensor in before.items():
+            own[name][name.rpartition(".")[2]] = tensor
+
+
+def _tables(module: Module) -> Iterator[tuple[str, dict[str, Any]]]:
+    for prefix, part in module.named_modules():
+        for table in (part._parameters, part._buffers):
+            yield from ((f"{prefix}.{name}" if prefix else name, table) for name in table)
+
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]

@@ -1,0 +1,8 @@
+"""`engine.data` under PyTorch's name."""
+
+from __future__ import annotations
+
+from engine import data
+from engine.data import *  # noqa: F403
+
+__all__ = data.__all__

@@ -1,0 +1,16 @@
+"""Tensors from and to other array libraries without a copy, by the DLPack protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.creation import from_dlpack
+from engine.tensor import Tensor
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule of the tensor's memory, to be taken once. Libraries that know the protocol take the tensor."""
+    return tensor.__dlpack__()
+
+
+__all__ = ["from_dlpack", "to_dlpack"]
