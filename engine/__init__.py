@@ -1,36 +1,38 @@
 """The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""
 
 import os
+from math import e, inf, nan, pi
 
 from engine import threads
 
 os.environ.update(threads.missing_settings())  # before NumPy is imported
 
-from engine import dtypes, errors, functions, indexing, inspect, methods
-from engine.backend import Device as device
-from engine.backend import cuda_available
-from engine.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
+from engine import (
+    autograd,
+    backends,
+    creation,
+    cuda,
+    determinism,
+    dtypes,
+    errors,
+    functions,
+    indexing,
+    inspect,
+    legacy,
+    methods,
+    predicates,
 )
+from engine.autograd import grad, inference_mode
+from engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from engine.autograd.inference import is_inference, is_inference_mode_enabled
+from engine.backend import Device as device
+from engine.backend import cuda_available, set_default_device
+from engine.backend import default_device as get_default_device
+from engine.config import get_num_threads, set_num_threads, show_config
+from engine.creation import *  # noqa: F403  (its own list is the list)
+from engine.creation import range_ as range
+from engine.creation.fill import METHODS as _FILL
+from engine.determinism import *  # noqa: F403
 from engine.dispatch import move as _move
 from engine.dispatch import run_in_place as _run_in_place
 from engine.dtypes import DType as dtype
@@ -62,54 +64,70 @@ from engine.dtypes import int16 as short
 from engine.dtypes import int32 as int
 from engine.dtypes import int64 as long
 from engine.functions import *  # noqa: F403  (the op registry is the list)
-from engine.gradients import grad
+from engine.layout import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from engine.legacy import *  # noqa: F403
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from engine.random import Generator, initial_seed, manual_seed
+from engine.predicates import *  # noqa: F403
+from engine.printing import set_printoptions
+from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from engine.tensor import Size, Tensor
 
+newaxis = None
+
 methods.install(
-    Tensor, _run_in_place, {"_move": _move, "__getitem__": indexing.getitem, "__setitem__": indexing.setitem}
+    Tensor,
+    _run_in_place,
+    {"_move": _move, **indexing.METHODS, **_FILL},
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import data, fit, io, linalg, metrics, nn, optim  # noqa: E402
+from engine import data, fit, func, io, linalg, metrics, nn, optim, testing, utils  # noqa: E402
+from engine.io import load, save  # noqa: E402
 
 __all__ = [
-    "optim",
-    "nn",
-    "metrics",
-    "io",
-    "linalg",
-    "fit",
-    "data",
-    "arange",
-    "as_tensor",
+    "autograd",
+    "backends",
     "bfloat16",
     "bool",
     "can_cast",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "creation",
+    "cuda",
     "cuda_available",
+    "data",
+    "default_generator",
     "device",
     "double",
     "dtype",
     "dtypes",
-    "empty",
-    "empty_like",
     "enable_grad",
     "errors",
-    "eye",
     "finfo",
+    "fit",
+    "func",
     "float",
     "float16",
     "float32",
     "float64",
-    "from_numpy",
-    "full",
-    "full_like",
     "Generator",
+    "get_default_device",
     "get_default_dtype",
+    "get_num_threads",
+    "get_rng_state",
     "grad",
     "half",
     "iinfo",
+    "inference_mode",
     "initial_seed",
     "inspect",
     "int",
@@ -117,31 +135,48 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "io",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
-    "linspace",
+    "is_inference",
+    "is_inference_mode_enabled",
+    "layout",
+    "linalg",
+    "load",
     "long",
     "manual_seed",
+    "memory_format",
+    "metrics",
+    "nn",
     "no_grad",
-    "ones",
-    "ones_like",
-    "rand",
-    "rand_like",
-    "randint",
-    "randn",
-    "randn_like",
-    "randperm",
+    "optim",
+    "preserve_format",
     "promote_types",
+    "range",
+    "save",
+    "seed",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
+    "set_printoptions",
+    "set_rng_state",
     "short",
+    "show_config",
     "Size",
+    "strided",
     "Tensor",
-    "tensor",
+    "testing",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
-    "zeros",
-    "zeros_like",
+    "utils",
 ]
+__all__ += ["e", "inf", "nan", "newaxis", "pi"]
+__all__ += creation.__all__
+__all__ += determinism.__all__
+__all__ += legacy.__all__
+__all__ += predicates.__all__
 __all__ += functions.__all__

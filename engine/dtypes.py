@@ -69,6 +69,11 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 _WIDE = (uint16, uint32, uint64)
 """Types that PyTorch mixes with no other whole numbers."""
 
+NATIVE_FLOATS = frozenset(dtype.numpy for dtype in (float16, float32, float64))
+"""Array dtypes that kernels compute in as they are: where all arrays have one of them, nothing is to be promoted."""
+NUMBERS = (bool, int, float)
+"""Python's numbers, whose dtype gives way to a tensor's."""
+
 _default = float32
 
 

@@ -13,13 +13,17 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 _ZEN5 = 26
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 _WINDOWS_AVX512F = 41  # PF_AVX512F_INSTRUCTIONS_AVAILABLE
+
+
+_added: dict[str, str] = {}
+"""What the engine set."""
 
 
 class Cpu(NamedTuple):
@@ -30,11 +34,29 @@ class Cpu(NamedTuple):
     avx512: bool = False
 
 
-def missing_settings() -> dict[str, str]:
+def explanations() -> Iterator[str]:
+    """A line for each setting: its value, and who chose it for what reason."""
+    cpu = this_cpu()
+    reasons = {
+        "OMP_WAIT_POLICY": "waiting threads leave their cores to others",
+        "OPENBLAS_CORETYPE": f"OpenBLAS does not know CPUs of AMD's family {cpu.family} and would do without AVX-512",
+    }
+    for name, reason in reasons.items():
+        value = os.environ.get(name)
+        if name in _added:
+            yield f"{name}={value} (set by the engine: {reason})"
+        elif value is not None:
+            yield f"{name}={value} (set by the environment)"
+        else:
+            why = "NumPy was imported before the engine" if name in settings(cpu) else "OpenBLAS knows this CPU"
+            yield f"{name} not set ({why})"
+
+
+def missing_settings() -> Mapping[str, str]:
     """What to add to the environment: nothing that is there, and nothing at all if NumPy is loaded already."""
-    if "numpy" in sys.modules:
-        return {}
-    return {name: value for name, value in settings(this_cpu()).items() if name not in os.environ}
+    if "numpy" not in sys.modules:
+        _added.update({name: value for name, value in settings(this_cpu()).items() if name not in os.environ})
+    return _added
 
 
 def settings(cpu: Cpu) -> Mapping[str, str]:

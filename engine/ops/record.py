@@ -123,7 +123,7 @@ class Op:
         self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
-        self._plans: dict[tuple[bool, ...], Plan] = {}
+        self._plans: dict[int, Plan] = {}
         self.elsewhere: dict[str, Callable[..., Any]] = {}
         """Keywords with which a call is another function's."""
         self._shape_rule: Callable[..., Any] | None = None
@@ -166,34 +166,46 @@ class Op:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Splits a call into inputs and static arguments, defaults filled in."""
+        arity, names = self.arity, self.static_names
+        if len(args) == arity and not self.variadic and self._known_statics.issuperset(kwargs):
+            statics = {**self.defaults, **kwargs} if kwargs else self.defaults
+            if len(statics) == len(names):
+                return args, statics
         if self.variadic:
             inputs: Sequence[Any] = tuple(args[0]) if args else tuple(kwargs.pop(self.inputs[0]))
             rest = args[1:]
         else:
-            inputs, rest = args[: len(self.inputs)], args[len(self.inputs) :]
-            if len(inputs) < len(self.inputs):
-                inputs = (*inputs, *(self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]))
-        if not rest and not kwargs and self._needs_no_static:
+            inputs, rest = args[:arity], args[arity:]
+            if len(inputs) < arity:
+                inputs = (*inputs, *[self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]])
+        if not rest and not kwargs and len(self.defaults) == len(names):
             return inputs, self.defaults
-        statics = dict(self.defaults)
         if self.varargs is not None and rest:
-            place = self.static_names.index(self.varargs)
+            place = names.index(self.varargs)
             if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
                 rest = (*rest[:place], tuple(rest[place:]))
-        if len(rest) > len(self.static_names):
-            raise TypeError(f"{self.name}() takes at most {len(self.inputs) + len(self.static_names)} arguments")
-        statics.update(zip(self.static_names, rest, strict=False))
-        for name, value in kwargs.items():
-            name = _NUMPY_NAMES.get(name, name)
+        if len(rest) > len(names):
+            raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
+        statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults
+        if kwargs or len(rest) < len(names):
+            statics = {**self.defaults, **statics, **kwargs}
+        if len(statics) != len(names) or not self._known_statics.issuperset(kwargs):
+            statics = self._checked(statics)
+        return inputs, statics
+
+    def _checked(self, statics: dict[str, Any]) -> dict[str, Any]:
+        """The static arguments by the op's own names. Raises TypeError for one that it has not, or lacks."""
+        for name in [name for name in statics if name in _NUMPY_NAMES and name not in self._known_statics]:
+            statics[_NUMPY_NAMES[name]] = statics.pop(name)
+        for name in statics:
             if name not in self._known_statics:
                 raise TypeError(
                     f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}"
                 )
-            statics[name] = value
         missing = [name for name in self.static_names if name not in statics]
         if missing:
             raise TypeError(f"{self.name}() is missing the argument {missing[0]!r}")
-        return inputs, statics
+        return statics
 
     def infer(self, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
         """What `shape` declared, for Specs (numbers and None pass through). Dtypes are already promoted."""
@@ -208,21 +220,23 @@ class Op:
     def count_macs(self, out: Any, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return 0 if self._macs_rule is None else self._macs_rule(out, *specs, **statics)
 
-    def plan(self, wanted: tuple[bool, ...]) -> Plan:
-        """What a node keeps and runs when the inputs marked in `wanted` need gradients."""
-        found = self._plans.get(wanted)
+    def plan(self, wanted: int, count: int) -> Plan:
+        """What a node keeps and runs when those of its `count` inputs need gradients whose bit is set in `wanted`."""
+        found = self._plans.get(key := wanted | 1 << count)
         if found is None:
-            covered = lambda rule: range(len(wanted)) if self.variadic else rule.covers  # noqa: E731
-            rules = tuple(rule for rule in self.rules if any(wanted[i] for i in covered(rule)))
-            every = self.variadic and any(rule.inputs for rule in rules)
-            saves = (
-                range(self.keeps_from, len(wanted))
-                if every
-                else sorted({index for rule in rules for _, index in rule.inputs})
-            )
-            outs = sorted({index for rule in rules for _, index in rule.outs})
-            found = self._plans[wanted] = Plan(rules, tuple(saves), tuple(outs))
+            found = self._plans[key] = self._planned(wanted, count)
         return found
+
+    def _planned(self, wanted: int, count: int) -> Plan:
+        if self.variadic:
+            rules = tuple(self.rules) if wanted else ()
+        else:
+            rules = tuple(rule for rule in self.rules if any(wanted >> i & 1 for i in rule.covers))
+        if self.variadic and any(rule.inputs for rule in rules):
+            saves = tuple(range(self.keeps_from, count))
+        else:
+            saves = tuple(sorted({index for rule in rules for _, index in rule.inputs}))
+        return Plan(rules, saves, tuple(sorted({index for rule in rules for _, index in rule.outs})))
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -243,7 +257,9 @@ class Op:
         """An input may be None."""
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
-        self._needs_no_static = len(self.defaults) == len(statics)
+        self.arity = len(self.inputs)
+        self.plain = len(self.defaults) == len(statics) and not self.variadic
+        """A call may consist of the inputs alone."""
         self.signature = inspect.Signature(
             [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)]
             if not self.variadic
@@ -283,24 +299,16 @@ class Op:
 
 
 def _public_function(op: Op) -> Callable[..., Any]:
-    executor, arity, bind = EXECUTOR, len(op.inputs), op.bind
-    simple = not op.static_names and not op.variadic
+    executor, arity, plain, bind, defaults = EXECUTOR, op.arity, op.plain, op.bind, op.defaults
 
-    if simple:
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            if kwargs or len(args) != arity:
-                if kwargs and (found := rerouted(op, kwargs)):
-                    return found(*args, **kwargs)
-                args, _ = bind(args, kwargs)  # pyright: ignore[reportAssignmentType]
-            return executor.run(op, args, _NONE)
-    else:
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            if kwargs and (found := rerouted(op, kwargs)):
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
                 return found(*args, **kwargs)
-            inputs, statics = bind(args, kwargs)
-            return executor.run(op, inputs, statics)
+        elif plain and len(args) == arity:
+            return executor.run(op, args, defaults)
+        inputs, statics = bind(args, kwargs)
+        return executor.run(op, inputs, statics)
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.kernel.__doc__
@@ -309,7 +317,6 @@ def _public_function(op: Op) -> Callable[..., Any]:
     return function
 
 
-_NONE: dict[str, Any] = {}
 _PYTORCH_INPUTS = ("input", "other")
 """What PyTorch calls the first tensors of most functions."""
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}

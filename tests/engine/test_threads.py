@@ -60,6 +60,20 @@ def test_what_is_set_when() -> None:
     assert _run("import numpy; configure")["OPENBLAS_CORETYPE"] is None
 
 
+def test_each_setting_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "this_cpu", lambda: Cpu("AuthenticAMD", 26, True))
+    monkeypatch.setattr(threads, "_added", {"OMP_WAIT_POLICY": "passive"})
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
+    waiting, core = threads.explanations()
+    assert waiting.startswith("OMP_WAIT_POLICY=passive (set by the engine: ")
+    assert core == "OPENBLAS_CORETYPE=Zen (set by the environment)"
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    assert "NumPy was imported before the engine" in list(threads.explanations())[1]
+    monkeypatch.setattr(threads, "this_cpu", lambda: Cpu("GenuineIntel", 6, True))
+    assert "OpenBLAS knows this CPU" in list(threads.explanations())[1]
+
+
 def test_the_engine_sets_it_first_of_all() -> None:
     code = "import engine, os; print(os.environ['OMP_WAIT_POLICY'])"
     root = Path(threads.__file__).parents[1]

@@ -1,0 +1,199 @@
+"""What a call costs beside the arithmetic: µs per op on tensors of four numbers, here and in PyTorch.
+
+python benchmarks/overhead.py                  the table
+python benchmarks/overhead.py --only views     one group of it; may be repeated
+python benchmarks/overhead.py --json           one object a line
+
+Single-threaded, in CPU time, in turns in one process, best of many rounds: other work on the machine hardly shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from train_step import load, set_threads
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+Call = Callable[[], Any]
+
+
+def main() -> None:
+    options = parse()
+    set_threads(1)
+    libraries = {"engine": load("engine")}
+    if importlib.util.find_spec("torch"):
+        libraries["torch"] = load("torch")
+        libraries["torch"].set_num_threads(1)
+    for group, rows in GROUPS.items():
+        if options.only and group not in options.only:
+            continue
+        if not options.json:
+            print(f"\n{group:<34}" + "".join(f"{name + ' µs':>12}" for name in libraries) + "     ratio")
+        calls = {name: rows(library) for name, library in libraries.items()}
+        for title in calls["engine"]:
+            report(title, measure({name: found[title] for name, found in calls.items()}, options.seconds), options)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(GROUPS), help="measure this group; may be repeated")
+    parser.add_argument("--seconds", type=float, default=0.3, help="time for each row")
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    return parser.parse_args()
+
+
+# -- what is measured -------------------------------------------------------------------------
+
+
+def ops(library: Any) -> dict[str, Call]:
+    """Without gradient."""
+    x, y = pair(library)
+    m = library.ones(2, 2)
+    return {
+        "x + y": lambda: x + y,
+        "x * 2": lambda: x * 2,
+        "x.exp()": x.exp,
+        "x.add(y, alpha=2)": lambda: x.add(y, alpha=2),
+        "x > y": lambda: x > y,
+        "x.sum()": x.sum,
+        "m @ m": lambda: m @ m,
+    }
+
+
+def recorded(library: Any) -> dict[str, Call]:
+    """With gradient."""
+    x, y = pair(library)
+    x.requires_grad_()
+    m = library.ones(2, 2).requires_grad_()
+    return {
+        "x + y": lambda: x + y,
+        "x * y": lambda: x * y,
+        "x * 2": lambda: x * 2,
+        "x.exp()": x.exp,
+        "x.sum()": x.sum,
+        "m @ m": lambda: m @ m,
+    }
+
+
+def in_place(library: Any) -> dict[str, Call]:
+    x, y = pair(library)
+    return {
+        "x.add_(y)": lambda: x.add_(y),
+        "x.mul_(1.0)": lambda: x.mul_(1.0),
+        "x.add_(y, alpha=0.0)": lambda: x.add_(y, alpha=0.0),
+        "x.lerp_(y, 0.1)": lambda: x.lerp_(y, 0.1),
+        "x.addcmul_(y, y, value=0.1)": lambda: x.addcmul_(y, y, value=0.1),
+        "x.addcdiv_(y, y, value=0.1)": lambda: x.addcdiv_(y, y, value=0.1),
+        "x.zero_()": x.zero_,
+        "x.copy_(y)": lambda: x.copy_(y),
+    }
+
+
+def views(library: Any) -> dict[str, Call]:
+    x = library.ones(2, 3)
+    return {
+        "x.unsqueeze(0)": lambda: x.unsqueeze(0),
+        "x.reshape(3, 2)": lambda: x.reshape(3, 2),
+        "x.view(3, 2)": lambda: x.view(3, 2),
+        "x.transpose(0, 1)": lambda: x.transpose(0, 1),
+        "x.T": lambda: x.T,
+        "x[0]": lambda: x[0],
+        "x.detach()": x.detach,
+    }
+
+
+def backward(library: Any) -> dict[str, Call]:
+    """Forward and backward of small graphs."""
+    x, y = pair(library)
+    x.requires_grad_()
+
+    def deep() -> None:
+        z = x
+        for _ in range(20):
+            z = z * y
+        z.sum().backward()
+
+    return {
+        "x.sum().backward()": lambda: x.sum().backward(),
+        "(x * y).sum().backward()": lambda: (x * y).sum().backward(),
+        "20 products, sum, backward": deep,
+    }
+
+
+def steps(library: Any) -> dict[str, Call]:
+    """One optimizer step of one parameter of four numbers."""
+    return {
+        name: step_of(library, name, options)
+        for name, options in {"SGD": {"lr": 0.1}, "SGD momentum": {"lr": 0.1, "momentum": 0.9}, "Adam": {}}.items()
+    }
+
+
+GROUPS: dict[str, Callable[[Any], dict[str, Call]]] = {
+    "ops": ops,
+    "recorded": recorded,
+    "in place": in_place,
+    "views": views,
+    "backward": backward,
+    "optimizer": steps,
+}
+
+
+def pair(library: Any) -> tuple[Any, Any]:
+    return library.tensor([1.0, 2.0, 3.0, 4.0]), library.ones(4)
+
+
+def step_of(library: Any, name: str, options: dict[str, Any]) -> Call:
+    x, y = pair(library)
+    x.requires_grad_()
+    x.grad = y
+    return getattr(library.optim, name.partition(" ")[0])([x], **options).step
+
+
+# -- measuring --------------------------------------------------------------------------------
+
+
+def measure(calls: dict[str, Call], seconds: float) -> dict[str, float]:
+    """The least µs of CPU time that a call of each library took, averaged over one round of calls."""
+    counts = {name: round_of(call) for name, call in calls.items()}
+    best = dict.fromkeys(calls, float("inf"))
+    end = time.perf_counter() + seconds * len(calls)
+    while time.perf_counter() < end:
+        for name, call in calls.items():
+            best[name] = min(best[name], timed(call, counts[name]))
+    return {name: taken * 1e6 for name, taken in best.items()}
+
+
+def round_of(call: Call) -> int:
+    """How many calls take about 5 ms."""
+    for _ in range(20):
+        call()
+    return max(10, int(5e-3 / timed(call, 50)))
+
+
+def timed(call: Call, count: int) -> float:
+    start = time.process_time()
+    for _ in range(count):
+        call()
+    return (time.process_time() - start) / count
+
+
+def report(title: str, taken: dict[str, float], options: argparse.Namespace) -> None:
+    ratio = taken["engine"] / taken["torch"] if "torch" in taken else None
+    if options.json:
+        print(json.dumps({"call": title, "ratio": ratio} | {f"{name}_us": round(us, 3) for name, us in taken.items()}))
+        return
+    times = "".join(f"{us:12.2f}" for us in taken.values())
+    print(f"  {title:<32}{times}{f'{ratio:9.2f}x' if ratio else ''}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

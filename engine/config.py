@@ -1,0 +1,58 @@
+"""What the engine computes with here: libraries, kernels, threads."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from engine import backend, threads
+from engine.errors import DeviceError
+
+
+def get_num_threads() -> int:
+    """How many threads matrix products run on."""
+    return max((library.num_threads for library in _blas()), default=1)
+
+
+def set_num_threads(n: int) -> None:
+    """Run matrix products on `n` threads."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"set_num_threads() takes a whole number above 0, not {n!r}")
+    for library in _blas():
+        library.set_num_threads(n)
+
+
+def show_config() -> None:
+    """Print what the engine computes with, and why it is so."""
+    print("\n".join(_lines()))  # noqa: T201 - what it is for
+
+
+@functools.cache
+def _blas() -> tuple[Any, ...]:
+    """The BLAS libraries of this process: NumPy's, as a rule."""
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _lines() -> Iterator[str]:
+    yield f"Python {platform.python_version()}, NumPy {np.__version__}, {_cupy()}"
+    for library in _blas():
+        details = (
+            f"{name} {value}"
+            for name in ("architecture", "threading_layer")
+            if (value := getattr(library, name, None)) is not None
+        )
+        yield f"BLAS: {library.internal_api} {library.version}, {', '.join(details)}, {library.num_threads} threads"
+    yield from threads.explanations()
+
+
+def _cupy() -> str:
+    try:
+        version = backend.namespace(backend.Device("cuda")).__version__
+    except DeviceError:
+        return "no CuPy"
+    return f"CuPy {version}" + ("" if backend.cuda_available() else " (without a CUDA device)")

@@ -1,0 +1,224 @@
+"""In-place ops: written into the tensor's memory, whose version grows, with new history for the tensor and its base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine import dtypes
+from engine.backend import CPU, META, Device, MetaArray, namespace
+from engine.dispatch.kernels import as_array, compute_into, compute_mixed, infer
+from engine.dispatch.promotion import promote
+from engine.dispatch.recording import record
+from engine.dispatch.run import number
+from engine.dispatch.transfer import common_device, moved
+from engine.dtypes import NATIVE_FLOATS, NUMBERS
+from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
+from engine.graph import Place
+from engine.modes import MODES
+from engine.ops.record import Op
+from engine.shape import Spec, format_shape
+from engine.tensor import Storage, Tensor
+
+
+def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """`op(target, …)` written into `target`'s memory: bumps its version and gives it, and its base, new history."""
+    args = (target, *args)
+    if op.plain and not kwargs and len(args) == op.arity:
+        return _write_op(op, target, args, op.defaults)
+    return _write_op(op, target, *op.bind((args,) if op.variadic else args, kwargs))
+
+
+def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
+    storage, dtype = target._storage, target._array.dtype
+    device = storage.device
+    wants = False
+    plain = dtype in NATIVE_FLOATS and op.result != "bool"
+    arrays: list[Any] = []
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                value._refresh()
+            wants |= value._requires_grad
+            array = value._array
+            if value._storage.device is not device and device is not META:
+                return _write_op(op, target, _brought(op, inputs, device), statics)
+            if array.dtype is not dtype:
+                plain = False
+            arrays.append(array)
+        else:
+            arrays.append(value if type(value) in NUMBERS and op.takes_numbers else number(op, value))
+    if storage.version < 0 and not MODES.inference:
+        raise AutogradError(
+            f"{op.name}_() on an inference tensor outside inference_mode(). Make a normal tensor of it with clone()."
+        )
+    tracked = wants and MODES.grad
+    if MODES.grad and (tracked or target._base is not None):
+        _check_history(op, target, tracked)
+    before = None
+    if tracked:
+        before = _before(target)
+        inputs = [before if value is target else value for value in inputs]
+        if _gradient_needs(op, inputs, before):
+            kept = before._array if device is META else before._array.copy()
+            before._array, before._storage = kept, Storage(device)
+    if not plain:
+        plain = _promoted(op, target, arrays)
+    if device is META:
+        _check_same_shape(op, target, infer(op, arrays, statics, target.dtype).shape)
+    else:
+        _write(op, target, arrays, statics, device, plain)
+    storage.version += 1
+    where = None
+    if MODES.observer is not None:
+        where = MODES.observer.call(op, inputs, statics, [target])
+    if tracked:
+        _give_history(op, target, inputs, statics, where)
+    return target
+
+
+def _brought(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
+    """The inputs on the target's device, where they may be brought there."""
+    if common_device(op, inputs) is not device:
+        raise DeviceError(f"{op.name}_(): what is on another device cannot be written to a tensor on {device}")
+    return moved(inputs, device)
+
+
+# -- what must not be written to --------------------------------------------------------------
+
+
+def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
+    base = target._base
+    if tracked and target._node is None and target._requires_grad:
+        raise AutogradError(
+            f"{op.name}_() on a leaf that requires gradients. "
+            f"Do it inside no_grad(), or use {op.name}() for a new tensor."
+        )
+    if base is None:
+        return
+    if tracked and base.is_leaf and base._requires_grad:
+        raise AutogradError(
+            f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first."
+        )
+    if base.requires_grad and not target._requires_grad:
+        raise AutogradError(
+            f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: "
+            "the write would be missing from its gradient. Make the view outside no_grad(), or write inside it."
+        )
+
+
+def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
+    if tuple(shape) != tuple(target._array.shape):
+        raise ShapeError(
+            f"{op.name}_(): the result is {format_shape(shape)}, but the tensor is {format_shape(target.shape)}"
+        )
+
+
+def _promoted(op: Op, target: Tensor, arrays: list[Any]) -> bool:
+    """Promotes `arrays`, in place. Whether the kernel can then write its result into the target's memory itself."""
+    dtype = target.dtype
+    result = (promote(op, arrays) if op.promotes else None) or dtype
+    if op.result == "bool":
+        return False
+    if result.kind > dtype.kind:
+        raise DTypeError(
+            f"{op.name}_() cannot write its {result.name} result into a {dtype.name} tensor. Convert it first."
+        )
+    alike = [array.dtype == dtype.numpy for array in arrays if hasattr(array, "dtype")]
+    return result is dtype and result is not dtypes.bfloat16 and all(alike)
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device, plain: bool) -> None:
+    destination = target._array
+    if 0 in destination.strides and destination.size and _repeats(destination):
+        raise ShapeError(
+            f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first."
+        )
+    if plain and op.takes_out and device is CPU and _all_fit(arrays, destination.shape):
+        compute_into(op, arrays, statics, destination)
+        return
+    result = as_array(compute_mixed(op, arrays, statics, device), device)
+    _check_same_shape(op, target, result.shape)
+    destination[...] = result
+
+
+def _repeats(array: Any) -> bool:
+    """Whether one element of memory stands in several places."""
+    return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
+
+
+def _all_fit(arrays: list[Any], wanted: tuple[int, ...]) -> bool:
+    """Whether the operands leave the result in the shape `wanted`."""
+    for array in arrays:
+        if hasattr(array, "dtype") and array.shape != wanted:
+            shape = array.shape
+            trailing = wanted[len(wanted) - len(shape) :]
+            if len(shape) > len(wanted) or any(a not in (b, 1) for a, b in zip(shape, trailing, strict=True)):
+                return False
+    return True
+
+
+# -- history ----------------------------------------------------------------------------------
+
+
+def _before(target: Tensor) -> Tensor:
+    """The tensor as it was before a write: same memory and history, another object."""
+    alias = Tensor(target._array, target._storage, requires_grad=target._requires_grad)
+    alias._node, alias._index = target._node, target._index
+    return alias
+
+
+def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
+    """Whether the backward pass will ask for the numbers that a write is about to replace."""
+    wanted = sum(1 << i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad)
+    return any(inputs[index] is before for index in op.plan(wanted, len(inputs)).saves)
+
+
+def _give_history(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: Place) -> None:
+    if target._base is None:
+        record(op, inputs, statics, [target], where, target._storage)
+        return
+    value = Tensor(target._array, target._storage)
+    record(op, inputs, statics, [value], where, target._storage)
+    base, chain = target._base, target._view[0]  # pyright: ignore[reportOptionalSubscript]
+    record(OVERWRITE, [_before(base), value], {"chain": chain}, [base], where)
+    target._refresh()
+
+
+def _kernel_overwrite(xp, base, value, chain: tuple[Any, ...]):  # pyright: ignore[reportMissingParameterType]
+    """What an in-place write through a view does to the tensor behind it."""
+    copy = base.copy()
+    view = copy
+    for op, statics in chain:
+        view = op.kernel(xp, view, **statics)
+    view[...] = value
+    return copy
+
+
+_kernel_overwrite.__name__ = "overwrite_view"
+OVERWRITE = Op(_kernel_overwrite, "other", method=False)
+OVERWRITE.shape(lambda base, value, chain: base)
+
+
+@OVERWRITE.gradient("base")
+def _(g: Any, value: Spec, chain: tuple[Any, ...]) -> Any:
+    return OVERWRITE(g, Tensor(_zeros(g, value), Storage(g.device)), chain=chain)
+
+
+@OVERWRITE.gradient("value")
+def _(g: Any, chain: tuple[Any, ...]) -> Any:
+    for op, statics in chain:
+        g = op(g, **statics)
+    return g
+
+
+def _zeros(like: Tensor, spec: Spec) -> Any:
+    if like.is_meta:
+        return MetaArray(spec.shape, spec.dtype.numpy)
+    return namespace(like.device).zeros(spec.shape, spec.dtype.numpy)
+
+
+__all__ = ["OVERWRITE", "run_in_place"]

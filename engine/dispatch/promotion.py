@@ -1,0 +1,64 @@
+"""PyTorch's promotion of arrays and Python numbers to one dtype.
+
+A tensor with dimensions outranks one without, which outranks a number; the lower rank only wins by its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine import dtypes
+from engine.backend import MetaArray
+from engine.dtypes import NUMBERS, DType
+from engine.errors import DTypeError
+from engine.ops.record import Op
+
+
+def promote(op: Op, arrays: list[Any]) -> DType | None:
+    """Brings `arrays` to one dtype, in place, and names it. Python numbers stay Python numbers."""
+    result = _promoted(op, arrays)
+    if op.numbers and result is dtypes.bool_:
+        raise DTypeError(f"{op.name}() is not defined for booleans. Convert with .long() or .float().")
+    return result
+
+
+def _promoted(op: Op, arrays: list[Any]) -> DType | None:
+    taking_part = [array for i, array in enumerate(arrays) if array is not None and i not in op.masks]
+    found = [array.dtype for array in taking_part if not isinstance(array, NUMBERS)]
+    number = max((_kind_of(value) for value in taking_part if isinstance(value, NUMBERS)), default=-1)
+    if not found:
+        return None if number < 0 else (dtypes.bool_, dtypes.int64, dtypes.get_default_dtype())[number]
+    same = all(dtype == found[0] for dtype in found)
+    result = dtypes.from_numpy(found[0]) if same else _joint(taking_part)
+    if number > result.kind:
+        result = dtypes.get_default_dtype() if number == 2 else dtypes.int64
+    elif same and (result.kind == 2 or not op.floats):
+        return result
+    if op.floats and result.kind < 2:
+        result = dtypes.get_default_dtype()
+    for index, array in enumerate(arrays):
+        if array is None or isinstance(array, NUMBERS) or index in op.masks or array.dtype == result.numpy:
+            continue
+        arrays[index] = (
+            MetaArray(array.shape, result.numpy) if isinstance(array, MetaArray) else array.astype(result.numpy)
+        )
+    return result
+
+
+def _kind_of(number: bool | int | float) -> int:
+    return 0 if isinstance(number, bool) else 1 if isinstance(number, int) else 2
+
+
+def _joint(values: Iterable[Any]) -> DType:
+    ranks: list[DType | None] = [None, None]
+    for array in values:
+        if isinstance(array, NUMBERS):
+            continue
+        rank = 0 if len(array.shape) else 1
+        dtype, known = dtypes.from_numpy(array.dtype), ranks[rank]
+        ranks[rank] = dtype if known is None else dtypes.promote_types(known, dtype)
+    dimensioned, scalar = ranks
+    if dimensioned is None or (scalar is not None and scalar.kind > dimensioned.kind):
+        return scalar  # pyright: ignore[reportReturnType]
+    return dimensioned

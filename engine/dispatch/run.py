@@ -1,0 +1,110 @@
+"""Runs ops on tensors: promotion, device, kernel, views, and the record for autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backend import META, Device
+from engine.dispatch.kernels import as_array, compute, compute_mixed, infer
+from engine.dispatch.promotion import promote
+from engine.dispatch.recording import record
+from engine.dispatch.transfer import common_device, moved
+from engine.dtypes import NATIVE_FLOATS, NUMBERS
+from engine.modes import MODES
+from engine.ops.record import EXECUTOR, Op
+from engine.shape import Dim
+from engine.tensor import Storage, Tensor
+
+
+def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+    """Calls `op` on tensors and numbers and records it for autograd."""
+    needs_grad = mixed = False
+    device: Device | None = None
+    dtype: Any = None
+    arrays: list[Any] = []
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value._view is not None:
+                value._refresh()
+            needs_grad |= value._requires_grad
+            array, place = value._array, value._storage.device
+            if device is None:
+                device, dtype = place, array.dtype
+            elif place is not device:
+                device = common_device(op, inputs)
+                if device is not META:
+                    return run(op, moved(inputs, device), statics)
+            if array.dtype is not dtype:
+                mixed = True
+            arrays.append(array)
+        else:
+            arrays.append(value if type(value) in NUMBERS and op.takes_numbers else number(op, value))
+    if device is None:
+        raise TypeError(
+            f"{op.name}() needs a tensor, not {', '.join(type(value).__name__ for value in inputs) or 'nothing'}"
+        )
+    if mixed or device is META or dtype not in NATIVE_FLOATS:
+        result = _promoted(op, arrays, statics, device)
+    else:
+        result = compute(op, arrays, statics, device)
+    if op.outputs == 1:
+        if op.view and _shares_memory(result, inputs[0]._array):
+            out = _view(op, inputs[0], statics, result)
+        else:
+            out = Tensor(result if type(result) is np.ndarray else as_array(result, device), Storage(device))
+        outs: Any = (out,)
+    else:
+        out = outs = tuple([Tensor(as_array(one, device), Storage(device)) for one in result])
+    where = None
+    if MODES.observer is not None:
+        where = MODES.observer.call(op, inputs, statics, outs)
+    if needs_grad and MODES.grad and op.rules:
+        record(op, inputs, statics, outs, where)
+    return out
+
+
+EXECUTOR.run = run
+
+
+def _promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
+    dtype = promote(op, arrays) if op.promotes else None
+    return infer(op, arrays, statics, dtype) if device is META else compute_mixed(op, arrays, statics, device)
+
+
+def number(op: Op, value: Any) -> Any:
+    """A NumPy number as Python's, so that it takes the tensors' dtype; symbolic sizes and what may be absent pass."""
+    if value is None and op.optional:
+        return None
+    if op.takes_numbers and isinstance(value, (np.generic, *NUMBERS)):
+        return value.item() if isinstance(value, np.generic) else value
+    if op.takes_numbers and isinstance(value, Dim):
+        return 2  # only shapes are asked for: any number will do
+    accepted = "tensors and numbers" if op.takes_numbers else "tensors"
+    remedy = "" if value is None else " Make a tensor of it with engine.as_tensor()."
+    raise TypeError(f"{op.name}() takes {accepted}, not {'None' if value is None else type(value).__name__}.{remedy}")
+
+
+def _shares_memory(result: Any, source: Any) -> bool:
+    """Whether the result of an op that may be a view is one. What has no numbers counts as one."""
+    if result is source:
+        return True
+    owner = getattr(result, "base", source)  # a meta array has none
+    if owner is source:
+        return True
+    if owner is None or not result.size:
+        return not result.size
+    return owner is source.base or bool(np.may_share_memory(result, source))
+
+
+def _view(op: Op, source: Tensor, statics: dict[str, Any], array: Any) -> Tensor:
+    out = Tensor(array, source._storage)
+    base = source if source._base is None else source._base
+    chain = () if source._view is None else source._view[0]
+    out._base, out._view = base, ((*chain, (op, statics)), base._node)
+    return out
+
+
+__all__ = ["number", "run"]

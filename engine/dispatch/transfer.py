@@ -1,0 +1,64 @@
+"""Moves tensors between devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.backend import CPU, META, Device, MetaArray, namespace, to_host
+from engine.dispatch.recording import record
+from engine.errors import DeviceError
+from engine.modes import MODES
+from engine.ops.record import Op
+from engine.shape import format_shape
+from engine.tensor import Storage, Tensor
+
+
+def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMissingParameterType]
+    """x on another device."""
+    raise AssertionError("run by move(), which knows both devices")
+
+
+_kernel_move.__name__ = "move"
+MOVE = Op(_kernel_move, "movement", method=False)
+MOVE.shape(lambda x, device, source: x)
+
+
+@MOVE.gradient
+def _(g: Any, device: str, source: str) -> Any:
+    return move(g, Device(source))
+
+
+def move(x: Tensor, device: Device) -> Tensor:
+    """A copy of `x` on `device`, recorded for autograd."""
+    if device is META:
+        array: Any = MetaArray(tuple(x._array.shape), x._array.dtype)
+    elif device is CPU:
+        array = to_host(x._numbers())
+    else:
+        xp = namespace(device)
+        with xp.cuda.Device(device.index):
+            array = xp.asarray(x._numbers())
+    out = Tensor(array, Storage(device))
+    if MODES.grad and x.requires_grad:
+        record(MOVE, (x,), {"device": str(device), "source": str(x.device)}, [out], None)
+    return out
+
+
+def common_device(op: Op, inputs: Sequence[Any]) -> Device:
+    """The one device of all inputs; a CPU tensor of no dimensions goes with any other device, as in PyTorch."""
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    devices = {tensor.device for tensor in tensors if tensor.ndim or tensor.device is not CPU}
+    if len(devices) <= 1 and META not in devices:
+        return next(iter(devices), CPU)
+    if META in devices and len(devices | {CPU}) <= 2:
+        return META
+    names = ", ".join(f"{format_shape(tensor.shape)} on {tensor.device}" for tensor in tensors)
+    raise DeviceError(f"{op.name}(): tensors on different devices: {names}. Move them to one with .to(device).")
+
+
+def moved(inputs: Sequence[Any], device: Device) -> list[Any]:
+    """The inputs with those on another device copied to `device`."""
+    return [
+        move(value, device) if isinstance(value, Tensor) and value.device is not device else value for value in inputs
+    ]
