@@ -7,32 +7,72 @@ from engine.nn.containers.module_list import ModuleList as ModuleList
 from engine.nn.containers.parameter_list import ParameterList as ParameterList
 from engine.nn.containers.sequential import Sequential as Sequential
 from engine.nn.hooks import RemovableHandle as RemovableHandle
-from engine.nn.layers.activation import ELU as ELU
-from engine.nn.layers.activation import GELU as GELU
-from engine.nn.layers.activation import Hardtanh as Hardtanh
-from engine.nn.layers.activation import LeakyReLU as LeakyReLU
-from engine.nn.layers.activation import LogSigmoid as LogSigmoid
-from engine.nn.layers.activation import ReLU as ReLU
-from engine.nn.layers.activation import ReLU6 as ReLU6
-from engine.nn.layers.activation import Sigmoid as Sigmoid
-from engine.nn.layers.activation import SiLU as SiLU
-from engine.nn.layers.activation import Softplus as Softplus
-from engine.nn.layers.activation import Tanh as Tanh
-from engine.nn.layers.adaptive_avg_pool2d import AdaptiveAvgPool2d as AdaptiveAvgPool2d
-from engine.nn.layers.avg_pool2d import AvgPool2d as AvgPool2d
+from engine.nn.layers.adaptive_pool import AdaptiveAvgPool1d as AdaptiveAvgPool1d
+from engine.nn.layers.adaptive_pool import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from engine.nn.layers.adaptive_pool import AdaptiveAvgPool3d as AdaptiveAvgPool3d
+from engine.nn.layers.adaptive_pool import AdaptiveMaxPool1d as AdaptiveMaxPool1d
+from engine.nn.layers.adaptive_pool import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+from engine.nn.layers.adaptive_pool import AdaptiveMaxPool3d as AdaptiveMaxPool3d
+from engine.nn.layers.avg_pool import AvgPool1d as AvgPool1d
+from engine.nn.layers.avg_pool import AvgPool2d as AvgPool2d
+from engine.nn.layers.avg_pool import AvgPool3d as AvgPool3d
 from engine.nn.layers.batch_norm import BatchNorm1d as BatchNorm1d
 from engine.nn.layers.batch_norm import BatchNorm2d as BatchNorm2d
-from engine.nn.layers.conv2d import Conv2d as Conv2d
+from engine.nn.layers.conv import Conv1d as Conv1d
+from engine.nn.layers.conv import Conv2d as Conv2d
+from engine.nn.layers.conv import Conv3d as Conv3d
+from engine.nn.layers.conv_transpose import ConvTranspose1d as ConvTranspose1d
+from engine.nn.layers.conv_transpose import ConvTranspose2d as ConvTranspose2d
+from engine.nn.layers.conv_transpose import ConvTranspose3d as ConvTranspose3d
+from engine.nn.layers.dropout import AlphaDropout as AlphaDropout
 from engine.nn.layers.dropout import Dropout as Dropout
+from engine.nn.layers.dropout import Dropout1d as Dropout1d
+from engine.nn.layers.dropout import Dropout2d as Dropout2d
+from engine.nn.layers.dropout import Dropout3d as Dropout3d
+from engine.nn.layers.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from engine.nn.layers.embedding import Embedding as Embedding
 from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
 from engine.nn.layers.identity import Identity as Identity
 from engine.nn.layers.layer_norm import LayerNorm as LayerNorm
 from engine.nn.layers.linear import Linear as Linear
-from engine.nn.layers.max_pool2d import MaxPool2d as MaxPool2d
+from engine.nn.layers.lp_pool import LPPool1d as LPPool1d
+from engine.nn.layers.lp_pool import LPPool2d as LPPool2d
+from engine.nn.layers.lp_pool import LPPool3d as LPPool3d
+from engine.nn.layers.max_pool import MaxPool1d as MaxPool1d
+from engine.nn.layers.max_pool import MaxPool2d as MaxPool2d
+from engine.nn.layers.max_pool import MaxPool3d as MaxPool3d
+from engine.nn.layers.max_unpool import MaxUnpool1d as MaxUnpool1d
+from engine.nn.layers.max_unpool import MaxUnpool2d as MaxUnpool2d
+from engine.nn.layers.max_unpool import MaxUnpool3d as MaxUnpool3d
+from engine.nn.layers.piecewise import Hardshrink as Hardshrink
+from engine.nn.layers.piecewise import Hardsigmoid as Hardsigmoid
+from engine.nn.layers.piecewise import Hardswish as Hardswish
+from engine.nn.layers.piecewise import Hardtanh as Hardtanh
+from engine.nn.layers.piecewise import Softshrink as Softshrink
+from engine.nn.layers.rectifiers import CELU as CELU
+from engine.nn.layers.rectifiers import ELU as ELU
+from engine.nn.layers.rectifiers import LeakyReLU as LeakyReLU
+from engine.nn.layers.rectifiers import PReLU as PReLU
+from engine.nn.layers.rectifiers import RReLU as RReLU
+from engine.nn.layers.rectifiers import ReLU as ReLU
+from engine.nn.layers.rectifiers import ReLU6 as ReLU6
+from engine.nn.layers.rectifiers import SELU as SELU
+from engine.nn.layers.rectifiers import Threshold as Threshold
+from engine.nn.layers.sigmoids import GELU as GELU
+from engine.nn.layers.sigmoids import GLU as GLU
+from engine.nn.layers.sigmoids import LogSigmoid as LogSigmoid
+from engine.nn.layers.sigmoids import Mish as Mish
+from engine.nn.layers.sigmoids import SiLU as SiLU
+from engine.nn.layers.sigmoids import Sigmoid as Sigmoid
+from engine.nn.layers.sigmoids import Softplus as Softplus
+from engine.nn.layers.sigmoids import Softsign as Softsign
+from engine.nn.layers.sigmoids import Tanh as Tanh
+from engine.nn.layers.sigmoids import Tanhshrink as Tanhshrink
 from engine.nn.layers.softmax import LogSoftmax as LogSoftmax
 from engine.nn.layers.softmax import Softmax as Softmax
+from engine.nn.layers.softmax import Softmax2d as Softmax2d
+from engine.nn.layers.softmax import Softmin as Softmin
 from engine.nn.losses.binary import BCELoss as BCELoss
 from engine.nn.losses.binary import BCEWithLogitsLoss as BCEWithLogitsLoss
 from engine.nn.losses.classification import CrossEntropyLoss as CrossEntropyLoss
@@ -45,46 +85,86 @@ from engine.nn.module import Module as Module
 from engine.nn.parameter import Parameter as Parameter
 
 __all__ = [
+    "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AlphaDropout",
+    "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "CELU",
+    "Conv1d",
     "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "CrossEntropyLoss",
     "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
     "ELU",
     "Embedding",
+    "FeatureAlphaDropout",
     "Flatten",
     "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
     "Hardtanh",
     "HuberLoss",
     "Identity",
     "L1Loss",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+    "Mish",
     "Module",
     "ModuleDict",
     "ModuleList",
     "NLLLoss",
+    "PReLU",
     "Parameter",
     "ParameterList",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "RemovableHandle",
+    "SELU",
     "Sequential",
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
     "Softmax",
+    "Softmax2d",
+    "Softmin",
     "Softplus",
+    "Softshrink",
+    "Softsign",
     "Tanh",
+    "Tanhshrink",
+    "Threshold",
     "Unflatten",
     "functional",
     "init",

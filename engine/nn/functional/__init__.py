@@ -1,69 +1,165 @@
 """Layers and losses as functions: everything they need is an argument."""
 
+from engine.nn.functional.activation import celu as celu
+from engine.nn.functional.activation import celu_ as celu_
 from engine.nn.functional.activation import elu as elu
+from engine.nn.functional.activation import elu_ as elu_
 from engine.nn.functional.activation import gelu as gelu
+from engine.nn.functional.activation import glu as glu
+from engine.nn.functional.activation import hardshrink as hardshrink
+from engine.nn.functional.activation import hardsigmoid as hardsigmoid
+from engine.nn.functional.activation import hardswish as hardswish
 from engine.nn.functional.activation import hardtanh as hardtanh
+from engine.nn.functional.activation import hardtanh_ as hardtanh_
 from engine.nn.functional.activation import leaky_relu as leaky_relu
-from engine.nn.functional.activation import log_softmax as log_softmax
+from engine.nn.functional.activation import leaky_relu_ as leaky_relu_
 from engine.nn.functional.activation import logsigmoid as logsigmoid
+from engine.nn.functional.activation import mish as mish
+from engine.nn.functional.activation import prelu as prelu
 from engine.nn.functional.activation import relu as relu
 from engine.nn.functional.activation import relu6 as relu6
+from engine.nn.functional.activation import relu_ as relu_
+from engine.nn.functional.activation import rrelu as rrelu
+from engine.nn.functional.activation import rrelu_ as rrelu_
+from engine.nn.functional.activation import selu as selu
+from engine.nn.functional.activation import selu_ as selu_
 from engine.nn.functional.activation import sigmoid as sigmoid
 from engine.nn.functional.activation import silu as silu
-from engine.nn.functional.activation import softmax as softmax
 from engine.nn.functional.activation import softplus as softplus
+from engine.nn.functional.activation import softshrink as softshrink
+from engine.nn.functional.activation import softsign as softsign
 from engine.nn.functional.activation import tanh as tanh
+from engine.nn.functional.activation import tanhshrink as tanhshrink
+from engine.nn.functional.activation import threshold as threshold
+from engine.nn.functional.activation import threshold_ as threshold_
+from engine.nn.functional.adaptive_pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
+from engine.nn.functional.adaptive_pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
+from engine.nn.functional.adaptive_pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
+from engine.nn.functional.adaptive_pooling import adaptive_max_pool1d as adaptive_max_pool1d
+from engine.nn.functional.adaptive_pooling import adaptive_max_pool2d as adaptive_max_pool2d
+from engine.nn.functional.adaptive_pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from engine.nn.functional.binary import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.binary import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from engine.nn.functional.classification import cross_entropy as cross_entropy
 from engine.nn.functional.classification import nll_loss as nll_loss
+from engine.nn.functional.convolution import conv1d as conv1d
 from engine.nn.functional.convolution import conv2d as conv2d
+from engine.nn.functional.convolution import conv3d as conv3d
+from engine.nn.functional.convolution import conv_transpose1d as conv_transpose1d
+from engine.nn.functional.convolution import conv_transpose2d as conv_transpose2d
+from engine.nn.functional.convolution import conv_transpose3d as conv_transpose3d
+from engine.nn.functional.dropout import alpha_dropout as alpha_dropout
 from engine.nn.functional.dropout import dropout as dropout
+from engine.nn.functional.dropout import dropout1d as dropout1d
+from engine.nn.functional.dropout import dropout2d as dropout2d
+from engine.nn.functional.dropout import dropout3d as dropout3d
+from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from engine.nn.functional.linear import embedding as embedding
 from engine.nn.functional.linear import linear as linear
 from engine.nn.functional.normalization import batch_norm as batch_norm
 from engine.nn.functional.normalization import layer_norm as layer_norm
 from engine.nn.functional.padding import pad as pad
+from engine.nn.functional.pooling import avg_pool1d as avg_pool1d
+from engine.nn.functional.pooling import avg_pool2d as avg_pool2d
+from engine.nn.functional.pooling import avg_pool3d as avg_pool3d
+from engine.nn.functional.pooling import lp_pool1d as lp_pool1d
+from engine.nn.functional.pooling import lp_pool2d as lp_pool2d
+from engine.nn.functional.pooling import lp_pool3d as lp_pool3d
+from engine.nn.functional.pooling import max_pool1d as max_pool1d
+from engine.nn.functional.pooling import max_pool2d as max_pool2d
+from engine.nn.functional.pooling import max_pool3d as max_pool3d
+from engine.nn.functional.pooling import max_unpool1d as max_unpool1d
+from engine.nn.functional.pooling import max_unpool2d as max_unpool2d
+from engine.nn.functional.pooling import max_unpool3d as max_unpool3d
 from engine.nn.functional.regression import huber_loss as huber_loss
 from engine.nn.functional.regression import l1_loss as l1_loss
 from engine.nn.functional.regression import mse_loss as mse_loss
 from engine.nn.functional.regression import smooth_l1_loss as smooth_l1_loss
+from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
+from engine.nn.functional.softmax import log_softmax as log_softmax
+from engine.nn.functional.softmax import softmax as softmax
+from engine.nn.functional.softmax import softmin as softmin
 from engine.ops.index import one_hot as one_hot
-from engine.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d
-from engine.ops.pool import avg_pool2d as avg_pool2d
-from engine.ops.pool import max_pool2d as max_pool2d
 
 __all__ = [
+    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "alpha_dropout",
+    "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "celu",
+    "celu_",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "elu",
+    "elu_",
     "embedding",
+    "feature_alpha_dropout",
     "gelu",
+    "glu",
+    "gumbel_softmax",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
     "hardtanh",
+    "hardtanh_",
     "huber_loss",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "mish",
     "mse_loss",
     "nll_loss",
     "one_hot",
     "pad",
+    "prelu",
     "relu",
     "relu6",
+    "relu_",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
     "softmax",
+    "softmin",
     "softplus",
+    "softshrink",
+    "softsign",
     "tanh",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
 ]

@@ -1,4 +1,4 @@
-"""Activations. All are elementwise and keep the shape."""
+"""Activations. All but `glu` keep the shape; at kinks their slopes are PyTorch's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
+from engine.creation import rand_like
+from engine.errors import ShapeError
 from engine.ops import activation
 from engine.ops.choice import where
+from engine.shape import format_shape
 from engine.tensor import Tensor
+
+SELU_ALPHA = 1.6732632423543772
+SELU_SCALE = 1.0507009873554805
+
+
+# -- rectifiers -------------------------------------------------------------------------------
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -21,25 +30,59 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` held between `min_val` and `max_val`."""
-    return _placed(lambda x: x.clamp(min=min_val, max=max_val), input, inplace)
-
-
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013)."""
     return _placed(lambda x: where(x > 0, x, x * negative_slope), input, inplace)
 
 
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``x`` where ``x > 0``, else ``weight x``; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() != 1:
+        if weight.numel() != channels:
+            raise ShapeError(
+                f"prelu: an input of {format_shape(input.shape)} has {channels} channels, so weight must have 1 or "
+                f"{channels} elements, not {weight.numel()}"
+            )
+        weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
+    return where(input > 0, input, input * weight)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Leaky ReLU with a random slope for each element in training, and their mean otherwise (arXiv 1505.00853)."""
+    if lower > upper:
+        raise ValueError(f"rrelu: lower={lower} must not be above upper={upper}")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    slope = rand_like(input.detach()) * (upper - lower) + lower
+    return _placed(lambda x: where(x > 0, x, x * slope), input, inplace)
+
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289)."""
+    return _placed(lambda x: _exponential(x, alpha, 1.0), input, inplace)
 
-    def function(x: Tensor) -> Tensor:
-        positive = x > 0
-        negative = where(positive, 0.0, x)  # exp of large numbers would overflow, and then spoil the gradient
-        return where(positive, x, negative.expm1() * alpha)
 
-    return _placed(function, input, inplace)
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """ELU scaled so that activations normalise themselves (Klambauer et al., arXiv 1706.02515)."""
+    return _placed(lambda x: _exponential(x, SELU_ALPHA, 1.0) * SELU_SCALE, input, inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``max(0, x) + min(0, alpha (exp(x / alpha) - 1))`` (Barron, arXiv 1704.07483)."""
+    if alpha == 0:
+        raise ValueError("celu: alpha must not be 0")
+    return _placed(lambda x: _exponential(x, alpha, alpha), input, inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """``x`` where ``x > threshold``, else `value`."""
+    return _placed(lambda x: where(x <= threshold, value, x), input, inplace)
+
+
+# -- smooth ones ------------------------------------------------------------------------------
 
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
@@ -52,6 +95,11 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x σ(x)`` (Elfwing et al., arXiv 1702.03118), also known as swish."""
     return _placed(lambda x: x * x.sigmoid(), input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x tanh(softplus(x))`` (Misra, arXiv 1908.08681)."""
+    return _placed(lambda x: x * softplus(x).tanh(), input, inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -74,16 +122,112 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return activation.softplus(input, beta, threshold)
 
 
-def softmax(input: Tensor, dim: int) -> Tensor:
-    """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along `dim`."""
-    return input.softmax(dim)
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + |x|)``."""
+    return input / (input.abs() + 1)
 
 
-def log_softmax(input: Tensor, dim: int) -> Tensor:
-    """The logarithm of `softmax`, safe for large numbers."""
-    return input.log_softmax(dim)
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh x``."""
+    return input - input.tanh()
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """One half of `input` along `dim` times the sigmoid of the other (Dauphin et al., arXiv 1612.08083)."""
+    if input.ndim == 0:
+        raise ShapeError("glu: the input needs a dimension to be halved, but it is a scalar")
+    if input.shape[dim] % 2:
+        raise ShapeError(f"glu: dimension {dim} of {format_shape(input.shape)} does not divide into halves")
+    half = input.shape[dim] // 2
+    return input.narrow(dim, 0, half) * input.narrow(dim, half, half).sigmoid()
+
+
+# -- straight pieces --------------------------------------------------------------------------
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input` held between `min_val` and `max_val`."""
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val={min_val} must not be above max_val={max_val}")
+    return _placed(
+        lambda x: where((x <= min_val) | (x >= max_val), x.detach().clamp(min_val, max_val), x), input, inplace
+    )
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``relu6(x + 3) / 6`` (Howard et al., arXiv 1905.02244)."""
+    return _placed(lambda x: relu6(x + 3) / 6, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x relu6(x + 3) / 6`` (Howard et al., arXiv 1905.02244)."""
+    return _placed(lambda x: x * (relu6(x + 3) / 6), input, inplace)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``x`` where ``|x| > lambd``, else 0."""
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`x` moved by `lambd` towards 0, where it stops."""
+    if lambd < 0:
+        raise ValueError(f"softshrink: lambd must be ≥ 0, not {lambd}")
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
+
+
+# -- helpers ----------------------------------------------------------------------------------
+
+
+def _exponential(x: Tensor, height: float, width: float) -> Tensor:
+    """``x`` where it is positive, else ``height (exp(x / width) - 1)``."""
+    positive = x > 0
+    negative = where(positive, 0.0, x)  # exp of large numbers would overflow, and then spoil the gradient
+    return where(positive, x, (negative if width == 1 else negative / width).expm1() * height)
 
 
 def _placed(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
     """`function(input)`, written into the input's memory if `inplace`; its gradient may need what was there."""
-    return input.copy_(function(input.clone())) if inplace else function(input)
+    if not inplace:
+        return function(input)
+    return input.copy_(function(input.clone() if input.requires_grad else input))
+
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place `relu`."""
+    return relu(input, inplace=True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place `elu`."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place `selu`."""
+    return selu(input, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place `celu`."""
+    return celu(input, alpha, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """In-place `leaky_relu`."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """In-place `rrelu`."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """In-place `hardtanh`."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place `threshold`."""
+    return _placed(lambda x: where(x <= threshold, value, x), input, True)

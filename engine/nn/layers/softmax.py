@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from engine.errors import ShapeError
+from engine.nn import functional as F
 from engine.nn.module import Module
 from engine.registry import LAYERS
+from engine.shape import format_shape
 from engine.tensor import Tensor
 
+GROUP = "Activation"
 
-@LAYERS.register(category="Activation", tags=("probabilities", "normalised exponential"))
-class Softmax(Module):
+
+class AlongOneDimension(Module):
+    """A layer whose only argument is the dimension it works along. With dim=None it guesses as PyTorch does."""
+
+    def __init__(self, dim: int | None = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+@LAYERS.register(category=GROUP, tags=("probabilities", "normalised exponential"))
+class Softmax(AlongOneDimension):
     """Turns scores into probabilities that sum to 1 along one dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``. The shape stays.
 
     `CrossEntropyLoss` contains it: feed that loss the scores themselves. PyTorch guesses `dim` if it is left out;
@@ -18,19 +34,26 @@ class Softmax(Module):
         dim: the dimension along which the outputs sum to 1
     """
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+
+@LAYERS.register(category=GROUP, tags=("probabilities",))
+class Softmin(AlongOneDimension):
+    """Softmax of the negated input: the smallest score has the largest probability. The shape stays.
+
+    PyTorch guesses `dim` if it is left out; here it is the last.
+
+    Args:
+        dim: the dimension along which the outputs sum to 1
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.softmax(self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+        return F.softmin(input, self.dim)
 
 
-@LAYERS.register(category="Activation", tags=("log probabilities",))
-class LogSoftmax(Module):
+@LAYERS.register(category=GROUP, tags=("log probabilities",))
+class LogSoftmax(AlongOneDimension):
     """Turns scores into logarithms of probabilities along one dimension, ``log(exp(xᵢ) / Σⱼ exp(xⱼ))``.
 
     Safe for large numbers. The shape stays.
@@ -41,12 +64,15 @@ class LogSoftmax(Module):
         dim: the dimension along which the exponentials of the outputs sum to 1
     """
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+
+@LAYERS.register(category=GROUP, tags=("probabilities", "images"))
+class Softmax2d(Module):
+    """Softmax over the channels at each place of an image, ``N×C×H×W`` or ``C×H×W``. The shape stays."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.log_softmax(self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+        if input.ndim not in (3, 4):
+            raise ShapeError(f"Softmax2d needs N×C×H×W or C×H×W, not {format_shape(input.shape)}")
+        return input.softmax(-3)

@@ -28,13 +28,14 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.LayerNorm": {"normalized_shape": 8},
     "nn.Softmax": {"dim": 1},
     "nn.LogSoftmax": {"dim": 1},
+    "nn.Threshold": {"threshold": 0.1, "value": 0.0},
     "ops.cat": {"dim": 1},
     "data.CSV": {"path": "table.csv", "target": "kind"},
     "data.IDX": {"folder": "images"},
 }
 """What has no default, for images of 1×8×8."""
 
-FLAT = {"nn.BatchNorm1d"}
+FLAT = {"nn.BatchNorm1d", "nn.Dropout1d"}
 """Layers that take vectors."""
 
 WHOLE_NUMBERS = {"nn.Embedding"}

@@ -1,0 +1,56 @@
+"""Scores to probabilities along one dimension."""
+
+from __future__ import annotations
+
+import warnings
+
+from engine.creation import rand_like, zeros_like
+from engine.dtypes import DType
+from engine.tensor import Tensor
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along `dim`, computed in `dtype`. PyTorch guesses a `dim` that is left out: name it."""
+    return _as(input, dtype).softmax(_guessed("softmax", input, dim))
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """`softmax` of ``-x``."""
+    return _as(-input, dtype).softmax(_guessed("softmin", input, dim))
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """The logarithm of `softmax`, safe for large numbers."""
+    return _as(input, dtype).log_softmax(_guessed("log_softmax", input, dim))
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Random choices that gradients flow through: `softmax` of the logits plus noise, over the temperature `tau`.
+
+    With `hard` the result is one-hot, and its gradient that of the soft choice. Sources: Jang et al., arXiv 1611.01144;
+    Maddison et al., arXiv 1611.00712. `eps` has no effect, as in PyTorch.
+    """
+    uniform = rand_like(logits.detach())
+    exponential = -(1 - uniform).log()  # the draws are below 1, so the logarithm is finite
+    noise = -exponential.clamp(min=1e-38).log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.detach().argmax(dim, keepdim=True)
+    one_hot = zeros_like(soft.detach()).scatter(dim, chosen, 1.0)
+    return one_hot - soft.detach() + soft
+
+
+def _as(input: Tensor, dtype: DType | None) -> Tensor:
+    return input if dtype is None else input.to(dtype)
+
+
+def _guessed(name: str, input: Tensor, dim: int | None) -> int:
+    if dim is not None:
+        return dim
+    guess = 0 if input.ndim in (0, 1, 3) else 1
+    warnings.warn(
+        f"{name} without dim goes along dimension {guess} here, by the number of dimensions. Say which one you mean.",
+        stacklevel=3,
+    )
+    return guess
