@@ -233,8 +233,8 @@ def _(g):
 
 
 @convolution_input.gradient("g")
-def _(upper, weight, stride, padding, dilation, groups):
-    return convolution(upper, weight, None, stride, padding, dilation, groups)
+def _(upper, g: Spec, weight, stride, padding, dilation, groups):
+    return _first_places(convolution(upper, weight, None, stride, padding, dilation, groups), g)
 
 
 @convolution_input.gradient("weight")
@@ -243,8 +243,8 @@ def _(upper, g, weight: Spec, stride, padding, dilation, groups):
 
 
 @convolution_weight.gradient("g")
-def _(upper, x, stride, padding, dilation, groups):
-    return convolution(x, upper, None, stride, padding, dilation, groups)
+def _(upper, g: Spec, x, stride, padding, dilation, groups):
+    return _first_places(convolution(x, upper, None, stride, padding, dilation, groups), g)
 
 
 @convolution_weight.gradient("x")
@@ -252,41 +252,15 @@ def _(upper, g, x: Spec, stride, padding, dilation, groups):
     return convolution_input(g, upper, x.shape[2:], stride, padding, dilation, groups)
 
 
-# -- PyTorch's front --------------------------------------------------------------------------
+def _first_places(found: Any, wanted: Spec) -> Any:
+    """Without the places that an input larger than needed has room for."""
+    for dim in range(2, found.ndim):
+        if found.shape[dim] != wanted.shape[dim]:
+            found = found.narrow(dim, 0, wanted.shape[dim])
+    return found
 
 
-def _convolve(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, ndim: int) -> Any:
-    dilation = per_dim(dilation, ndim)
-    if groups < 1 or weight.shape[0] % groups:
-        raise ShapeError(f"convolution: {weight.shape[0]} output channels do not divide into {groups} groups")
-    same_dtype("convolution", x.spec, weight.spec, None if bias is None else bias.spec)
-    if bias is not None and tuple(bias.shape) != (weight.shape[0],):
-        raise ShapeError(
-            f"convolution: the weight gives {weight.shape[0]} channels, so the bias has {weight.shape[0]}, "
-            f"not {format_shape(bias.shape)}"
-        )
-    return convolution(x, weight, bias, per_dim(stride, ndim), per_dim(padding, ndim), dilation, groups)
-
-
-def conv1d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
-    """Convolution of N×C×L with O×(C/groups)×K."""
-    return _convolve(x, weight, bias, stride, padding, dilation, groups, 1)
-
-
-def conv2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
-    """Convolution of N×C×H×W with O×(C/groups)×KH×KW."""
-    return _convolve(x, weight, bias, stride, padding, dilation, groups, 2)
-
-
-def conv3d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
-    """Convolution of N×C×D×H×W with O×(C/groups)×KD×KH×KW."""
-    return _convolve(x, weight, bias, stride, padding, dilation, groups, 3)
+# -- samples --------------------------------------------------------------------------------
 
 
 def _options(ndim: int, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> dict[str, Any]:

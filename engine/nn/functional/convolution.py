@@ -1,50 +1,207 @@
-"""Convolution."""
+"""Convolution and transposed convolution over one, two and three dimensions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.nn.functional.batches import batched
 from engine.nn.functional.padding import pad
-from engine.ops import conv
+from engine.ops.conv import convolution, convolution_input
+from engine.ops.rules import same_dtype
 from engine.ops.windows import per_dim
+from engine.shape import format_shape
 from engine.tensor import Tensor
 
-Pair = int | tuple[int, int]
+Sizes: TypeAlias = int | Sequence[int]
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of ``N×C×L`` with ``O×(C/groups)×K``.
+
+    `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
+    """
+    return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups, 1)
 
 
 def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Pair = 1,
-    padding: Pair | str = 0,
-    dilation: Pair = 1,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of ``N×C×H×W`` with ``O×(C/groups)×KH×KW``.
 
     `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
     """
-    if isinstance(padding, str):
-        left, right, top, bottom = borders(padding, tuple(weight.shape[2:]), stride, dilation)
-        if (left, top) == (right, bottom):
-            padding = (top, left)
-        else:
-            input, padding = pad(input, (left, right, top, bottom)), 0
-    return conv.conv2d(input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups, 2)
 
 
-def borders(padding: Pair | str, kernel_size: Pair, stride: Pair, dilation: Pair) -> tuple[int, int, int, int]:
-    """(left, right, top, bottom) of a convolution's padding. What is odd for "same" goes to the end.
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of ``N×C×D×H×W`` with ``O×(C/groups)×KD×KH×KW``.
 
-    Raises ValueError for a word that is not "same" or "valid", and for "same" with a stride.
+    `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
+    """
+    return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups, 3)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    """The gradient of `conv1d` for its input, as a function: ``N×C×L`` with ``C×(O/groups)×K``."""
+    return _transpose("conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    """The gradient of `conv2d` for its input, as a function: ``N×C×H×W`` with ``C×(O/groups)×KH×KW``."""
+    return _transpose("conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    """The gradient of `conv3d` for its input, as a function: ``N×C×D×H×W`` with ``C×(O/groups)×KD×KH×KW``."""
+    return _transpose("conv_transpose3d", input, weight, bias, stride, padding, output_padding, groups, dilation, 3)
+
+
+def borders(padding: Sizes | str, kernel_size: Sizes, stride: Sizes, dilation: Sizes, ndim: int) -> tuple[int, ...]:
+    """(before, after) of each dimension's padding, last dimension first, as `pad` takes it.
+
+    What is odd for "same" goes to the end. Raises ValueError for a word that is not "same" or "valid", and for "same"
+    with a stride.
     """
     if not isinstance(padding, str):
-        height, width = per_dim(padding, 2)
-        return width, width, height, height
+        return tuple(amount for side in reversed(per_dim(padding, ndim)) for amount in (side, side))
     if padding == "valid":
-        return 0, 0, 0, 0
+        return (0, 0) * ndim
     if padding != "same":
-        raise ValueError(f"padding must be a number, a pair of numbers, 'same' or 'valid', not {padding!r}")
-    if per_dim(stride, 2) != (1, 1):
+        raise ValueError(f"padding must be a number, one for each dimension, 'same' or 'valid', not {padding!r}")
+    if max(per_dim(stride, ndim)) > 1:
         raise ValueError(f"padding='same' needs stride 1, not {stride}. Give the padding as numbers.")
-    height, width = (d * (k - 1) for d, k in zip(per_dim(dilation, 2), per_dim(kernel_size, 2), strict=True))
-    return width // 2, width - width // 2, height // 2, height - height // 2
+    sides = zip(per_dim(dilation, ndim), per_dim(kernel_size, ndim), strict=True)
+    totals = [d * (k - 1) for d, k in sides]
+    return tuple(amount for total in reversed(totals) for amount in (total // 2, total - total // 2))
+
+
+def transposed_sizes(
+    sizes: Sequence[Any], kernel: Sizes, stride: Sizes, padding: Sizes, output_padding: Sizes, dilation: Sizes
+) -> tuple[Any, ...]:
+    """The spatial sizes that a transposed convolution of `sizes` has."""
+    ndim = len(sizes)
+    sides = [per_dim(value, ndim) for value in (kernel, stride, padding, output_padding, dilation)]
+    return tuple((n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, o, d in zip(sizes, *sides, strict=True))
+
+
+def _convolve(
+    name: str,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes | str,
+    dilation: Sizes,
+    groups: int,
+    ndim: int,
+) -> Tensor:
+    _check_weight(name, weight, weight.shape[0], bias, groups, ndim)
+    input, one = batched(name, input, ndim)
+    same_dtype("convolution", input.spec, weight.spec, None if bias is None else bias.spec)
+    if isinstance(padding, str):
+        sides = borders(padding, tuple(weight.shape[2:]), stride, dilation, ndim)
+        if sides[::2] == sides[1::2]:
+            padding = sides[::-2]
+        else:
+            input, padding = pad(input, sides), 0
+    out = convolution(
+        input, weight, bias, per_dim(stride, ndim), per_dim(padding, ndim), per_dim(dilation, ndim), groups
+    )
+    return out.squeeze(0) if one else out
+
+
+def _transpose(
+    name: str,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    output_padding: Sizes,
+    groups: int,
+    dilation: Sizes,
+    ndim: int,
+) -> Tensor:
+    _check_weight(name, weight, weight.shape[1] * groups if weight.ndim > 1 else 0, bias, groups, ndim)
+    input, one = batched(name, input, ndim)
+    same_dtype(name, input.spec, weight.spec, None if bias is None else bias.spec)
+    if input.shape[1] != weight.shape[0]:
+        raise ShapeError(
+            f"{name}: the weight {format_shape(weight.shape)} takes {weight.shape[0]} channels, "
+            f"but the input {format_shape(input.shape)} has {input.shape[1]}."
+        )
+    stride, padding, dilation = per_dim(stride, ndim), per_dim(padding, ndim), per_dim(dilation, ndim)
+    further = per_dim(output_padding, ndim)
+    if any(not 0 <= o < max(s, d) for o, s, d in zip(further, stride, dilation, strict=True)):
+        raise ValueError(
+            f"{name}: output_padding {format_shape(further)} must be at least 0 and smaller than "
+            f"stride {format_shape(stride)} or dilation {format_shape(dilation)}"
+        )
+    sizes = transposed_sizes(input.shape[2:], tuple(weight.shape[2:]), stride, padding, further, dilation)
+    if any(isinstance(size, int) and size < 1 for size in sizes):
+        raise ShapeError(f"{name}: {format_shape(input.shape)} would become {format_shape(sizes)}. Use less padding.")
+    out = convolution_input(input, weight, sizes, stride, padding, dilation, groups)
+    out = out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
+    return out.squeeze(0) if one else out
+
+
+def _check_weight(name: str, weight: Tensor, outputs: Any, bias: Tensor | None, groups: int, ndim: int) -> None:
+    if weight.ndim != ndim + 2:
+        raise ShapeError(f"{name} takes a weight of {ndim + 2} dimensions, not {format_shape(weight.shape)}.")
+    if groups < 1 or weight.shape[0] % groups:
+        raise ShapeError(f"{name}: {weight.shape[0]} channels of the weight do not divide into {groups} groups")
+    if bias is not None and tuple(bias.shape) != (outputs,):
+        raise ShapeError(
+            f"{name}: the weight gives {outputs} channels, so the bias has {outputs}, not {format_shape(bias.shape)}"
+        )

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from engine.registry import Count, Size
+from engine.registry import Count, Positive, Size
 
-SizePair: TypeAlias = Size | tuple[Size, Size]
-"""One number for both directions, or (height, width)."""
+SizeSides: TypeAlias = Size | tuple[Size, ...]
+"""One number for all directions, or one for each."""
 
-CountPair: TypeAlias = Count | tuple[Count, Count]
+CountSides: TypeAlias = Count | tuple[Count, ...]
 
-AnyDevice: TypeAlias = Any
-"""A `Device` or its name; None for the default. Typed loosely so that forms, which show texts, leave it out."""
+PositiveSides: TypeAlias = Positive | tuple[Positive, ...]
 
+InCode: TypeAlias = Any
+"""An argument that only code gives. Typed loosely so that forms leave it out."""
 
-def pair(value: Any) -> tuple[int, int]:
-    """(height, width) from one number or two."""
-    if isinstance(value, (tuple, list)):
-        height, width = value
-        return height, width
-    return value, value
+AnyDevice: TypeAlias = InCode
+"""A `Device` or its name; None for the default."""

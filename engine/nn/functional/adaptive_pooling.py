@@ -1,0 +1,99 @@
+"""Pooling over as many windows as the output shall have places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.errors import ShapeError
+from engine.nn.functional.batches import batched
+from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
+from engine.ops.index import gather_along
+from engine.ops.resample import averages, resample, spans
+from engine.shape import Dim, format_shape
+from engine.tensor import Tensor
+
+OutputSizes: TypeAlias = int | Sequence[int | None] | None
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: OutputSizes) -> Tensor:
+    """Means over windows of ``N×C×L`` chosen so that the result is `output_size` long."""
+    return _average("adaptive_avg_pool1d", input, output_size, 1)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: OutputSizes) -> Tensor:
+    """Means over windows of ``N×C×H×W`` chosen so that the result is `output_size`; None keeps a size."""
+    return _average("adaptive_avg_pool2d", input, output_size, 2)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: OutputSizes) -> Tensor:
+    """Means over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
+    return _average("adaptive_avg_pool3d", input, output_size, 3)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
+    """Maxima over windows of ``N×C×L`` chosen so that the result is `output_size` long."""
+    return _maximum("adaptive_max_pool1d", input, output_size, return_indices, 1)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
+    """Maxima over windows of ``N×C×H×W`` chosen so that the result is `output_size`; None keeps a size."""
+    return _maximum("adaptive_max_pool2d", input, output_size, return_indices, 2)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
+    """Maxima over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
+    return _maximum("adaptive_max_pool3d", input, output_size, return_indices, 3)
+
+
+_MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
+
+
+def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
+    input, one = batched(name, input, ndim)
+    sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
+    if all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
+        input = _MEANS[ndim](input, tuple(size // want for size, want in zip(sizes, wanted, strict=True)))
+    else:
+        for axis, (size, want) in enumerate(zip(sizes, wanted, strict=True)):
+            if size != want:
+                input = resample(input, dim=2 + axis, table=averages(size, want))
+    return input.squeeze(0) if one else input
+
+
+def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
+    input, one = batched(name, input, ndim)
+    sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
+    flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted)).long()
+    places = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
+    seen = gather_along(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
+    best = seen.argmax(-1, True)
+    indices = gather_along(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
+    values = gather_along(flat, indices, dim=2).reshape(*input.shape[:2], *wanted)
+    indices = indices.reshape(*input.shape[:2], *wanted)
+    if one:
+        values, indices = values.squeeze(0), indices.squeeze(0)
+    return (values, indices) if return_indices else values
+
+
+def _wanted(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tuple[Any, ...]:
+    given: Any = output_size if isinstance(output_size, Sequence) else (output_size,) * ndim
+    if len(given) != ndim:
+        raise ShapeError(f"{name}: the output size has {ndim} numbers, not {len(given)}: {given}")
+    wanted = tuple(size if want is None else want for want, size in zip(given, input.shape[2:], strict=True))
+    if any(not isinstance(want, Dim) and want < 1 for want in wanted) or 0 in input.shape[1:]:
+        raise ShapeError(
+            f"{name}: {format_shape(input.shape)} cannot become {format_shape(wanted)}: no size may be 0 but the batch"
+        )
+    return wanted
+
+
+def _places(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
+    """The flat positions of each window's elements, in order: windows × elements; short ones repeat their last."""
+    found = np.zeros((1, 1), np.int64)
+    for size, want in zip(sizes, wanted, strict=True):
+        index = spans(size, want)[0].T
+        found = (found[:, None, :, None] * size + index[None, :, None, :]).reshape(len(found) * want, -1)
+    return found

@@ -1,0 +1,254 @@
+"""Pooling over windows of one size, and its inverse for the maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.backend import META
+from engine.errors import ShapeError
+from engine.nn.functional.batches import batched
+from engine.ops.index import scatter_into
+from engine.ops.pool import flat_index, max_windows, sum_windows
+from engine.ops.windows import Windows, per_dim
+from engine.shape import count, format_shape
+from engine.tensor import Tensor
+
+Sizes: TypeAlias = int | Sequence[int]
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maximum over windows of ``N×C×L``; with `return_indices` also where it is."""
+    return _max_pool("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 1)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maximum over windows of ``N×C×H×W``; with `return_indices` also where it is, counted through ``H·W``."""
+    return _max_pool("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maximum over windows of ``N×C×D×H×W``; with `return_indices` also where it is, counted through ``D·H·W``."""
+    return _max_pool("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Zeros with the maxima of `max_pool1d` where its indices say."""
+    return _max_unpool("max_unpool1d", input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Zeros with the maxima of `max_pool2d` where its indices say."""
+    return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Zeros with the maxima of `max_pool3d` where its indices say."""
+    return _max_unpool("max_unpool3d", input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Mean over windows of ``N×C×L``."""
+    return _avg_pool("avg_pool1d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Mean over windows of ``N×C×H×W``, or their sum divided by `divisor_override`."""
+    return _avg_pool(
+        "avg_pool2d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 2
+    )
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Mean over windows of ``N×C×D×H×W``, or their sum divided by `divisor_override`."""
+    return _avg_pool(
+        "avg_pool3d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 3
+    )
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×L``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×H×W``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×D×H×W``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
+
+
+def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
+    """None and () mean the kernel's size."""
+    return kernel_size if stride is None or stride in ((), []) else stride
+
+
+def _max_pool(
+    name: str,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+    return_indices: bool,
+    ndim: int,
+) -> Any:
+    input, one = batched(name, input, ndim)
+    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
+    values, number = max_windows(input, windows=windows)
+    values = values.squeeze(0) if one else values
+    if not return_indices:
+        return values
+    indices = flat_index(number, sizes=tuple(input.shape[2:]), windows=windows)
+    return values, indices.squeeze(0) if one else indices
+
+
+def _max_unpool(
+    name: str,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    output_size: Sequence[int] | None,
+    ndim: int,
+) -> Tensor:
+    if tuple(input.shape) != tuple(indices.shape):
+        raise ShapeError(f"{name}: {format_shape(indices.shape)} indices for an input of {format_shape(input.shape)}")
+    input, one = batched(name, input, ndim)
+    indices = indices.unsqueeze(0) if one else indices
+    kernel, step, sides = (per_dim(value, ndim) for value in (kernel_size, _stride(kernel_size, stride), padding))
+    usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[2:], step, sides, kernel, strict=True))
+    sizes = usual if output_size is None else tuple(output_size)[-ndim:]
+    if any(not abs(size - other) < s for size, other, s in zip(sizes, usual, step, strict=True)):
+        raise ValueError(f"{name}: output_size {format_shape(sizes)} is not within a stride of {format_shape(usual)}")
+    shape = (*input.shape[:2], count(sizes))
+    out = scatter_into(input.flatten(2), indices.flatten(2), shape=shape, dim=2, unique=True)
+    out = out.reshape(*input.shape[:2], *sizes)
+    return out.squeeze(0) if one else out
+
+
+def _avg_pool(
+    name: str,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+    ndim: int,
+) -> Tensor:
+    if divisor == 0:
+        raise ValueError(f"{name}: divisor_override must not be zero")
+    input, one = batched(name, input, ndim)
+    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, 1, ndim, ceil_mode)
+    total = sum_windows(input, windows=windows)
+    total = total.squeeze(0) if one else total
+    if divisor is not None:
+        return total / divisor
+    if input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
+        return total / count(windows.kernel)
+    return total / total.new_tensor(_members(windows, tuple(input.shape[2:]), count_include_pad))
+
+
+def _members(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
+    """How many elements each window averages over; what ceil mode adds beyond the padding never counts."""
+    found: Any = np.ones(())
+    sides = zip(windows.places("avg_pool", sizes), windows.stride, windows.padding, windows.kernel, sizes, strict=True)
+    for places, stride, padding, kernel, size in sides:
+        start = np.arange(places) * stride - padding
+        end = np.minimum(start + kernel, size + padding)
+        if not count_include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, size)
+        found = found[..., None] * (end - start)
+    return found
+
+
+def _lp_pool(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None, ceil_mode: bool, ndim: int
+) -> Tensor:
+    size = count(per_dim(kernel_size, ndim))
+    name = f"lp_pool{ndim}d"
+    mean = _avg_pool(name, input**norm_type, kernel_size, stride, 0, ceil_mode, True, None, ndim)
+    return (mean.sign() * mean.abs().relu() * size) ** (1.0 / norm_type)

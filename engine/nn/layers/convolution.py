@@ -1,0 +1,83 @@
+"""What convolutions and transposed convolutions of all numbers of dimensions share."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal, TypeAlias
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.ops.windows import per_dim
+
+PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
+
+
+class Convolution(Module):
+    """Filters and what says how they move; `spatial` dimensions follow batch and channels."""
+
+    spatial: ClassVar[int]
+
+    def __init__(
+        self,
+        channels: tuple[int, int],
+        kernel_size: SizeSides,
+        stride: SizeSides,
+        padding: CountSides | str,
+        dilation: SizeSides,
+        output_padding: CountSides,
+        groups: int,
+        bias: bool,
+        padding_mode: PaddingMode,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = channels
+        if self.in_channels % groups or self.out_channels % groups:
+            raise ValueError(
+                f"groups={groups} must divide in_channels={self.in_channels} and out_channels={self.out_channels}. "
+                "Use a common divisor of both."
+            )
+        self.kernel_size = self._sides("kernel_size", kernel_size)
+        self.stride = self._sides("stride", stride)
+        self.padding = padding if isinstance(padding, str) else self._sides("padding", padding)
+        self.dilation = self._sides("dilation", dilation)
+        self.output_padding = self._sides("output_padding", output_padding)
+        self.groups = groups
+        self.padding_mode: PaddingMode = padding_mode
+        self.has_bias = bias
+
+    def _sides(self, name: str, value: SizeSides) -> tuple[int, ...]:
+        sides = per_dim(value, self.spatial)
+        if len(sides) != self.spatial:
+            raise ValueError(f"{name} takes one number, or one for each of {self.spatial} dimensions, not {value}")
+        return sides
+
+    def _make_filters(self, shape: tuple[int, ...], device: AnyDevice, dtype: DType | None) -> None:
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.bias = Parameter(empty(self.out_channels, device=device, dtype=dtype)) if self.has_bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new first values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(init.fans(self.weight)[0])
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        none, one = (0,) * self.spatial, (1,) * self.spatial
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        shown = {
+            "padding": self.padding != none,
+            "dilation": self.dilation != one,
+            "output_padding": self.output_padding != none,
+            "groups": self.groups != 1,
+        }
+        for name, is_shown in shown.items():
+            text += f", {name}={getattr(self, name)}" if is_shown else ""
+        if self.bias is None:
+            text += ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"

@@ -1,0 +1,87 @@
+"""Weighted sums of elements along one dimension: interpolation and adaptive averages."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.rules import wrap_dim
+from engine.shape import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Which elements each result is made of, and with which weights: terms × results, of a dimension of `size`.
+
+    Results of fewer terms than others repeat one of theirs with weight 0.
+    """
+
+    index: np.ndarray[Any, Any]
+    weight: np.ndarray[Any, Any]
+    size: int
+
+    @functools.cached_property
+    def transposed(self) -> Resampling:
+        """Of which results each element is part: the same table, read the other way."""
+        results = np.broadcast_to(np.arange(self.index.shape[1]), self.index.shape)[self.weight != 0]
+        elements, weights = self.index[self.weight != 0], self.weight[self.weight != 0]
+        order = np.argsort(elements, kind="stable")
+        elements, results, weights = elements[order], results[order], weights[order]
+        counts = np.bincount(elements, minlength=self.size)
+        term = np.arange(len(elements)) - np.repeat(np.cumsum(counts) - counts, counts)
+        terms = max(1, int(counts.max(initial=0)))
+        index, weight = np.zeros((terms, self.size), np.int64), np.zeros((terms, self.size))
+        index[:, elements[term == 0]] = results[term == 0]
+        index[term, elements], weight[term, elements] = results, weights
+        return Resampling(index, weight, self.index.shape[1])
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 4, 3),), {"dim": 1, "table": averages(4, 3)}),
+    ((s.normal(2, 3),), {"dim": -1, "table": averages(3, 2)}),
+])  # fmt: skip
+def resample(xp, x, dim: int, table: object):
+    """Sums of elements along `dim`, as `table` says."""
+    index, weight = table.index, table.weight  # pyright: ignore[reportAttributeAccessIssue]
+    wide = x.astype(xp.float32) if x.dtype.itemsize <= 2 and x.dtype.kind not in "iub" else x
+    along = [1] * x.ndim
+    along[dim] = index.shape[1]
+    out = None
+    for which, share in zip(index, weight, strict=True):
+        part = xp.take(wide, xp.asarray(which), axis=dim)
+        if (share != 1).any():
+            part = part * xp.asarray(share.astype(wide.dtype)).reshape(along)
+        out = part if out is None else out + part
+    return out.astype(x.dtype, copy=False)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+@resample.shape
+def _(x: Spec, dim: int, table: Any):
+    place = wrap_dim("resample", dim, x.ndim)
+    if x.shape[place] != table.size:
+        raise ShapeError(f"resample: the table is for a size of {table.size}, not {x.shape[place]}")
+    return (*x.shape[:place], table.index.shape[1], *x.shape[place + 1 :])
+
+
+@resample.gradient
+def _(g, dim, table):
+    return resample(g, dim, table.transposed)
+
+
+def averages(size: int, results: int) -> Resampling:
+    """Result i is the mean of elements ⌊i·size/results⌋ up to below ⌈(i+1)·size/results⌉."""
+    index, valid = spans(size, results)
+    return Resampling(index, valid / valid.sum(0), size)
+
+
+def spans(size: int, results: int) -> tuple[Any, Any]:
+    """The elements of each of `results` parts that may overlap by one, terms × results; and which are not filler."""
+    place = np.arange(results)
+    start, end = place * size // results, -(-(place + 1) * size // results)
+    index = start + np.arange(int((end - start).max(initial=1)))[:, None]
+    return np.minimum(index, end - 1), index < end

@@ -1,0 +1,69 @@
+"""Layers over sequences, images and volumes to try: name, input shape, arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SEQUENCE, IMAGE, VOLUME = (3, 4, 11), (3, 4, 7, 6), (2, 4, 5, 6, 4)
+SHAPES = {1: SEQUENCE, 2: IMAGE, 3: VOLUME}
+
+
+def _everywhere(name: str, *variants: dict[str, Any]) -> list[tuple[str, tuple[int, ...], dict[str, Any]]]:
+    """Each variant for one, two and three dimensions; `name` has a # for their number."""
+    return [
+        (name.replace("#", str(ndim)), SHAPES[ndim], {key: _sides(value, ndim) for key, value in variant.items()})
+        for ndim in SHAPES
+        for variant in variants
+    ]
+
+
+class Sides(tuple[int, ...]):
+    """A number for each dimension: as many as there are."""
+
+
+def _sides(value: Any, ndim: int) -> Any:
+    return tuple(value[:ndim]) if isinstance(value, Sides) else value
+
+
+CHANNELS = {"in_channels": 4, "out_channels": 6}
+CASES = [
+    *_everywhere(
+        "Conv#d",
+        {**CHANNELS, "kernel_size": 3},
+        {**CHANNELS, "kernel_size": Sides((3, 2, 3)), "stride": Sides((2, 1, 2)), "padding": Sides((1, 0, 1))},
+        {**CHANNELS, "kernel_size": 3, "groups": 2, "dilation": 2, "padding": 2, "bias": False},
+        {**CHANNELS, "kernel_size": 1, "stride": 2},
+        {**CHANNELS, "kernel_size": Sides((4, 2, 3)), "padding": "same", "dilation": Sides((1, 3, 2))},
+        {**CHANNELS, "kernel_size": 3, "padding": 1, "padding_mode": "reflect"},
+        {**CHANNELS, "kernel_size": 2, "padding": "same", "padding_mode": "circular"},
+        {**CHANNELS, "kernel_size": 3, "padding": 2, "padding_mode": "replicate", "stride": 3},
+        {"in_channels": 4, "out_channels": 8, "kernel_size": 3, "groups": 4, "padding": 1},
+    ),
+    *_everywhere(
+        "ConvTranspose#d",
+        {**CHANNELS, "kernel_size": 3},
+        {**CHANNELS, "kernel_size": Sides((3, 2, 3)), "stride": 2, "padding": Sides((1, 0, 1)), "output_padding": 1},
+        {**CHANNELS, "kernel_size": 2, "stride": Sides((3, 1, 2)), "groups": 2, "bias": False},
+        {**CHANNELS, "kernel_size": 3, "dilation": 2, "padding": 1, "output_padding": 1},
+        {**CHANNELS, "kernel_size": 1, "stride": 2},
+    ),
+    *_everywhere(
+        "MaxPool#d",
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 1, "padding": 1},
+        {"kernel_size": 2, "dilation": 2, "stride": 1},
+        {"kernel_size": 3, "stride": 2, "ceil_mode": True},
+    ),
+    *_everywhere(
+        "AvgPool#d",
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 2, "padding": 1},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
+    ),
+    ("AvgPool2d", IMAGE, {"kernel_size": 2, "divisor_override": 3}),
+    ("AvgPool3d", VOLUME, {"kernel_size": 2, "divisor_override": 3}),
+    *_everywhere("LPPool#d", {"norm_type": 2.0, "kernel_size": 2}, {"norm_type": 4, "kernel_size": 3, "stride": 1}),
+    *_everywhere("AdaptiveAvgPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
+    *_everywhere("AdaptiveMaxPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
+]
