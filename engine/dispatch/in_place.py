@@ -30,10 +30,11 @@ def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str
 
 
 def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
-    storage, dtype = target._storage, target._array.dtype
-    device = storage.device
+    storage, destination = target._storage, target._array
+    device, dtype, shape = storage.device, destination.dtype, destination.shape
     wants = False
-    plain = dtype in NATIVE_FLOATS and op.result != "bool"
+    plain = op.takes_out and device is CPU and dtype in NATIVE_FLOATS
+    """Whether the kernel can write its result into the target's memory itself, which needs no second look."""
     arrays: list[Any] = []
     for value in inputs:
         if isinstance(value, Tensor):
@@ -43,7 +44,7 @@ def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, 
             array = value._array
             if value._storage.device is not device and device is not META:
                 return _write_op(op, target, _brought(op, inputs, device), statics)
-            if array.dtype is not dtype:
+            if array.dtype is not dtype or array.shape != shape:
                 plain = False
             arrays.append(array)
         else:
@@ -62,12 +63,10 @@ def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, 
         if _gradient_needs(op, inputs, before):
             kept = before._array if device is META else before._array.copy()
             before._array, before._storage = kept, Storage(device)
-    if not plain:
-        plain = _promoted(op, target, arrays)
-    if device is META:
-        _check_same_shape(op, target, infer(op, arrays, statics, target.dtype).shape)
+    if not plain or 0 in destination.strides:
+        _write(op, target, arrays, statics, device)
     else:
-        _write(op, target, arrays, statics, device, plain)
+        compute_into(op, arrays, statics, destination)
     storage.version += 1
     where = None
     if MODES.observer is not None:
@@ -114,35 +113,28 @@ def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
         )
 
 
-def _promoted(op: Op, target: Tensor, arrays: list[Any]) -> bool:
-    """Promotes `arrays`, in place. Whether the kernel can then write its result into the target's memory itself."""
-    dtype = target.dtype
+def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
+    """Promotes `arrays`, computes and writes the result. Raises what keeps it from fitting."""
+    destination, dtype = target._array, target.dtype
     result = (promote(op, arrays) if op.promotes else None) or dtype
-    if op.result == "bool":
-        return False
-    if result.kind > dtype.kind:
+    if result.kind > dtype.kind and op.result != "bool":
         raise DTypeError(
             f"{op.name}_() cannot write its {result.name} result into a {dtype.name} tensor. Convert it first."
         )
-    alike = [array.dtype == dtype.numpy for array in arrays if hasattr(array, "dtype")]
-    return result is dtype and result is not dtypes.bfloat16 and all(alike)
-
-
-# -- writing ----------------------------------------------------------------------------------
-
-
-def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device, plain: bool) -> None:
-    destination = target._array
+    if device is META:
+        _check_same_shape(op, target, infer(op, arrays, statics, dtype).shape)
+        return
     if 0 in destination.strides and destination.size and _repeats(destination):
         raise ShapeError(
             f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first."
         )
-    if plain and op.takes_out and device is CPU and _all_fit(arrays, destination.shape):
+    direct = op.takes_out and device is CPU and result is dtype and result is not dtypes.bfloat16
+    if direct and all(_fits(array, destination) for array in arrays):
         compute_into(op, arrays, statics, destination)
         return
-    result = as_array(compute_mixed(op, arrays, statics, device), device)
-    _check_same_shape(op, target, result.shape)
-    destination[...] = result
+    found = as_array(compute_mixed(op, arrays, statics, device), device)
+    _check_same_shape(op, target, found.shape)
+    destination[...] = found
 
 
 def _repeats(array: Any) -> bool:
@@ -150,15 +142,17 @@ def _repeats(array: Any) -> bool:
     return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
 
 
-def _all_fit(arrays: list[Any], wanted: tuple[int, ...]) -> bool:
-    """Whether the operands leave the result in the shape `wanted`."""
-    for array in arrays:
-        if hasattr(array, "dtype") and array.shape != wanted:
-            shape = array.shape
-            trailing = wanted[len(wanted) - len(shape) :]
-            if len(shape) > len(wanted) or any(a not in (b, 1) for a, b in zip(shape, trailing, strict=True)):
-                return False
-    return True
+def _fits(array: Any, destination: Any) -> bool:
+    """Whether an operand leaves the result in the destination's dtype and shape."""
+    if not hasattr(array, "dtype"):
+        return True
+    shape, wanted = array.shape, destination.shape
+    trailing = wanted[len(wanted) - len(shape) :]
+    return (
+        array.dtype == destination.dtype
+        and len(shape) <= len(wanted)
+        and all(a in (b, 1) for a, b in zip(shape, trailing, strict=True))
+    )
 
 
 # -- history ----------------------------------------------------------------------------------

@@ -59,10 +59,12 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
 def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -> None:
     """Has the kernel write its result into `out`, which is in main memory."""
     try:
-        if statics is op.defaults:
-            QUIET.run(op.kernel, np, *arrays, out=out)
-        else:
+        if statics is not op.defaults:
             QUIET.run(op.kernel, np, *arrays, **statics, out=out)
+        elif len(arrays) == 2:
+            QUIET.run(op.kernel, np, arrays[0], arrays[1], out=out)
+        else:
+            QUIET.run(op.kernel, np, *arrays, out=out)
     except EngineError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:

@@ -180,12 +180,13 @@ class Op:
                 inputs = (*inputs, *[self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]])
         if not rest and not kwargs and len(self.defaults) == len(names):
             return inputs, self.defaults
-        if self.varargs is not None and rest:
-            place = names.index(self.varargs)
-            if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
-                rest = (*rest[:place], tuple(rest[place:]))
+        place = self._varargs_place
+        if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
+            rest = (*rest[:place], tuple(rest[place:]))
         if len(rest) > len(names):
             raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
+        if len(names) == 1 and not kwargs:
+            return inputs, {names[0]: rest[0]}
         statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults
         if kwargs or len(rest) < len(names):
             statics = {**self.defaults, **statics, **kwargs}
@@ -245,7 +246,7 @@ class Op:
 
     def _read_signature(self) -> None:
         arguments = list(inspect.signature(self.kernel).parameters.values())[1:]
-        self.takes_out = any(argument.name == "out" for argument in arguments)
+        self.takes_out = self.result != "bool" and any(argument.name == "out" for argument in arguments)
         arguments = [argument for argument in arguments if argument.name != "out"]
         tensors = [argument for argument in arguments if argument.annotation is inspect.Parameter.empty]
         statics = [argument for argument in arguments if argument.annotation is not inspect.Parameter.empty]
@@ -255,6 +256,7 @@ class Op:
         self.static_names = tuple(argument.name for argument in statics)
         self.optional = bool(self._input_defaults)
         """An input may be None."""
+        self._varargs_place = len(statics) if self.varargs is None else self.static_names.index(self.varargs)
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
         self.arity = len(self.inputs)
