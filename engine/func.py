@@ -16,7 +16,7 @@ from engine.errors import AutogradError
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
 from engine.nn.module import Module
-from engine.ops.movement import stack
+from engine.ops.joining import stack
 from engine.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -75,18 +75,31 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     return (released, product, tracked.released(aux)) if has_aux else (released, product)
 
 
-def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+def jvp(
+    func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
     """The result of `func(*primals)`, and the product of its Jacobian with `tangents`."""
-    return functional.jvp(func, tuple(primals), tuple(tangents), create_graph=_wants_graph((primals, tangents)))
+    graph, more = _wants_graph((primals, tangents)), []
+
+    def alone(*args: Any) -> Any:
+        result = func(*args)
+        if has_aux:
+            result, aux = result
+            more.append(aux if graph else _rebuilt(aux, (leaf.detach() for leaf in _leaves(aux))))
+        return result
+
+    found = functional.jvp(alone, tuple(primals), tuple(tangents), create_graph=graph, strict=strict)
+    return (*found, *more)
 
 
-def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """The Jacobian of a function from tensors to tensors.
 
     Args:
         func: gives a tensor or a structure of tensors or, with `has_aux`, that and anything else
         argnums: which arguments it is with respect to; several give a tuple
         has_aux: pass on the second result of `func`
+        chunk_size: taken for PyTorch's sake; the rows are computed one by one
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -101,9 +114,9 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Funct
     return jacobian
 
 
-def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """As `jacrev`, which computes it row by row for both."""
-    return jacrev(func, argnums, has_aux)
+def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
+    """As `jacrev`, which computes it row by row for both; so `randomness` makes no difference."""
+    return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
@@ -117,6 +130,7 @@ def functional_call(
     args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
     *,
+    tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
     """`module(*args, **kwargs)` with other tensors in place of its own parameters and buffers.
@@ -126,12 +140,15 @@ def functional_call(
         parameter_and_buffer_dicts: the tensors by name, in one dict or several; those not named stay
         args: the arguments; one that is no tuple is the only one
         kwargs: the arguments by keyword
+        tie_weights: a tensor given for one of several names that the module has for it is given for all of them
         strict: refuse names that are missing
     """
     several = isinstance(parameter_and_buffer_dicts, Sequence)
     parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
     tensors = {name: tensor for part in parts for name, tensor in part.items()}
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    if tie_weights:
+        tensors |= _tied(module, tensors)
     with _swapped(module, tensors, strict):
         return module(*arguments, **(kwargs or {}))
 
@@ -216,6 +233,13 @@ def _rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:
         items = [_rebuilt(item, leaves) for item in tree]
         return tuple(items) if isinstance(tree, tuple) else items
     return tree
+
+
+def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the other names of given tensors stand for."""
+    own = {name: table[name.rpartition(".")[2]] for name, table in _tables(module)}
+    given = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
+    return {name: given[id(one)] for name, one in own.items() if id(one) in given and name not in tensors}
 
 
 @contextmanager

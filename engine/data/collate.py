@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.creation import from_numpy, tensor
 from engine.dtypes import float64
-from engine.ops.movement import stack
+from engine.ops.joining import stack
 from engine.tensor import Tensor
 
 
@@ -49,18 +49,18 @@ def default_collate(batch: Sequence[Any]) -> Any:
     )
 
 
-def default_convert(sample: Any) -> Any:
+def default_convert(data: Any) -> Any:
     """One sample with its arrays turned into tensors; what a DataLoader without batches gives."""
-    if isinstance(sample, (np.ndarray, np.generic)):
-        return from_numpy(np.asarray(sample))
-    if isinstance(sample, Mapping):
-        return {key: default_convert(value) for key, value in sample.items()}
-    if isinstance(sample, tuple):
-        values = [default_convert(value) for value in sample]
-        return type(sample)(*values) if getattr(type(sample), "_fields", None) else tuple(values)
-    if isinstance(sample, list):
-        return [default_convert(value) for value in sample]
-    return sample
+    if isinstance(data, (np.ndarray, np.generic)):
+        return from_numpy(np.asarray(data))
+    if isinstance(data, Mapping):
+        return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, tuple):
+        values = [default_convert(value) for value in data]
+        return type(data)(*values) if getattr(type(data), "_fields", None) else tuple(values)
+    if isinstance(data, list):
+        return [default_convert(value) for value in data]
+    return data
 
 
 def _check_equal(what: str, values: list[Any]) -> None:

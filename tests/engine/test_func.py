@@ -33,6 +33,7 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "hessian": lambda lib, x, y: lib.func.hessian(lambda x: (x**3).sum() * x[0])(x),
     "vjp": lambda lib, x, y: lib.func.vjp(lambda x, y: (y @ x).tanh(), x, y)[1](y[:, 0]),
     "vjp of a dict": lambda lib, x, y: lib.func.vjp(lambda p: {"out": p["x"] * 2}, {"x": x})[1]({"out": x}),
+    "jvp with more": lambda lib, x, y: lib.func.jvp(lambda x: (x.tanh(), x), (x,), (x,), has_aux=True),
     "jvp": lambda lib, x, y: lib.func.jvp(lambda x: (y @ x).tanh(), (x,), (x,)),
 }  # fmt: skip
 
@@ -80,6 +81,16 @@ def test_a_module_with_other_weights() -> None:
     for name, tensor in given.items():
         assert tensor.grad is not None
         np.testing.assert_allclose(found[name].numpy(), tensor.grad.numpy(), rtol=1e-6)
+
+
+def test_tied_weights() -> None:
+    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    module[1].weight = module[0].weight
+    zeros, x = {"0.weight": engine.zeros(2, 2)}, engine.ones(1, 2)
+    assert func.functional_call(module, zeros, x).tolist() == module[1].bias.unsqueeze(0).tolist()
+    assert (
+        func.functional_call(module, zeros, x, tie_weights=False).tolist() == module[1](module[0].bias[None]).tolist()
+    )
 
 
 def test_refusals() -> None:
