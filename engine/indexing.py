@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import operator
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from engine.creation import from_array
 from engine.dispatch import run_in_place
-from engine.errors import DTypeError, ShapeError
-from engine.ops.index import Index, Place, put, slice_, take
+from engine.dtypes import bool_, uint8
+from engine.errors import AutogradError, IndexTypeError, PositionError, ShapeError
+from engine.ops.choice import where
+from engine.ops.index import Index, Place, put_at, put_zeros, slice_, take_at
 from engine.ops.update import assign
 from engine.shape import format_shape
 from engine.tensor import Tensor
@@ -17,22 +22,26 @@ from engine.tensor import Tensor
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """Slices give a view, index tensors and masks a copy."""
+    if type(index) is int:
+        return slice_(x, index=(index,))
     basic, layout, tensors = _split(x, index)
     if not tensors:
         return slice_(x, index=basic)
-    return take((_part(x, basic), *tensors), layout=layout)
+    return take_at((_part(x, basic), *tensors), layout=layout)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """Writes `value`, broadcast, into the memory of `x`."""
     basic, layout, tensors = _split(x, index)
     if not isinstance(value, Tensor):
+        if value is None or isinstance(value, (str, bytes)):
+            raise TypeError(f"numbers or tensors can be written to a tensor, not a {type(value).__name__}")
         value = x.new_tensor(value)
     while value.ndim and value.shape[0] == 1:  # leading ones may outnumber the dimensions written to
         value = value.squeeze(0)
     value = value.to(x.device, x.dtype)
     if tensors:
-        run_in_place(put, _part(x, basic), (value, *tensors), {"layout": layout})
+        run_in_place(put_at, _part(x, basic), (value, *tensors), {"layout": layout})
     else:
         run_in_place(assign, slice_(x, index=basic), (value,), {})
 
@@ -50,12 +59,12 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
 
     NumPy takes both in one step, and puts the dimensions elsewhere when numbers and index arrays meet.
     """
-    items = [_item(item) for item in (index if isinstance(index, tuple) else (index,))]
+    items = [_item(item) for item in _items(index)]
     if sum(item is Ellipsis for item in items) > 1:
-        raise ShapeError("an index can have only one ellipsis (...)")
+        raise PositionError("an index can have only one ellipsis (...)")
     used = sum(_dimensions(item) for item in items)
     if used > x.ndim:
-        raise ShapeError(f"{used} indices for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})")
+        raise PositionError(f"{used} indices for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})")
     basic: list[Any] = []
     layout: list[Any] = []
     tensors: list[Tensor] = []
@@ -75,12 +84,31 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
 
 
 def _check_mask(mask: Tensor, x: Tensor, place: int) -> None:
-    """Raises ShapeError for a mask whose sizes are not those of the dimensions that it is for."""
+    """Raises PositionError for a mask whose sizes are not those of the dimensions that it is for."""
     if mask.dtype.kind == 0 and tuple(mask.shape) != tuple(x.shape[place : place + mask.ndim]):
-        raise ShapeError(
+        raise PositionError(
             f"a mask of {format_shape(mask.shape)} is not for {format_shape(x.shape)} from dimension {place} on: "
             "its sizes must be the tensor's"
         )
+
+
+def _items(index: Any) -> Sequence[Any]:
+    """The parts of an index, one for each comma."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(_is_part(item) for item in index):
+        warnings.warn(
+            "a list of lists, slices or tensors as an index means x[tuple(list)], as in PyTorch. Write that, or "
+            "x[engine.tensor(list)].",
+            UserWarning,
+            stacklevel=4,
+        )
+        return index
+    return (index,)
+
+
+def _is_part(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, (list, tuple, slice, Tensor, np.ndarray))
 
 
 def _item(item: Any) -> Any:
@@ -89,15 +117,18 @@ def _item(item: Any) -> Any:
         return item
     if isinstance(item, slice):
         return _plain(item)
-    if isinstance(item, (bool, np.bool_, list, range, np.ndarray)):
+    if isinstance(item, (bool, np.bool_, list, tuple, range, np.ndarray)):
         array = np.asarray(item)
-        item = Tensor(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
+        item = from_array(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
     if not isinstance(item, Tensor):
         return _whole(item)
     if item.dtype.kind == 2:
-        raise DTypeError(
+        raise IndexTypeError(
             f"an index tensor must be whole numbers or booleans, not {item.dtype.name}. Convert with .long()."
         )
+    if item.dtype is uint8:
+        warnings.warn("an index of uint8 is taken as a mask, as in PyTorch. Use .bool().", UserWarning, stacklevel=5)
+        return item.detach().to(bool_)
     return int(item) if item.ndim == 0 and item.dtype.kind == 1 and not item.is_meta else item.detach()
 
 
@@ -105,7 +136,7 @@ def _whole(item: Any) -> int:
     try:
         return operator.index(item)
     except TypeError:
-        raise TypeError(
+        raise IndexTypeError(
             "an index is made of whole numbers, slices, None, an ellipsis, and lists or tensors of whole numbers or "
             f"booleans, not of {type(item).__name__}"
         ) from None
@@ -124,3 +155,77 @@ def _plain(item: slice) -> slice:
     if step is not None and step < 1:
         raise ValueError(f"slice step must be positive, not {step}. Use flip() to turn an order around.")
     return slice(item.start, item.stop, step)
+
+
+# -- methods ----------------------------------------------------------------------------------
+
+
+def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes `values` at the positions that the index tensors give, or adds them to what is there."""
+    index = tuple(_ALL if item is None else item for item in indices)
+    if not accumulate:
+        setitem(self, index, values)
+        return self
+    _, layout, tensors = _split(self, index)
+    place = take_at((self.detach(), *tensors), layout=layout)
+    values = values.to(self.device, self.dtype).expand(place.shape)
+    return self.add_(put_zeros((values, *tensors), shape=tuple(self.shape), layout=layout))
+
+
+def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` written, or added, at the positions that the index tensors give."""
+    return index_put_(self.clone(), indices, values, accumulate)
+
+
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes `source` at positions counted through the whole tensor, or adds it to what is there."""
+    if index.numel() != source.numel():
+        raise PositionError(f"put_(): {index.numel()} positions for {source.numel()} values. Give one for each.")
+    if not self.is_meta and index.numel():
+        lowest, highest = int(index.min()), int(index.max())
+        if lowest < -self.numel() or highest >= self.numel():
+            wrong = lowest if lowest < -self.numel() else highest
+            raise PositionError(f"put_(): position {wrong} in a tensor of {self.numel()} elements")
+    changed = index_put(self.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return self.copy_(changed.reshape(self.shape))
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Writes one number on the main diagonal; `wrap` goes on with another one below, in a tall matrix."""
+    if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
+        raise ShapeError(f"fill_diagonal_(): {format_shape(self.shape)} is no matrix, nor are its sizes all equal")
+    mask = np.zeros(tuple(self.shape), bool)
+    if mask.size:
+        np.fill_diagonal(mask, True, wrap)
+    return self.copy_(where(from_array(mask).to(self.device), self.new_tensor(fill_value), self))
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces each element by what a Python function makes of it; slow, and on the CPU only."""
+    return _mapped("apply_", self, self, callable)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replaces each element by what a Python function makes of it and of the other tensor's; slow, on the CPU only."""
+    return _mapped("map_", self, self, callable, tensor)
+
+
+def _mapped(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
+    if x.requires_grad:
+        raise AutogradError(f"{name}() is not followed by autograd. Use tensor.detach().{name}().")
+    sources = [np.broadcast_to(one.detach().numpy(), tuple(x.shape)).reshape(-1).tolist() for one in (first, *others)]
+    found = [function(*elements) for elements in zip(*sources, strict=True)]
+    return x.copy_(from_array(np.array(found, x.dtype.numpy).reshape(tuple(x.shape))))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "__getitem__": getitem,
+    "__setitem__": setitem,
+    "apply_": apply_,
+    "fill_diagonal_": fill_diagonal_,
+    "index_put": index_put,
+    "index_put_": index_put_,
+    "map_": map_,
+    "put_": put_,
+}
+"""What `methods.install` gives to tensors."""

@@ -15,6 +15,7 @@ from engine.creation import zeros_like
 from engine.errors import AutogradError, ShapeError
 from engine.graph import grad
 from engine.modes import enable_grad
+from engine.ops.joining import stack
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -163,7 +164,7 @@ class _Call:
         if not rows:
             return tuple([t.new_zeros(shape) for t, shape in zip(self.inputs, shapes, strict=True)])
         columns = zip(*rows, strict=True)
-        return tuple([c[0].stack(c).reshape(shape) for c, shape in zip(columns, shapes, strict=True)])
+        return tuple([stack(c).reshape(shape) for c, shape in zip(columns, shapes, strict=True)])
 
     def result(self, keep_history: bool) -> Any:
         return self.like_outputs(_cut(self.outputs, keep_history))

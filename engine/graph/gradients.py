@@ -9,6 +9,7 @@ from engine.errors import AutogradError, ShapeError
 from engine.graph.node import GradientEdge
 from engine.graph.walk import run_backward
 from engine.modes import MODES
+from engine.ops.joining import stack
 from engine.shape import format_shape
 
 
@@ -112,11 +113,7 @@ def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: 
         rows.append(
             grad(outs, ins, row, keep or not last, create, allow_unused=unused or None, materialize_grads=zeros)
         )
-    return tuple([None if column[0] is None else _stacked(column) for column in zip(*rows, strict=True)])
-
-
-def _stacked(rows: Sequence[Any]) -> Any:
-    return rows[0].unsqueeze(0) if len(rows) == 1 else rows[0].stack(rows)
+    return tuple([None if column[0] is None else stack(column) for column in zip(*rows, strict=True)])
 
 
 def _several(tensors: Any) -> tuple[Any, ...]:

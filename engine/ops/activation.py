@@ -7,7 +7,8 @@ from typing import Any
 
 from engine.ops.choice import where
 from engine.ops.record import composite, op
-from engine.ops.transcendental import erf, tanh
+from engine.ops.special import erf
+from engine.ops.trigonometric import tanh
 
 
 @op(floats=True)
@@ -45,7 +46,7 @@ def _(g, x, beta, threshold):
     return g * where(x * beta > threshold, 1.0, sigmoid(x * beta))
 
 
-@composite
+@composite(public=False, method=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"approximate": "tanh"})])
 def gelu(x: Any, approximate: str = "none") -> Any:
     """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
     if approximate == "tanh":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.dtypes import bool_, finfo, get_default_dtype, int64, is_floating
 from engine.ops.record import composite, op
 
 
-@op(operators=())
+@op()
 def maximum(xp, x, y, out=None):
     """The larger of x and y; NaN if either is."""
     return xp.maximum(x, y, out=out)
@@ -44,66 +45,159 @@ def _share(g: Any, lost: Any, equal: Any) -> Any:
     return where(lost, 0.0, where(equal, g * 0.5, g))
 
 
-@op(method=False, masks=("condition",))
-def select(xp, condition, x, y):
+@op(sample=lambda s: s.binary(numbers=False))
+def fmax(xp, x, y):
+    """The larger of x and y; where one is NaN, the other."""
+    return xp.fmax(x, y)
+
+
+@op(sample=lambda s: s.binary(numbers=False))
+def fmin(xp, x, y):
+    """The smaller of x and y; where one is NaN, the other."""
+    return xp.fmin(x, y)
+
+
+@fmax.gradient("x")
+def _(g, x, y):
+    return where((x >= y) | y.isnan(), g, 0.0)
+
+
+@fmax.gradient("y")
+def _(g, x, y):
+    return where((x >= y) | y.isnan(), 0.0, g)
+
+
+@fmin.gradient("x")
+def _(g, x, y):
+    return where((x <= y) | y.isnan(), g, 0.0)
+
+
+@fmin.gradient("y")
+def _(g, x, y):
+    return where((x <= y) | y.isnan(), 0.0, g)
+
+
+def _choices(s: Any) -> Any:
+    """A condition and what it chooses from; shapes broadcast."""
+    shapes = (((3, 4), (3, 4), (3, 4)), ((3, 4), (4,), (3, 1)), ((), (3,), ()), ((0, 3), (3,), (0, 3)))
+    return [((s.booleans(*a), s.normal(*b), s.normal(*c)), {}) for a, b, c in shapes]
+
+
+@op(method=False, masks=("condition",), sample=_choices)
+def choose(xp, condition, x, y):
     """x where the condition holds, else y."""
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
-        x = xp.asarray(x, xp.float32 if isinstance(x, float) or isinstance(y, float) else None)
+        x = xp.asarray(x, number_dtype(x, y).numpy)
     return xp.where(condition, x, y)
 
 
-@select.gradient("x")
+@choose.gradient("x")
 def _(g, condition):
-    return select(condition, g, 0.0)
+    return choose(condition, g, 0.0)
 
 
-@select.gradient("y")
+@choose.gradient("y")
 def _(g, condition):
-    return select(condition, 0.0, g)
+    return choose(condition, 0.0, g)
 
 
-@composite(method=False)
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y. Shapes broadcast."""
-    return select(condition, x, y)
+def number_dtype(*numbers: Any) -> Any:
+    """The dtype of a tensor that is made of these numbers."""
+    kinds = {type(number) for number in numbers}
+    return get_default_dtype() if float in kinds else int64 if int in kinds else bool_
 
 
-@composite(in_place=True)
+@composite(method=False, sample=lambda s: [
+    *_choices(s), ((s.booleans(3), s.normal(3), 2.0), {}), ((s.booleans(3), 1, s.normal(2, 3)), {}),
+    ((s.booleans(4), 1.0, 0.0), {}), ((s.booleans(4), 1, 2), {}), ((s.repeated(3, 4) > 0,), {}),
+])  # fmt: skip
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x where the condition holds, else y; shapes broadcast. With the condition alone, where it holds."""
+    if x is None and y is None:
+        return condition.nonzero(as_tuple=True)
+    return choose(condition, x, y)
+
+
+@composite(in_place=True, aliases=("clip",), sample=lambda s: [
+    ((s.normal(3, 4),), {"min": -0.5, "max": 0.5}), ((s.normal(3, 4),), {"min": 0.1}), ((s.normal(3),), {"max": 0}),
+    ((s.normal(3, 4), s.normal(4) - s.dtype(1), s.normal(3, 1) + s.dtype(1)), {}), ((s.normal(2), 0.5, -0.5), {}),
+])  # fmt: skip
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     """x limited to [min, max]; either may be absent, a number, or a tensor."""
     if min is None and max is None:
         raise ValueError("clamp(): give min, max, or both")
-    x = x if min is None else at_least(x, min)
-    return x if max is None else at_most(x, max)
+    x = x if min is None else clamp_min(x, min)
+    return x if max is None else clamp_max(x, max)
 
 
-@op(method=False)
-def at_least(xp, x, bound, out=None):
+@op()
+def clamp_min(xp, x, min, out=None):
     """The larger of x and the bound; where they are equal, the gradient is x's."""
-    return xp.maximum(x, bound, out=out)
+    return xp.maximum(x, min, out=out)
 
 
-@op(method=False)
-def at_most(xp, x, bound, out=None):
+@op()
+def clamp_max(xp, x, max, out=None):
     """The smaller of x and the bound; where they are equal, the gradient is x's."""
-    return xp.minimum(x, bound, out=out)
+    return xp.minimum(x, max, out=out)
 
 
-@at_least.gradient("x")
-def _(g, x, bound):
-    return g * (x >= bound)
+@clamp_min.gradient("x")
+def _(g, x, min):
+    return where(x >= min, g, 0.0)
 
 
-@at_least.gradient("bound")
-def _(g, x, bound):
-    return g * (x < bound)
+@clamp_min.gradient("min")
+def _(g, x, min):
+    return where(x < min, g, 0.0)
 
 
-@at_most.gradient("x")
-def _(g, x, bound):
-    return g * (x <= bound)
+@clamp_max.gradient("x")
+def _(g, x, max):
+    return where(x <= max, g, 0.0)
 
 
-@at_most.gradient("bound")
-def _(g, x, bound):
-    return g * (x > bound)
+@clamp_max.gradient("max")
+def _(g, x, max):
+    return where(x > max, g, 0.0)
+
+
+@op(sample=lambda s: s.binary(numbers=False))
+def copysign(xp, x, y):
+    """The size of x with the sign of y."""
+    return xp.copysign(x, y)
+
+
+@copysign.gradient("x")
+def _(g, x, out):
+    return g * (x.sign() * out.sign())
+
+
+@copysign.gradient("y")
+def _(g):
+    return g * 0
+
+
+@op(sample=lambda s: [(s.repeated(3, 4), s.normal(4)), (s.normal(3), s.normal(2, 3))])
+def heaviside(xp, x, y):
+    """0 for negative x, 1 for positive, y where x is 0."""
+    return xp.heaviside(x, y) if is_floating(x.dtype) else xp.where(x == 0, y, (x > 0).astype(x.dtype))
+
+
+@composite(in_place=True, sample=lambda s: [
+    *s.unary(), ((s.normal(4),), {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}),
+])  # fmt: skip
+def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """Numbers in place of NaN (0) and infinities (the largest and smallest that there are)."""
+    if not x.is_floating_point():
+        return x.clone()
+    limits = finfo(x.dtype)
+    found = where(x.isnan(), nan or 0.0, x)
+    found = where(x.isposinf(), limits.max if posinf is None else posinf, found)
+    return where(x.isneginf(), limits.min if neginf is None else neginf, found)
+
+
+@composite(public=True, method=False, sample=lambda s: [((s.normal(3, 4), 0.1, 20.0), {})])
+def threshold(x: Any, threshold: float, value: float) -> Any:
+    """x where it is above the threshold, else the value."""
+    return where(x > threshold, x, value)

@@ -1,10 +1,11 @@
-"""Elementwise comparison and logic; the results are booleans."""
+"""Comparison, elementwise and of whole tensors; the results are booleans."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from engine.ops.record import op
+from engine.errors import DTypeError
+from engine.ops.record import composite, op
 
 
 @op(operators=("__eq__",), result="bool")
@@ -13,92 +14,82 @@ def eq(xp, x, y):
     return xp.equal(x, y)
 
 
-@op(operators=("__ne__",), result="bool")
+@op(operators=("__ne__",), result="bool", aliases=("not_equal",))
 def ne(xp, x, y):
     """x ≠ y."""
     return xp.not_equal(x, y)
 
 
-@op(operators=("__lt__",), result="bool")
+@op(operators=("__lt__",), result="bool", aliases=("less",))
 def lt(xp, x, y):
     """x < y."""
     return xp.less(x, y)
 
 
-@op(operators=("__le__",), result="bool")
+@op(operators=("__le__",), result="bool", aliases=("less_equal",))
 def le(xp, x, y):
     """x ≤ y."""
     return xp.less_equal(x, y)
 
 
-@op(operators=("__gt__",), result="bool")
+@op(operators=("__gt__",), result="bool", aliases=("greater",))
 def gt(xp, x, y):
     """x > y."""
     return xp.greater(x, y)
 
 
-@op(operators=("__ge__",), result="bool")
+@op(operators=("__ge__",), result="bool", aliases=("greater_equal",))
 def ge(xp, x, y):
     """x ≥ y."""
     return xp.greater_equal(x, y)
 
 
-@op(result="bool")
-def logical_not(xp, x):
-    """True where x is 0."""
-    return xp.logical_not(x)
+def _close_pairs(s: Any) -> Any:
+    x = s.normal(3, 4)
+    return [((x, x + s.normal(3, 4) * s.dtype(1e-5)), {}), ((x, x.copy()), {}), ((x, x + s.dtype(1)), {}),
+            ((x, x + s.dtype(0.01)), {"atol": 0.1}), ((x, x[:1]), {"rtol": 0.5})]  # fmt: skip
 
 
-@op(result="bool")
-def logical_and(xp, x, y):
-    """True where neither is 0."""
-    return xp.logical_and(x, y)
+@op("elementwise", result="bool", sample=_close_pairs)
+def isclose(xp, x, y, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):
+    """Whether |x − y| ≤ atol + rtol · |y|."""
+    if x.dtype.kind == "b":
+        return xp.equal(x, y)
+    near = xp.isfinite(x - y) & (xp.abs(x - y) <= atol + xp.abs(rtol * y))
+    close = xp.equal(x, y) | near
+    return close | (xp.isnan(x) & xp.isnan(y)) if equal_nan else close
 
 
-@op(result="bool")
-def logical_or(xp, x, y):
-    """True where one is not 0."""
-    return xp.logical_or(x, y)
+@composite(result="bool", sample=_close_pairs)
+def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements of x and y are close; see `isclose`."""
+    _check_alike("allclose", x, y)
+    return bool(isclose(x, y, rtol, atol, equal_nan).all())
 
 
-@op(result="bool")
-def isnan(xp, x):
-    """True where x is not a number."""
-    return xp.isnan(x)
+@composite(result="bool", sample=lambda s: [
+    (s.repeated(3), s.repeated(3)), *((x, x.copy()) for x in (s.normal(2, 3),)), (s.normal(2, 3), s.normal(3, 2)),
+])  # fmt: skip
+def equal(x: Any, y: Any) -> bool:
+    """Whether x and y have the same shape and the same elements."""
+    _check_alike("equal", x, y)
+    return tuple(x.shape) == tuple(y.shape) and bool(eq(x, y).all())
 
 
-@op(result="bool")
-def isfinite(xp, x):
-    """True where x is neither infinite nor NaN."""
-    return xp.isfinite(x)
+def _check_alike(name: str, x: Any, y: Any) -> None:
+    if x.dtype is not y.dtype:
+        raise DTypeError(f"{name}(): the tensors must have one dtype, not {x.dtype.name} and {y.dtype.name}")
 
 
-# -- bits: of booleans, their logic -----------------------------------------------------------
-
-
-def _bits(s: Any) -> Any:
-    return [(s.integers(16, 3, 4), s.integers(16, 4)), (s.integers(16), s.integers(16, 2, 1))]
-
-
-@op(operators=("__and__", "__rand__"), sample=_bits)
-def bitwise_and(xp, x, y):
-    """Bits that both have; of booleans, whether both hold. Whole numbers only."""
-    return xp.bitwise_and(x, y)
-
-
-@op(operators=("__or__", "__ror__"), sample=_bits)
-def bitwise_or(xp, x, y):
-    """Bits that one has; of booleans, whether one holds. Whole numbers only."""
-    return xp.bitwise_or(x, y)
-
-
-@op(operators=("__xor__", "__rxor__"), sample=_bits)
-def bitwise_xor(xp, x, y):
-    """Bits that just one has; of booleans, whether just one holds. Whole numbers only."""
-    return xp.bitwise_xor(x, y)
-
-
-@op(operators=("__invert__",), sample=lambda s: [(s.integers(16, 3, 4),)])
-def bitwise_not(xp, x):
-    """All bits turned around; of booleans, the opposite. Whole numbers only."""
-    return xp.invert(x)
+@composite(method=False, sample=lambda s: [
+    ((s.integers(9, 3, 4), s.integers(9, 3)), {}), ((s.repeated(6), s.repeated(2)), {"invert": True}),
+    ((s.integers(5, 4), 3), {}), ((2, s.integers(5, 4)), {}),
+])  # fmt: skip
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Whether each element is among the test elements."""
+    if not hasattr(elements, "dtype"):
+        elements = test_elements.new_tensor(elements)
+    if not hasattr(test_elements, "dtype"):
+        test_elements = elements.new_tensor(test_elements)
+    found = eq(elements.unsqueeze(-1), test_elements.reshape(-1)).any(-1)
+    return found.logical_not() if invert else found

@@ -1,4 +1,4 @@
-"""The error function over arrays, which NumPy does not have."""
+"""The error function and its complement over arrays, which NumPy does not have."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import math
 from typing import Any
 
 
-def error_function(xp: Any, x: Any) -> Any:
-    """2/√π ∫₀ˣ e^(−t²) dt by Cody's three intervals.
+def error_function(xp: Any, x: Any, complement: bool = False) -> Any:
+    """2/√π ∫₀ˣ e^(−t²) dt, or 1 minus that, by Cody's three intervals.
 
     Up to ½ it is x·P(x²)/Q(x²), up to 4 and beyond 1 − e^(−x²)·R(x).
     """
     if x.dtype.itemsize < 4:  # the polynomials overflow in half precision
-        return error_function(xp, x.astype(xp.float32)).astype(x.dtype)
+        return error_function(xp, x.astype(xp.float32), complement).astype(x.dtype)
     a = xp.abs(x)
-    square = x * x
-    near = x * _ratio(square, _ERF_P, _ERF_Q)
+    near = x * _ratio(x * x, _ERF_P, _ERF_Q)
     middle = xp.minimum(a, 4.0)
-    tail = xp.exp(-middle * middle) * _ratio(middle, _ERFC_P, _ERFC_Q)
-    far = xp.where(a > 4.0, 1.0, 1.0 - tail)
-    # Beyond 4, erfc is below 1.6e-8: it matters in double precision only.
-    beyond = xp.minimum(xp.maximum(a, 4.0), 6.0)
-    inverse = 1 / (beyond * beyond)
+    # Beyond 27 the tail is 0 in double precision.
+    beyond = xp.minimum(xp.maximum(a, 4.0), 27.5)
+    inverse = 1.0 / (beyond * beyond)
     last = xp.exp(-beyond * beyond) / beyond * (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _ERFC_R, _ERFC_S))
-    far = xp.where(a > 4.0, 1.0 - last, far)
-    return xp.where(xp.isnan(x), x, xp.where(a <= 0.46875, near, xp.copysign(far, x))).astype(x.dtype, copy=False)
+    tail = xp.where(a > 4.0, last, xp.exp(-middle * middle) * _ratio(middle, _ERFC_P, _ERFC_Q))
+    if complement:
+        far, near = xp.where(x > 0, tail, 2.0 - tail), 1.0 - near
+    else:
+        far = xp.copysign(1.0 - tail, x)
+    return xp.where(xp.isnan(x), x, xp.where(a <= 0.46875, near, far)).astype(x.dtype, copy=False)
 
 
 def _ratio(x: Any, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:

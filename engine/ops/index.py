@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from engine.dtypes import int64
 from engine.errors import DTypeError, PositionError, ShapeError
 from engine.ops.movement import cast
 from engine.ops.record import composite, op
@@ -101,19 +102,22 @@ def _slice_length(size: Any, item: slice) -> Any:
     ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
     ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
 ])  # fmt: skip
-def take(xp, *tensors, layout: Index):
+def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
+    if owner is not None:
+        dim = next(i for i, item in enumerate(layout) if isinstance(item, Place))
+        _check_range(owner, tensors[1], tensors[0].shape[dim], dim)
     found = tensors[0][_fill(layout, tensors[1:])]
     # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
     return found if found.ndim == 0 else xp.ascontiguousarray(found)
 
 
-@take.shape
-def _(*tensors: Spec, layout: Index):
+@take_at.shape
+def _(*tensors: Spec, layout: Index, owner: Owner | None = None):
     return _taken(tensors[0].shape, tensors[1:], layout)
 
 
-@take.gradient
+@take_at.gradient
 def _(g, tensors, layout):
     x, *index = tensors
     return (put_zeros((g, *index), shape=x.shape, layout=layout), *(None for _ in index))
@@ -137,20 +141,20 @@ def _(*tensors: Spec, shape: Shape, layout: Index):
 @put_zeros.gradient
 def _(g, tensors, layout):
     index = tensors[1:]
-    return (take((g, *index), layout=layout), *(None for _ in index))
+    return (take_at((g, *index), layout=layout), *(None for _ in index))
 
 
 @op("movement", method=False, keeps_from=2, sample=lambda s: [
     ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
 ])  # fmt: skip
-def put(xp, *tensors, layout: Index):
+def put_at(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
     out = tensors[0].copy()
     out[_fill(layout, tensors[2:])] = tensors[1]
     return out
 
 
-@put.shape
+@put_at.shape
 def _(*tensors: Spec, layout: Index):
     target, value, *index = tensors
     if all(spec.dtype.kind for spec in index):
@@ -164,11 +168,11 @@ def _(*tensors: Spec, layout: Index):
     return target
 
 
-@put.gradient
+@put_at.gradient
 def _(g, tensors, layout):
     _, value, *index = tensors
-    kept = put((g, g.new_tensor(0.0), *index), layout=layout)
-    return (kept, take((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
+    kept = put_at((g, g.new_tensor(0.0), *index), layout=layout)
+    return (kept, take_at((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
 
 
 def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
@@ -200,37 +204,51 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
         else:
             sizes.pop(0)
             at = len(result) if at is None else at
-    found = broadcast_shapes("indexing", [spec.shape for spec in index])
+    try:
+        found = broadcast_shapes("indexing", [spec.shape for spec in index])
+    except ShapeError as error:
+        raise PositionError(str(error)) from None
     return (*result[:at], *found, *result[at:])
 
 
 # -- along one dimension ----------------------------------------------------------------------
 
 
+class Owner(NamedTuple):
+    """Who looks something up, and among what: for the message where it is not there."""
+
+    name: str = "gather"
+    things: str = ""
+
+    def refuse(self, wrong: int, size: int, dim: int) -> ShapeError:
+        if self.things:
+            return ShapeError(f"{self.name}: {wrong} is not one of the {size} {self.things}. Use 0 to {size - 1}.")
+        return ShapeError(f"{self.name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}.")
+
+
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
 ])  # fmt: skip
-def gather_along(xp, x, index, dim: int):
+def gather_along(xp, x, index, dim: int, owner: Owner = Owner()):
     """x's elements at `index` along `dim`."""
-    _check_range("gather", index, x.shape[dim], dim)
+    _check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
 
 
 @gather_along.shape
-def _(x: Spec, index: Spec, dim: int):
-    _check_index("gather", index, x.shape, dim)
+def _(x: Spec, index: Spec, dim: int, owner: Owner = Owner()):
+    check_index(owner.name, index, x.shape, dim)
     return Spec(index.shape, x.dtype)
 
 
-def _check_range(name: str, index: Any, size: int, dim: int) -> None:
+def _check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
     """Raises ShapeError for a position that dimension `dim` does not have."""
     if index.size and (index.min() < 0 or index.max() >= size):
-        wrong = int(index.min()) if index.min() < 0 else int(index.max())
-        raise ShapeError(f"{name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}.")
+        raise owner.refuse(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)
 
 
-def _check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
+def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
     """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
     place = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
@@ -249,27 +267,32 @@ def _(g, x: Spec, index, dim):
     return scatter_into(g, index, x.shape, dim)
 
 
-@op("movement", sample=lambda s: [
+@op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
 def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
-    _check_range("scatter", index, out.shape[dim], dim)
+    _check_range(Owner("scatter"), index, out.shape[dim], dim)
     if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
         xp.put_along_axis(out, index, x, axis=dim)
         return out
-    ones = (1,) * x.ndim
-    places = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(x.shape)]
-    places[dim] = index
-    xp.add.at(out, tuple(places), x)
+    xp.add.at(out, positions(xp, index, dim), x)
     return out
+
+
+def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The places that `index` means along `dim`, and its own in all other dimensions."""
+    ones = (1,) * index.ndim
+    places = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(index.shape)]
+    places[dim] = index
+    return tuple(places)
 
 
 @scatter_into.shape
 def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
-    _check_index("scatter", index, tuple(shape), dim)
+    check_index("scatter", index, tuple(shape), dim)
     if x.shape != index.shape:
         raise ShapeError(f"scatter: source {format_shape(x.shape)} and index {format_shape(index.shape)} must be equal")
     return Spec(tuple(shape), x.dtype)
@@ -280,42 +303,68 @@ def _(g, index, dim):
     return gather_along(g, index, dim=dim)
 
 
-@composite
-def gather(x: Any, dim: int, index: Any) -> Any:
+@composite(sample=lambda s: [
+    ((s.normal(4, 5), 1, s.integers(5, 4, 3)), {}), ((s.normal(4, 5), -2, s.integers(4, 2, 3)), {}),
+    ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
+])  # fmt: skip
+def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = Owner()) -> Any:
     """The elements of x at `index` along `dim`."""
     if x.ndim == 0 and index.ndim == 0:
-        return gather_along(x.reshape(1), index.reshape(1), dim=dim).reshape(())
-    _check_index("gather", index.spec, x.shape, dim)
-    return gather_along(x, index, dim=dim)
+        return gather_along(x.reshape(1), index.reshape(1), dim=dim, owner=owner).reshape(())
+    check_index(owner.name, index.spec, x.shape, dim)
+    return gather_along(x, index, dim=dim, owner=owner)
 
 
-@composite
-def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
-    if x.ndim == 0 and index.ndim == 0:
-        return scatter_add(x.reshape(1), dim, index.reshape(1), src.reshape(1)).reshape(())
-    if 0 in index.shape:
-        return x.clone()
-    _check_index("scatter_add", index.spec, x.shape, dim)
-    if index.ndim == src.ndim and any(a < b for a, b in zip(index.shape, src.shape, strict=True)):
-        src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
-    return x + scatter_into(src, index, tuple(x.shape), dim)
+@composite(method=False, sample=lambda s: [
+    ((s.normal(4, 5), s.integers(5, 4, 3), 1), {}), ((s.normal(4, 5), s.integers(4, 2, 1), 0), {}),
+    ((s.normal(4, 5), s.integers(20, 7)), {}),
+])  # fmt: skip
+def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+    """The elements of x at `indices` along `dim`, other dimensions broadcast; without `dim`, of all in one row."""
+    if dim is None:
+        return gather(x.reshape(-1), 0, indices.reshape(-1))
+    place = wrap_dim("take_along_dim", dim, x.ndim)
+    shape = list(broadcast_shapes("take_along_dim", [
+        tuple(1 if i == place else size for i, size in enumerate(t.shape)) for t in (x, indices)
+    ]))  # fmt: skip
+    wide = [tuple(t.shape[i] if i == place else size for i, size in enumerate(shape)) for t in (x, indices)]
+    return gather(x.expand(wide[0]), place, indices.expand(wide[1]), owner=Owner("take_along_dim"))
 
 
-@composite
-def index_select(x: Any, dim: int, index: Any) -> Any:
+@composite(sample=lambda s: [
+    ((s.normal(4, 5), 0, s.integers(4, 3)), {}), ((s.normal(4, 5), -1, s.integers(5, 7)), {}),
+    ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
+])  # fmt: skip
+def index_select(x: Any, dim: int, index: Any, *, owner: Owner = Owner("index_select")) -> Any:
     """The places of dimension `dim` that `index` lists."""
-    place = wrap_dim("index_select", dim, x.ndim)
+    place = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:
         raise ShapeError(
-            f"index_select: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
+            f"{owner.name}: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
         )
-    return take((x, index), layout=(*(slice(None),) * place, Place(0)))
+    if x.ndim == 0:
+        return x.reshape(1).take(index).reshape(())
+    return take_at((x, index.reshape(-1)), layout=(*(slice(None),) * place, Place(0)), owner=owner)
 
 
-@composite
-def one_hot(x: Any, num_classes: int) -> Any:
-    """Whole numbers as rows with a single 1 among `num_classes`."""
-    return cast(
-        scatter_into(x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype
-    )
+@composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
+def take(x: Any, index: Any) -> Any:
+    """The elements of x, counted row by row, at `index`."""
+    return take_at((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
+
+
+@composite(
+    method=False,
+    public=False,
+    sample=lambda s: [((s.integers(4, 2, 3), 5), {}), ((s.integers(4, 3),), {}), ((s.integers(4), 4), {})],
+)
+def one_hot(x: Any, num_classes: int = -1) -> Any:
+    """Whole numbers as rows with a single 1 among `num_classes`; −1 takes as many as the largest needs."""
+    if x.dtype is not int64:
+        raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}. Convert with .long().")
+    if num_classes == -1:
+        if x.numel() == 0:
+            raise ShapeError("one_hot: without elements there is no largest one. Give num_classes.")
+        num_classes = int(x.max()) + 1
+    ones = x.unsqueeze(-1) * 0 + 1
+    return cast(scatter_into(ones, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from engine.errors import ShapeError
 from engine.ops.record import composite, op
 from engine.ops.reinterpret import reinterpret
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
-from engine.shape import Spec, count, format_shape
+from engine.shape import Spec, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -39,11 +38,14 @@ def _(g, x: Spec):
     return g.reshape(x.shape)
 
 
-@composite
-def view(x: Any, *shape: Any) -> Any:
+@composite(
+    sample=lambda s: [((s.normal(2, 6), 3, 4), {}), ((s.normal(2, 6), (4, -1)), {}), ((s.normal(0, 3), 3, 0), {})],
+    public=False,
+)
+def view(x: Any, *shape: Any, dtype: DType | None = None) -> Any:
     """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
-    if len(shape) == 1 and isinstance(shape[0], DType):
-        return reinterpret(x, dtype=shape[0].name)
+    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], DType)):
+        return reinterpret(x, dtype=(dtype or shape[0]).name)
     wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     result = reshape(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
@@ -76,7 +78,11 @@ def _(g, x: Spec, dims):
     return g.permute(tuple(order.index(i) for i in range(x.ndim)))
 
 
-@composite
+@composite(
+    sample=lambda s: [((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3), -1, 0), {}), ((s.normal(), 0, -1), {})],
+    in_place=True,
+    aliases=("swapaxes", "swapdims"),
+)
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
     order = list(range(x.ndim))
@@ -87,7 +93,7 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
     return permute(x, tuple(order))
 
 
-@composite
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place=True)
 def t(x: Any) -> Any:
     """A matrix transposed; vectors and scalars as they are."""
     if x.ndim > 2:
@@ -136,7 +142,27 @@ def _(g, x: Spec):
     return g.sum_to_size(x.shape)
 
 
-@composite
+@op("movement", view=True, method=False, sample=lambda s: [
+    ((s.normal(2),), {"shape": (2, 3), "dims": (1,)}), ((s.normal(),), {"shape": (2, 3), "dims": (0, 1)}),
+    ((s.normal(1, 3),), {"shape": (2, 3), "dims": (0,)}),
+])  # fmt: skip
+def spread(xp, x, shape: Sizes, dims: Sizes):
+    """What a reduction of `shape` over `dims` gave, over `shape` again: the gradient of a sum."""
+    kept = x.reshape(tuple([1 if i in dims else size for i, size in enumerate(shape)]))
+    return xp.broadcast_to(kept, shape)
+
+
+@spread.shape
+def _(x: Spec, shape: Sizes, dims: Sizes):
+    return shape
+
+
+@spread.gradient
+def _(g, x: Spec, dims):
+    return g.sum(dims, len(x.shape) == g.ndim) if dims else g
+
+
+@composite(sample=lambda s: [((s.normal(3, 1), s.normal(2, 3, 4)), {})], public=False)
 def expand_as(x: Any, other: Any) -> Any:
     """`x` expanded to the shape of `other`."""
     return expand(x, tuple(other.shape))
@@ -147,7 +173,8 @@ def expand_as(x: Any, other: Any) -> Any:
 ])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
     """A dimension of size 1 put in at `dim`."""
-    return x[(*(_EVERY,) * wrap_dim("unsqueeze", dim, x.ndim + 1), None, ...)]
+    place = dim if 0 <= dim <= x.ndim else wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return x[(*(_EVERY,) * place, None, ...)]
 
 
 _EVERY = slice(None)
@@ -184,28 +211,7 @@ def _(g, x: Spec):
     return g.reshape(x.shape)
 
 
-@composite
-def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Dimensions `start_dim` to `end_dim` joined into one."""
-    if x.ndim == 0:
-        return reshape(x, (1,))
-    start, end = wrap_dim("flatten", start_dim, x.ndim), wrap_dim("flatten", end_dim, x.ndim)
-    if start > end:
-        raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
-    if start == end:
-        return x
-    return reshape(x, (*x.shape[:start], count(x.shape[start : end + 1]), *x.shape[end + 1 :]))
-
-
-@composite
-def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
-    """Dimension `dim` split into `sizes`; one may be −1."""
-    place = wrap_dim("unflatten", dim, x.ndim)
-    inner = reshaped("unflatten", Spec((x.shape[place],), x.dtype), sizes)
-    return reshape(x, (*x.shape[:place], *inner, *x.shape[place + 1 :]))
-
-
-@composite
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {})], public=False)
 def contiguous(x: Any, memory_format: Any = None) -> Any:
     """The tensor in one block of memory, row by row or in another order; itself if it is so."""
     if memory_format is not None and memory_format.order:
@@ -221,26 +227,7 @@ def _ordered(x: Any, order: tuple[int, ...]) -> Any:
     return permute(contiguous(permute(x, order)), back)
 
 
-@op("movement", varargs="dims", sample=lambda s: [
-    ((s.normal(2, 3),), {"dims": dims}) for dims in ((0,), (0, 1), (-1,))
-])  # fmt: skip
-def flip(xp, x, dims: Sizes):
-    """The order reversed along `dims`."""
-    return xp.flip(x, dims if x.ndim else ()).copy()
-
-
-@flip.shape
-def _(x: Spec, dims: Sizes):
-    wrap_dims("flip", tuple(dims), x.ndim)
-    return x.shape
-
-
-@flip.gradient
-def _(g, dims):
-    return g.flip(dims)
-
-
-@op("movement", method=False, public=True, promotes=True, sample=lambda s: [
+@op("movement", method=False, public=True, promotes=True, aliases=("concat", "concatenate"), sample=lambda s: [
     ((s.normal(2, 3), s.normal(2, 1)), {"dim": 1}), ((s.normal(2, 3), s.normal(0, 3), s.normal(1, 3)), {"dim": 0}),
     ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
 ])  # fmt: skip
@@ -289,105 +276,6 @@ def _(g, tensors: Spec, dim):
         pieces.append(g.narrow(dim, start, size))
         start += size
     return tuple(pieces)
-
-
-@composite(method=False)
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors of one shape put side by side along a new dimension."""
-    for number, x in enumerate(tensors):
-        if tuple(x.shape) != tuple(tensors[0].shape):
-            raise ShapeError(
-                f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; "
-                "all must have one shape. Use cat() to join along a dimension that they have."
-            )
-    return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
-
-
-@op("movement", view=True, sample=lambda s: [
-    ((s.normal(4, 5),), {"dim": 1, "start": 1, "length": 3}), ((s.normal(4, 5),), {"dim": 0, "start": 0, "length": 0}),
-])  # fmt: skip
-def narrow(xp, x, dim: int, start: int, length: int):
-    """`length` places of dimension `dim`, from `start` on."""
-    _check_narrow(x.shape, dim, start, length)
-    index: list[Any] = [slice(None)] * x.ndim
-    index[dim] = slice(start, start + length)
-    return x[tuple(index)]
-
-
-def _check_narrow(shape: Sequence[Any], dim: int, start: int, length: int) -> int:
-    place = wrap_dim("narrow", dim, len(shape))
-    if not shape:
-        raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
-    if start < 0 or length < 0 or start + length > shape[place]:
-        raise ShapeError(
-            f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
-            f"whose size is {shape[place]}"
-        )
-    return place
-
-
-@narrow.shape
-def _(x: Spec, dim: int, start: int, length: int):
-    place = _check_narrow(x.shape, dim, start, length)
-    return (*x.shape[:place], length, *x.shape[place + 1 :])
-
-
-@narrow.gradient
-def _(g, x: Spec, dim, start, length):
-    after = x.shape[dim] - start - length
-    return g.pad_with_zeros(dim, start, after)
-
-
-@op("movement", sample=lambda s: [
-    ((s.normal(2, 3),), {"dim": 1, "before": 1, "after": 2}),
-])  # fmt: skip
-def pad_with_zeros(xp, x, dim: int, before: int, after: int):
-    """`before` and `after` zeros added along one dimension."""
-    shape = list(x.shape)
-    shape[dim] += before + after
-    out = xp.zeros(tuple(shape), x.dtype)
-    index: list[Any] = [slice(None)] * x.ndim
-    index[dim] = slice(before, before + x.shape[dim])
-    out[tuple(index)] = x
-    return out
-
-
-@pad_with_zeros.shape
-def _(x: Spec, dim: int, before: int, after: int):
-    place = wrap_dim("pad", dim, x.ndim)
-    return (*x.shape[:place], x.shape[place] + before + after, *x.shape[place + 1 :])
-
-
-@pad_with_zeros.gradient
-def _(g, x: Spec, dim, before):
-    return g.narrow(dim, before, x.shape[dim])
-
-
-@composite(result="tuple[Tensor, ...]")
-def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-    """Pieces of `size` along `dim` (the last may be smaller), or of the sizes listed."""
-    total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
-    sizes = _equal_sizes(total, size) if isinstance(size, int) else list(size)
-    if sum(sizes) != total:
-        raise ShapeError(f"split: the sizes {sizes} add up to {sum(sizes)}, but dimension {dim} has {total}")
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    return tuple(narrow(x, dim, start, length) for start, length in zip(starts, sizes, strict=True))
-
-
-def _equal_sizes(total: int, size: int) -> list[int]:
-    """`total` in pieces of `size`, the last one smaller; nothing is one empty piece."""
-    if size < 1:
-        raise ShapeError(f"split: a piece must have at least one place, not {size}")
-    return [min(size, total - start) for start in range(0, total, size)] or [0]
-
-
-@composite(result="tuple[Tensor, ...]")
-def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most `chunks` pieces of one size along `dim`."""
-    if chunks < 1:
-        raise ShapeError(f"chunk: there must be at least one piece, not {chunks}")
-    total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
-    return split(x, max(1, -(-total // chunks)), dim)
 
 
 @op("movement", method=False, sample=lambda s: [

@@ -1,13 +1,14 @@
-"""Powers, roots, exponentials, logarithms, trigonometry and the error function, elementwise."""
+"""Powers, roots, exponentials and logarithms, elementwise."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from engine.dtypes import float64
 from engine.errors import DTypeError
 from engine.ops.choice import where
-from engine.ops.erf import error_function
-from engine.ops.record import op
+from engine.ops.record import composite, op
 
 
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
@@ -35,6 +36,14 @@ def _(g, out, x, y):
     return g * out * logarithm
 
 
+@composite(sample=lambda s: [((s.uniform(0.5, 2.0, 3, 4), s.normal(4)), {}), ((s.uniform(0.5, 2.0, 3), 2), {})],
+           in_place=True)  # fmt: skip
+def float_power(x: Any, y: Any) -> Any:
+    """x to the power y in double precision."""
+    doubles = [value.to(float64) if hasattr(value, "dtype") else float(value) for value in (x, y)]
+    return pow(*doubles)
+
+
 @op(floats=True)
 def exp(xp, x, out=None):
     """eˣ."""
@@ -44,6 +53,17 @@ def exp(xp, x, out=None):
 @exp.gradient
 def _(g, out):
     return g * out
+
+
+@op(floats=True)
+def exp2(xp, x, out=None):
+    """2ˣ."""
+    return xp.exp2(x, out=out)
+
+
+@exp2.gradient
+def _(g, out):
+    return g * out * math.log(2)
 
 
 @op(floats=True)
@@ -69,6 +89,28 @@ def _(g, x):
 
 
 @op(floats=True, domain=(0.2, 3.0))
+def log2(xp, x, out=None):
+    """Logarithm to base 2."""
+    return xp.log2(x, out=out)
+
+
+@log2.gradient
+def _(g, x):
+    return g / (x * math.log(2))
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def log10(xp, x, out=None):
+    """Logarithm to base 10."""
+    return xp.log10(x, out=out)
+
+
+@log10.gradient
+def _(g, x):
+    return g / (x * math.log(10))
+
+
+@op(floats=True, domain=(0.2, 3.0))
 def log1p(xp, x, out=None):
     """ln(1 + x), exact near 0."""
     return xp.log1p(x, out=out)
@@ -77,6 +119,43 @@ def log1p(xp, x, out=None):
 @log1p.gradient
 def _(g, x):
     return g / (x + 1)
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def logaddexp(xp, x, y):
+    """ln(eˣ + eʸ), safe for large numbers."""
+    return xp.logaddexp(x, y)
+
+
+@logaddexp.gradient("x")
+def _(g, out, x):
+    return g * exp(x - _finite(out))
+
+
+@logaddexp.gradient("y")
+def _(g, out, y):
+    return g * exp(y - _finite(out))
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def logaddexp2(xp, x, y):
+    """log₂(2ˣ + 2ʸ), safe for large numbers."""
+    return xp.logaddexp2(x, y)
+
+
+@logaddexp2.gradient("x")
+def _(g, out, x):
+    return g * exp2(x - _finite(out))
+
+
+@logaddexp2.gradient("y")
+def _(g, out, y):
+    return g * exp2(y - _finite(out))
+
+
+def _finite(x: Any) -> Any:
+    """Infinities as 0, so that none is subtracted from another."""
+    return where(x.isinf(), 0.0, x)
 
 
 @op(floats=True, domain=(0.2, 3.0))
@@ -101,48 +180,23 @@ def _(g, out):
     return g * out * out * out * -0.5
 
 
-@op(floats=True)
-def sin(xp, x, out=None):
-    """Sine of radians."""
-    return xp.sin(x, out=out)
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def hypot(xp, x, y):
+    """√(x² + y²), without overflow."""
+    return xp.hypot(x, y)
 
 
-@sin.gradient
-def _(g, x):
-    return g * cos(x)
+@hypot.gradient("x")
+def _(g, out, x):
+    return g * (x / out)
 
 
-@op(floats=True)
-def cos(xp, x, out=None):
-    """Cosine of radians."""
-    return xp.cos(x, out=out)
+@hypot.gradient("y")
+def _(g, out, y):
+    return g * (y / out)
 
 
-@cos.gradient
-def _(g, x):
-    return -g * sin(x)
-
-
-@op(floats=True)
-def tanh(xp, x, out=None):
-    """Hyperbolic tangent."""
-    return xp.tanh(x, out=out)
-
-
-@tanh.gradient
-def _(g, out):
-    return g * (1 - out * out)
-
-
-@op(floats=True)
-def erf(xp, x):
-    """The error function, 2/√π ∫₀ˣ e^(−t²) dt.
-
-    W. J. Cody, "Rational Chebyshev approximations for the error function", 1969.
-    """
-    return error_function(xp, x)
-
-
-@erf.gradient
-def _(g, x):
-    return g * exp(-x * x) * (2 / math.sqrt(math.pi))
+@composite(sample=lambda s: [((s.normal(3, 4), s.integers(5, 4)), {}), ((s.normal(3), s.normal(3)), {})], in_place=True)
+def ldexp(x: Any, other: Any) -> Any:
+    """x · 2^other."""
+    return x * exp2(other)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 MEMBERS = {
-    "T", "all", "any", "argmax", "argmin", "astype", "base", "clip", "copy", "cumsum", "dtype", "fill", "flatten",
+    "T", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "base", "clip", "copy", "cumsum", "dtype", "fill", "flatten",
     "item", "itemsize", "max", "mean", "min", "nbytes", "ndim", "prod", "ravel", "repeat", "reshape", "round",
     "shape", "size", "sort", "squeeze", "std", "strides", "sum", "swapaxes", "take", "tolist", "transpose", "var",
     "view",
@@ -131,6 +131,12 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _writeable(view: np.ndarray[Any, Any]) -> ndarray:
+    """CuPy's views can be written to, where NumPy's are locked."""
+    view.flags.writeable = True
+    return ndarray(view)
+
+
 class _Namespace(types.ModuleType):
     """A module whose functions are NumPy's, wrapped."""
 
@@ -172,6 +178,7 @@ def module(devices: int = 1) -> types.ModuleType:
     cupy.asarray = lambda value, dtype=None: ndarray(
         np.array(value._inside if isinstance(value, ndarray) else value, dtype)
     )
+    cupy.diagonal = lambda array, *args: _writeable(np.diagonal(array._inside, *args))
     cupy.cuda = types.SimpleNamespace(
         Device=device, runtime=types.SimpleNamespace(getDeviceCount=lambda: devices), used=used
     )

@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "conv's dtypes": (
         lambda: F.conv2d(z(1, 1, 3, 3), z(1, 1, 3, 3).double()), DTYPE, "convolution: .* one dtype"
     ),
-    "mean": (lambda: tensor([1]).mean(), DTYPE, r"need floating point, not int64\. Convert with \.float\(\)"),
+    "mean": (lambda: tensor([1]).mean(), DTYPE, r"needs floating point, not int64\. Convert with \.float\(\)"),
     "in place dtype": (lambda: tensor([1]).sqrt_(), DTYPE, r"sqrt_\(\) cannot write its float32 result into a int64"),
     "booleans": (lambda: tensor([True]) - tensor([True]), DTYPE, r"sub\(\) is not defined for booleans.*\.long\(\)"),
     "bits": (lambda: ~z(2), DTYPE, r"bitwise_not\(2 float32\)"),

@@ -30,7 +30,7 @@ def test_a_trace_lists_calls_with_inputs_outputs_and_lines() -> None:
     multiplied, summed = seen.calls
     assert (multiplied.op, multiplied.inputs, multiplied.outputs) == ("mul", (x.spec, 2), (x.spec,))
     assert multiplied.where == (__file__, line)
-    assert (summed.op, summed.statics) == ("sum", {"dim": 1, "keepdim": True})
+    assert (summed.op, summed.statics) == ("sum", {"dim": 1, "keepdim": True, "dtype": None})
     assert summed.outputs == (Spec((2, 1), engine.float32),)
     x + 1
     assert len(seen.calls) == 2
@@ -51,7 +51,7 @@ def test_writes_in_place_are_calls_too() -> None:
         x.add_(1)
         x[0] = 5.0
         x[engine.tensor([1])] = 2.0
-    assert [call.op for call in seen.calls] == ["add", "slice", "assign", "put"]
+    assert [call.op for call in seen.calls] == ["add", "slice", "assign", "put_at"]
 
 
 def test_multiply_adds_are_counted() -> None:

@@ -123,7 +123,7 @@ def numbers(tensor: Any) -> Any:
     if isinstance(tensor, Tensor):
         array = tensor.numpy()
         return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
-    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy(force=True)
 
 
 def dtype_of(tensor: Any) -> str:

@@ -37,10 +37,10 @@ def of_arrays(function: Callable[[Any], Any], call: Call) -> Call:
 def with_dtype(call: Call, dtype: Any) -> Call:
     """Floating-point numbers as another type; as whole numbers they are spread, so that they stay different."""
     if dtype is np.bool_:
-        return of_floats(lambda a: a > 0, call)
+        return of_floats(lambda a: np.asarray(a > 0), call)
     if np.dtype(dtype).kind in "iu":
-        spread = (lambda a: np.abs(a)) if np.dtype(dtype).kind == "u" else (lambda a: a)
-        return of_floats(lambda a: np.asarray(np.round(spread(a) * 10)).astype(dtype), call)
+        spread = np.abs if np.dtype(dtype).kind == "u" else np.positive
+        return of_floats(lambda a: np.asarray(np.round(spread(np.nan_to_num(a)) * 10)).astype(dtype), call)
     return of_floats(lambda a: a.astype(dtype), call)
 
 
@@ -48,7 +48,7 @@ SIZES: dict[str, Callable[[Any], Any]] = {
     "no rows": lambda a: a[:0] if a.ndim else a,
     "no columns": lambda a: a[..., :0] if a.ndim else a,
     "ones": lambda a: a[(slice(0, 1),) * a.ndim],
-    "no dimensions": lambda a: a[(0,) * a.ndim] if a.size else a,
+    "no dimensions": lambda a: a[(0,) * a.ndim + (...,)] if a.size else a,
 }
 
 
@@ -62,7 +62,7 @@ def special(a: Any) -> Any:
 
 
 MEMORY: dict[str, Callable[[Any], Any]] = {
-    "transposed": lambda a: engine.tensor(np.ascontiguousarray(a.T)).permute(tuple(reversed(range(a.ndim)))),
+    "transposed": lambda a: engine.tensor(np.array(a.T, order="C")).permute(tuple(reversed(range(a.ndim)))),
     "every second": lambda a: engine.tensor(np.repeat(a, 2, -1))[..., ::2] if a.ndim else engine.tensor(a),
     "an offset": lambda a: engine.tensor(np.concatenate([a[:1], a]))[1:] if a.ndim else engine.tensor(a),
 }

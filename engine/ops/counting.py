@@ -1,0 +1,214 @@
+"""Counting: histograms, distinct values, and where numbers belong among sorted ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import dtypes
+from engine.errors import ShapeError
+from engine.ops.record import composite, op
+from engine.shape import Spec, format_shape
+
+_DEPENDS = "the shape of the result depends on the numbers, which a tensor on the meta device does not have"
+
+
+class Histogram(NamedTuple):
+    """Counts and the edges of their bins."""
+
+    hist: Any
+    bin_edges: Any
+
+
+def _no_shape(name: str, remedy: str = "") -> ShapeError:
+    return ShapeError(f"{name}: {_DEPENDS}.{remedy}")
+
+
+@op("other", method=False, sample=lambda s: [((s.integers(5, 9), None), {"minlength": n}) for n in (0, 8)])
+def counted(xp, x, weights=None, minlength: int = 0):
+    """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
+    if x.ndim != 1 or dtypes.is_floating(x.dtype) or (x.size and x.min() < 0):
+        raise ShapeError("bincount: the input must be one row of whole numbers from 0 on")
+    found = xp.bincount(x, weights=weights, minlength=minlength)
+    return found if weights is None or weights.dtype != np.float32 else found.astype(np.float32)
+
+
+@counted.shape
+def _(x: Spec, weights: Spec | None = None, minlength: int = 0):
+    raise _no_shape("bincount")
+
+
+@composite(sample=lambda s: [
+    ((s.integers(5, 9),), {}), ((s.integers(5, 9), s.normal(9)), {}), ((s.integers(5, 9),), {"minlength": 8}),
+])  # fmt: skip
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
+    return counted(x, weights, minlength=minlength)
+
+
+@op("other", sample=lambda s: [
+    ((s.normal(3, 9),), {}), ((s.normal(20),), {"bins": 5, "min": -1.0, "max": 1.0}), ((s.normal(0),), {"bins": 3}),
+])  # fmt: skip
+def histc(xp, x, bins: int = 100, min: float = 0, max: float = 0):
+    """Counts in `bins` of equal width from `min` to `max`; both 0 means from the smallest to the largest number."""
+    low, high = float(min), float(max)
+    if low == high and x.size:
+        low, high = float(x.min()), float(x.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    counts, _ = xp.histogram(x.reshape(-1).astype(xp.float64), bins=bins, range=(low, high))
+    return counts.astype(x.dtype)
+
+
+@histc.shape
+def _(x: Spec, bins: int = 100, min: float = 0, max: float = 0):
+    return (bins,)
+
+
+@composite(result="Any", sample=lambda s: [
+    ((s.normal(20), 5), {}), ((s.normal(20), 5), {"range": (-1.0, 1.0)}),
+    ((s.normal(20), 4), {"weight": s.uniform(0, 1, 20), "density": True}), ((s.normal(9), s.dtype(1) * np.arange(4)), {}),
+])  # fmt: skip
+def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
+    """Counts, or sums of weights, in bins of equal width or between the edges given; and the edges."""
+    flat = x.detach().reshape(-1)
+    if hasattr(bins, "dtype"):
+        edges = bins
+    else:
+        low, high = range or ((flat.min().item(), flat.max().item()) if flat.numel() else (0.0, 0.0))
+        if low == high:
+            low, high = low - 1, high + 1
+        edges = (x.new_ones(bins + 1).cumsum(0) - 1) * ((high - low) / bins) + low
+    number = edges.shape[0] - 1
+    inside = (flat >= edges[0]) & (flat <= edges[number])
+    at = (searchsorted(edges, flat, right=True) - 1).clamp(0, number - 1)
+    mass = inside.to(x.dtype) if weight is None else weight.reshape(-1) * inside
+    counts = x.new_zeros(number).scatter_add(0, at, mass)
+    if density:
+        counts = counts / (counts.sum() * edges.diff())
+    return Histogram(counts, edges)
+
+
+# -- places among the sorted ------------------------------------------------------------------
+
+
+def _places(s: Any) -> Any:
+    rows, one = np.sort(s.repeated(3, 6), -1), np.sort(s.repeated(6))
+    return [((one, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
+        ((rows, s.repeated(3, 4)), {}), ((one, s.repeated(3)), {"side": "right"}), ((one, s.repeated(3)), {"out_int32": True}),
+    ]  # fmt: skip
+
+
+@op("other", method=False, promotes=True, sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _places(s)[:3]])
+def places_among(xp, edges, x, right: bool = False):
+    """How many of the sorted `edges` are before each element of x: below it, or not above it where `right`."""
+    side = "right" if right else "left"
+    if edges.ndim == 1:
+        return xp.asarray(xp.searchsorted(edges, x, side=side), xp.int64)
+    out = xp.empty(x.shape, xp.int64)
+    for row in np.ndindex(x.shape[:-1]):
+        out[row] = xp.searchsorted(edges[row], x[row], side=side)
+    return out
+
+
+@places_among.shape
+def _(edges: Spec, x: Spec, right: bool = False):
+    if edges.ndim == 0 or (edges.ndim > 1 and edges.shape[:-1] != x.shape[:-1]):
+        raise ShapeError(
+            f"searchsorted: rows of {format_shape(x.shape)} have no place in rows of {format_shape(edges.shape)}: "
+            "all sizes but the last must agree, or the sorted sequence has one dimension"
+        )
+    return Spec(x.shape, dtypes.int64)
+
+
+@composite(method=False, sample=_places)
+def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Any = None) -> Any:  # fmt: skip
+    """Where numbers belong in sorted rows: the first place, or behind equals where `right`."""
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    if not hasattr(x, "dtype"):
+        x = sorted_sequence.new_tensor(x)
+    found = places_among(sorted_sequence.detach(), x.detach(), right=right or side == "right")
+    return found.to(dtypes.int32) if out_int32 else found
+
+
+@composite(method=False, sample=lambda s: [
+    ((s.repeated(3, 4), np.sort(s.repeated(5))), {"right": right}) for right in (False, True)
+])  # fmt: skip
+def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The number of the bucket between sorted boundaries that each element falls into."""
+    if not hasattr(x, "dtype"):
+        x = boundaries.new_tensor(x)
+    return searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
+# -- distinct values --------------------------------------------------------------------------
+
+
+@op(
+    "other",
+    method=False,
+    outputs=3,
+    sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 2),), {"dim": 0})],
+)
+def distinct(xp, x, dim: int | None = None):
+    """The distinct values in order, where each element is among them, and how often each is there."""
+    values, inverse, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=dim)
+    inverse = inverse.reshape(x.shape if dim is None else (x.shape[dim],))
+    return values, xp.asarray(inverse, xp.int64), xp.asarray(counts, xp.int64)
+
+
+@distinct.shape
+def _(x: Spec, dim: int | None = None):
+    raise _no_shape("unique")
+
+
+def _repeats(s: Any) -> Any:
+    return [((s.repeated(9),), {}), ((s.repeated(3, 5),), {"return_inverse": True}), ((s.repeated(6, 2),), {"dim": 0}),
+            ((s.repeated(9),), {"return_counts": True}), ((s.repeated(6, 1),), {
+                "return_inverse": True, "return_counts": True, "dim": 0})]  # fmt: skip
+
+
+@composite(result="Any", sample=_repeats)
+def unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any:  # fmt: skip
+    """The distinct values (or slices along `dim`) in order; and, where asked for, places among them and counts."""
+    return _answer(distinct(x.detach(), dim=dim), return_inverse, return_counts)
+
+
+def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    parts = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return parts if len(parts) > 1 else values
+
+
+@op(
+    "other",
+    method=False,
+    outputs=3,
+    sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 1),), {"dim": 0})],
+)
+def runs(xp, x, dim: int | None = None):
+    """The first of each run of equals, which run each element is in, and how long each is."""
+    flat = x.reshape(-1) if dim is None else xp.moveaxis(x, dim, 0)
+    new = (flat[1:] != flat[:-1]).reshape(max(len(flat) - 1, 0), -1).any(axis=1)
+    starts = xp.concatenate([xp.ones(min(len(flat), 1), bool), new])
+    number = xp.cumsum(starts) - 1
+    values = flat[starts] if dim is None else xp.moveaxis(flat[starts], 0, dim)
+    inverse = number.reshape(x.shape) if dim is None else number
+    return values, xp.asarray(inverse, xp.int64), xp.asarray(xp.bincount(number), xp.int64)
+
+
+@runs.shape
+def _(x: Spec, dim: int | None = None):
+    raise _no_shape("unique_consecutive")
+
+
+@composite(result="Any", sample=_repeats)
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equals; and, where asked for, which run each element is in and how long each is."""
+    return _answer(runs(x.detach(), dim=dim), return_inverse, return_counts)

@@ -1,0 +1,54 @@
+"""Whole parts and fractions of numbers, elementwise."""
+
+from __future__ import annotations
+
+import builtins
+
+from engine.ops.record import op
+
+
+@op(numbers=True)
+def floor(xp, x, out=None):
+    """The largest whole number not above x."""
+    return xp.floor(x, out=out)
+
+
+@op(numbers=True)
+def ceil(xp, x, out=None):
+    """The smallest whole number not below x."""
+    return xp.ceil(x, out=out)
+
+
+@op(numbers=True, aliases=("fix",))
+def trunc(xp, x, out=None):
+    """The whole number next to x towards 0."""
+    return xp.trunc(x, out=out)
+
+
+@op(numbers=True, sample=lambda s: [*s.unary(), *(((s.normal(5) * s.dtype(100),), {"decimals": n}) for n in (2, -1))])
+def round(xp, x, out=None, decimals: int = 0):
+    """The nearest number of so many decimals; halves go to the even one."""
+    if decimals == 0:
+        return xp.rint(x, out=out) if out is not None else xp.rint(x).astype(x.dtype, copy=False)
+    scale = 10.0 ** builtins.abs(decimals)
+    scaled = xp.rint(x * scale) / scale if decimals > 0 else xp.rint(x / scale) * scale
+    return scaled.astype(x.dtype, copy=False)
+
+
+def _nothing(g):
+    return g * 0
+
+
+for _record in (floor, ceil, trunc, round):
+    _record.gradient(_nothing)
+
+
+@op(numbers=True)
+def frac(xp, x):
+    """What follows the point: x − trunc(x)."""
+    return x - xp.trunc(x)
+
+
+@frac.gradient
+def _(g):
+    return g

@@ -1,0 +1,123 @@
+"""Views by steps in memory: windows that slide along a dimension, and any strides at all."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.rules import wrap_dim
+from engine.shape import Spec, count, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("movement", view=True, public=False, sample=lambda s: [
+    ((s.normal(7),), {"dimension": 0, "size": 3, "step": 2}), ((s.normal(2, 5),), {"dimension": -1, "size": 2, "step": 1}),
+    ((s.normal(5, 2),), {"dimension": 0, "size": 3, "step": 1}),
+])  # fmt: skip
+def unfold(xp, x, dimension: int, size: int, step: int):
+    """Windows of `size` every `step` places of a dimension, whose insides are a new last dimension."""
+    place, places = _windows(x.shape, dimension, size, step)
+    shape = (*x.shape[:place], places, *x.shape[place + 1 :], size)
+    strides = (*x.strides[:place], x.strides[place] * step, *x.strides[place + 1 :], x.strides[place])
+    return xp.lib.stride_tricks.as_strided(x, shape, strides)
+
+
+def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
+    place = wrap_dim("unfold", dim, len(shape))
+    if step < 1 or not 0 <= size <= shape[place]:
+        raise ShapeError(
+            f"unfold: windows of {size} every {step} places do not fit dimension {dim} of {format_shape(shape)}"
+        )
+    return place, (shape[place] - size) // step + 1
+
+
+@unfold.shape
+def _(x: Spec, dimension: int, size: int, step: int):
+    place, places = _windows(x.shape, dimension, size, step)
+    return (*x.shape[:place], places, *x.shape[place + 1 :], size)
+
+
+@unfold.gradient
+def _(g, x: Spec, dimension, size, step):
+    return fold_windows(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
+
+
+@op("movement", method=False, sample=lambda s: [((s.normal(3, 3),), {"shape": (7,), "dim": 0, "step": 2})])
+def fold_windows(xp, x, shape: Sizes, dim: int, step: int):
+    """Zeros of `shape` to which windows are added where `unfold` took them."""
+    out = xp.zeros(shape, x.dtype)
+    for k in range(x.shape[-1]):
+        out[(slice(None),) * dim + (slice(k, k + step * (x.shape[dim] - 1) + 1, step),)] += x[..., k]
+    return out
+
+
+@fold_windows.shape
+def _(x: Spec, shape: Sizes, dim: int, step: int):
+    return shape
+
+
+@fold_windows.gradient
+def _(g, x: Spec, dim, step):
+    return g.unfold(dim, x.shape[-1], step)
+
+
+@op("movement", view=True, sample=lambda s: [
+    ((s.normal(3, 4),), {"size": (2, 2), "stride": (1, 2)}), ((s.normal(3, 4),), {"size": (3,), "stride": (5,)}),
+    ((s.normal(3, 4),), {"size": (2, 2), "stride": (4, 1), "storage_offset": 5}),
+])  # fmt: skip
+def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = None):
+    """The tensor's memory by steps of one's own, in elements; the offset counts from the memory's beginning."""
+    source = x
+    if storage_offset is not None:
+        while isinstance(source.base, type(x)):
+            source = source.base
+        if not source.flags.c_contiguous:
+            raise ShapeError("as_strided: the memory is not in one piece. Call contiguous() first.")
+        source = source.reshape(-1)[storage_offset:]
+    last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    if 0 not in size and last >= (source.size if source.flags.c_contiguous else _reach(source)):
+        raise ShapeError(
+            f"as_strided: {format_shape(size)} in steps of {tuple(stride)} reaches beyond the memory of "
+            f"{format_shape(x.shape)}"
+        )
+    return xp.lib.stride_tricks.as_strided(source, tuple(size), tuple(step * x.itemsize for step in stride))
+
+
+def _reach(x: Any) -> int:
+    return sum((length - 1) * step // x.itemsize for length, step in zip(x.shape, x.strides, strict=True)) + 1
+
+
+@as_strided.shape
+def _(x: Spec, size: Sizes, stride: Sizes, storage_offset: int | None = None):
+    return tuple(size)
+
+
+@as_strided.gradient
+def _(g, x: Spec, size, stride, storage_offset):
+    return add_strided(g, shape=x.shape, stride=tuple(stride), offset=storage_offset or 0)
+
+
+@op("movement", method=False, sample=lambda s: [((s.normal(2, 2),), {"shape": (3, 4), "stride": (1, 2), "offset": 1})])
+def add_strided(xp, x, shape: Sizes, stride: Sizes, offset: int):
+    """Zeros of `shape`, in order of memory, to which `x` is added where `as_strided` took it."""
+    out = xp.zeros(count(shape), x.dtype)
+    at = xp.asarray(np.full(x.shape, offset))
+    for place, step in enumerate(stride):
+        along = (1,) * place + (-1,) + (1,) * (x.ndim - place - 1)
+        at = at + xp.arange(x.shape[place]).reshape(along) * step
+    xp.add.at(out, at, x)
+    return out.reshape(shape)
+
+
+@add_strided.shape
+def _(x: Spec, shape: Sizes, stride: Sizes, offset: int):
+    return shape
+
+
+@add_strided.gradient
+def _(g, x: Spec, stride, offset):
+    return g.contiguous().as_strided(x.shape, stride, offset)

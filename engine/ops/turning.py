@@ -1,0 +1,86 @@
+"""Orders reversed, rotated and rolled along dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.ops.record import composite, op
+from engine.ops.rules import wrap_dim, wrap_dims
+from engine.shape import Spec
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("movement", varargs="dims", sample=lambda s: [
+    ((s.normal(2, 3),), {"dims": dims}) for dims in ((0,), (0, 1), (-1,))
+])  # fmt: skip
+def flip(xp, x, dims: Sizes):
+    """The order reversed along `dims`."""
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    return xp.flip(x, dims if x.ndim else ()).copy()
+
+
+@flip.shape
+def _(x: Spec, dims: Sizes):
+    wrap_dims("flip", dims if isinstance(dims, int) else tuple(dims), x.ndim)
+    return x.shape
+
+
+@flip.gradient
+def _(g, dims):
+    return g.flip(dims)
+
+
+@composite(sample=lambda s: [((s.normal(2, 3),), {})])
+def fliplr(x: Any) -> Any:
+    """Columns in reverse order."""
+    if x.ndim < 2:
+        raise ShapeError(f"fliplr: a tensor of at least 2 dimensions is needed, this one has {x.ndim}")
+    return flip(x, (1,))
+
+
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {})])
+def flipud(x: Any) -> Any:
+    """Rows in reverse order."""
+    if x.ndim < 1:
+        raise ShapeError("flipud: a tensor without dimensions has no rows")
+    return flip(x, (0,))
+
+
+@op("movement", sample=lambda s: [
+    ((s.normal(3, 4),), {"shifts": 1}), ((s.normal(3, 4),), {"shifts": -2, "dims": 1}),
+    ((s.normal(3, 4),), {"shifts": (1, 2), "dims": (0, 1)}), ((s.normal(3, 4),), {"shifts": (1, 5), "dims": (0, 0)}),
+])  # fmt: skip
+def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
+    """Elements moved on by `shifts`; what leaves at the end comes in at the start."""
+    dims = dims if dims is None or isinstance(dims, int) else tuple(dims) or None
+    return xp.roll(x, shifts if isinstance(shifts, int) or dims is not None else shifts[0], axis=dims)
+
+
+@roll.shape
+def _(x: Spec, shifts: int | Sizes, dims: int | Sizes | None = None):
+    for dim in () if dims is None else (dims,) if isinstance(dims, int) else dims:
+        wrap_dim("roll", dim, x.ndim)
+    return x.shape
+
+
+@roll.gradient
+def _(g, shifts, dims):
+    return g.roll(-shifts if isinstance(shifts, int) else tuple(-shift for shift in shifts), dims)
+
+
+@composite(
+    sample=lambda s: [((s.normal(2, 3), k), {}) for k in (-1, 0, 1, 2, 3)] + [((s.normal(2, 3, 4), 1, (1, 2)), {})]
+)
+def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """Turned by k quarters, from the first of `dims` towards the second."""
+    if len(dims) != 2:
+        raise ShapeError(f"rot90: a plane has 2 dimensions, not {tuple(dims)}")
+    a, b = wrap_dims("rot90", tuple(dims), x.ndim)
+    quarter = k % 4
+    if quarter == 2:
+        return flip(x, (a, b))
+    if quarter == 0:
+        return x.clone()
+    return flip(x, (b,)).transpose(a, b) if quarter == 1 else flip(x, (a,)).transpose(a, b)
