@@ -55,6 +55,10 @@ class CheckpointError(AutogradError):
     """A checkpointed function that did something else when it was run again."""
 
 
+class SharingError(EngineError, BufferError, RuntimeError):
+    """Memory that another library cannot take as it is."""
+
+
 class DataError(EngineError, ValueError):
     """A data file that cannot be read: names the file, the place in it and the remedy."""
 

@@ -76,7 +76,7 @@ def autograd_graph(
 
     for node in reversed(reachable([root])):
         me = number(node)
-        saved = sum(saved.nbytes for saved in node.saved_tensors() if isinstance(saved.nbytes, int))
+        saved = sum(saved.nbytes for saved in node.kept() if isinstance(saved.nbytes, int))
         found.append(GraphNode(me, node.label, node.output_spec(0), node.where, norms.get(node.sequence), None, saved))
         edges.extend((me, number(edge[0])) for edge in node.edges if edge is not None)
     if isinstance(root[0], Tensor):

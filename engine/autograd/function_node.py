@@ -47,7 +47,7 @@ class FunctionNode(Node):
         shape, dtype, _ = self.places[index] or tensors[0]
         return Spec(tuple(shape), from_numpy(dtype))
 
-    def saved_tensors(self) -> list[Any]:
+    def kept(self) -> list[Any]:
         kept = self.ctx._saved or ()
         return [entry.value for entry in kept if entry is not None and entry.version is not None]
 

@@ -52,7 +52,7 @@ class Node:
         """What it is the gradient of."""
         raise NotImplementedError
 
-    def saved_tensors(self) -> list[Any]:
+    def kept(self) -> list[Any]:
         """What it keeps for the backward pass."""
         return []
 

@@ -102,7 +102,7 @@ class OpNode(Node):
             refuse_changed(f"input {name}" if index >= 0 else "the result", self.op.name, self.where, tensor, version)
         return tensor
 
-    def saved_tensors(self) -> list[Any]:
+    def kept(self) -> list[Any]:
         return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, Packed)]
 
     def __getattr__(self, name: str) -> Any:

@@ -192,9 +192,9 @@ class _Walk:
             return
         leaf._accumulate(entry[1], copy=not _owned(entry))
         if hooks is not None:
-            hooks.run_after([], entry[1:])
             for hook in tuple(hooks.accumulated.values()):
                 hook(leaf)
+            hooks.run_after([], entry[1:])
 
     @property
     def for_all_leaves(self) -> bool:

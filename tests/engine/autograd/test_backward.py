@@ -374,7 +374,7 @@ def test_under_recording_the_error_names_the_line() -> None:
         y.add_(1)
     with open(__file__, encoding="utf-8") as file:
         line = next(number for number, text in enumerate(file, 1) if text.rstrip().endswith("# THE LINE"))
-    with pytest.raises(AutogradError, match=rf"mul\(\) \(.*test_autograd\.py:{line}\)"):
+    with pytest.raises(AutogradError, match=rf"mul\(\) \(.*test_backward\.py:{line}\)"):
         z.sum().backward()
 
 
