@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from engine import dtypes
 from engine.backend import CPU, Device, resolve
 from engine.dtypes import DType
+from engine.errors import RangeError
 from engine.layout import memory_format
 from engine.ops import movement
 
@@ -156,4 +157,4 @@ def named(name: Any) -> DType:
     for dtype in dtypes.ALL:
         if dtype.title == title:
             return dtype
-    raise TypeError(f"type(): {name!r} is no tensor type. Use a dtype such as engine.float32.")
+    raise RangeError(f"type(): {name!r} is no tensor type. Use a dtype such as engine.float32.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import dtypes
 from engine.backend import CPU, Device, MetaArray, to_host
-from engine.errors import ArrayError, AutogradError, HostError, ShapeError
+from engine.errors import AutogradError, DTypeError, HostError, ShapeError, SharingError
 from engine.shape import format_shape
 from engine.storage import Storage
 
@@ -51,11 +51,11 @@ class Interoperates:
     def __dlpack__(self, **options: Any) -> Any:
         me = cast("Tensor", self)
         if me.requires_grad:
-            raise AutogradError("a tensor that requires gradients cannot be shared by DLPack. Use tensor.detach().")
+            raise SharingError("a tensor that requires gradients cannot be shared by DLPack. Use tensor.detach().")
         try:
             return me._numbers().__dlpack__(**options)
         except (BufferError, TypeError) as error:
-            raise ArrayError(f"{me.dtype.name} tensors cannot be shared by DLPack: {error}") from None
+            raise SharingError(f"{me.dtype.name} tensors cannot be shared by DLPack: {error}") from None
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return cast("Tensor", self)._numbers().__dlpack_device__()
@@ -107,7 +107,7 @@ class Interoperates:
     def __contains__(self, value: Any) -> bool:
         me = cast("Tensor", self)
         if not isinstance(value, (bool, int, float, np.generic)) and not hasattr(value, "_storage"):
-            raise TypeError(f"a tensor contains numbers and tensors, not a {type(value).__name__}")
+            raise DTypeError(f"a tensor contains numbers and tensors, not a {type(value).__name__}")
         return bool((me == value).any())
 
     def __hash__(self) -> int:

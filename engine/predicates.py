@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import promotion
 from engine.backend import MetaArray
+from engine.dispatch import promotion
 from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.ops.record import REGISTRY

@@ -12,7 +12,7 @@ import numpy as np
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
 from engine.dtypes import DType
-from engine.errors import ArrayError, DTypeError, ShapeError
+from engine.errors import ArrayError, DTypeError, RangeError, ShapeError
 from engine.tensor import Storage, Tensor
 
 Place = Device | str | int | None
@@ -34,7 +34,7 @@ def tensor(
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """`data` copied into an array of `dtype`, or else of the dtype that PyTorch would give it."""
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, (list, tuple, bytearray)):
         found: set[DType] = set()
         data = _plain(data, found)
         kind = dtype or (functools.reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype())
@@ -87,7 +87,9 @@ def _natural(data: Any) -> DType:
         return dtypes.of_scalar(data)
     if isinstance(data, range):
         return dtypes.int64
-    what = "such large whole numbers" if isinstance(data, int) else f"{type(data).__name__} elements"
+    if isinstance(data, int):
+        raise RangeError(f"tensor(): {data} is too large for int64. Give dtype=engine.uint64 or a floating-point type.")
+    what = f"{type(data).__name__} elements"
     if isinstance(data, (np.ndarray, np.generic)):
         what = f"{data.dtype} elements"
     raise DTypeError(f"tensor(): cannot make a tensor of {what}. Give numbers or booleans.")
@@ -97,7 +99,7 @@ def _from_foreign(data: Any) -> Any:
     """An array of what offers one (`__array__`, a buffer, a sequence), else the data itself."""
     if isinstance(data, (np.ndarray, np.generic)):
         return data
-    if hasattr(data, "__array__") or hasattr(data, "__array_interface__") or isinstance(data, (memoryview, bytearray)):
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__") or isinstance(data, memoryview):
         return np.asarray(data)
     if isinstance(data, Iterable) and hasattr(data, "__len__") and not isinstance(data, (set, frozenset, dict)):
         return np.asarray(data)
@@ -148,10 +150,11 @@ def asarray(
     else:
         result = as_tensor(obj, dtype, device)
     source = obj._array if isinstance(obj, Tensor) else obj
-    shares = result is obj or (isinstance(source, np.ndarray) and np.may_share_memory(result._array, source))
-    if copy is False and not shares and not hasattr(obj, "__dlpack__"):
+    foreign = hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, np.generic))
+    shares = foreign or (isinstance(source, np.ndarray) and np.may_share_memory(result._array, source))
+    if copy is False and not shares and result is not obj:
         raise ArrayError("asarray(): a copy is needed, for another dtype or device. Leave copy out to allow it.")
-    if copy and shares:
+    if copy and (shares or result is obj):
         result = result.clone()
     return result.detach().requires_grad_() if requires_grad and not result.requires_grad else result
 

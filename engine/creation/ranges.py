@@ -23,10 +23,13 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
     if end is None:
         raise TypeError("arange() needs an end")
     start, end, step = (number(value) for value in (start, end, step))
-    _check_direction("arange", start, end, step)
     kind = _kind_of(start, end, step)
-    if options.get("dtype") is dtypes.bool_:
+    wanted = options.get("dtype") or kind
+    if wanted is dtypes.bool_:
         raise DTypeError("arange(): booleans cannot be counted up. Give a number type.")
+    if wanted.kind == 1:
+        start, end, step = int(start), int(end), int(step)
+    _check_direction("arange", start, end, step)
     values = np.arange(start, end, step)
     return _listed("arange", values, kind, options)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.errors import AutogradError, DTypeError, ShapeError
+from engine.errors import AutogradError, DTypeError, RangeError, ShapeError
 from engine.random import Generator
 from engine.shape import Dim
 from engine.tensor import Tensor
@@ -81,7 +81,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "rows of different lengths": (lambda: engine.tensor([[1], [1, 2]]), ShapeError, "rows of different lengths"),
     "text": (lambda: engine.tensor(["a"]), DTypeError, "cannot make a tensor of str elements"),
     "None": (lambda: engine.tensor(None), DTypeError, "of NoneType elements"),
-    "a huge number": (lambda: engine.tensor(2**70), DTypeError, "such large whole numbers"),
+    "a huge number": (lambda: engine.tensor(2**70), RangeError, "too large for int64"),
     "a number beyond its dtype": (
         lambda: engine.tensor(300, dtype=engine.uint8), DTypeError, "300 out of bounds for uint8.*larger dtype"
     ),

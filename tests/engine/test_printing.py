@@ -51,14 +51,18 @@ def _expected(tensor: Any) -> str:
     return repr(tensor).replace("torch.", "engine.")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", "float64", "float16", "bfloat16", "int64", "int16", "uint8", "uint16", "bool"],
+)
 @pytest.mark.parametrize("data", CASES.values(), ids=CASES)
 def test_as_in_pytorch(data: Any, dtype: str) -> None:
     torch = pytest.importorskip("torch")
     with np.errstate(all="ignore"):
-        numbers = np.asarray(data).astype(dtype)
-    x, tx = engine.tensor(numbers), torch.tensor(numbers)
-    assert repr(x) == _expected(tx)
+        numbers = np.asarray(data).astype({"bfloat16": "float32"}.get(dtype, dtype))
+    x, tx = (lib.tensor(numbers).to(getattr(lib, dtype)) for lib in (engine, torch))
+    exact = (lambda text: text) if dtype in ("float32", "int64", "bool") else str.split  # a dtype may go on a new line
+    assert exact(repr(x)) == exact(_expected(tx))
     if x.is_floating_point():
         # One letter more in the library's name may put the remark on a new line.
         assert repr(x.requires_grad_()).split() == _expected(tx.requires_grad_()).split()
@@ -75,6 +79,39 @@ def test_remarks() -> None:
     assert repr(engine.zeros(2, device="meta")) == "tensor(..., device='meta', size=(2,))"
     meta = engine.zeros(2, dtype=engine.int64, device="meta", requires_grad=False)
     assert repr(meta) == "tensor(..., device='meta', size=(2,), dtype=engine.int64)"
-    assert repr(engine.ones(2, requires_grad=True).exp()) == "tensor([2.7183, 2.7183], grad_fn=<exp_backward>)"
+    assert repr(engine.ones(2, requires_grad=True).exp()) == "tensor([2.7183, 2.7183], grad_fn=<ExpBackward0>)"
     long = repr(engine.full((9,), 0.125, requires_grad=True).exp())
-    assert long.endswith("\n       grad_fn=<exp_backward>)")
+    assert long.endswith("\n       grad_fn=<ExpBackward0>)")
+
+
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"precision": 2}, {"precision": 0}, {"precision": 10}, {"threshold": 5}, {"edgeitems": 1, "threshold": 5},
+    {"linewidth": 30}, {"sci_mode": True}, {"sci_mode": False}, {"profile": "short"}, {"profile": "full"},
+    {"profile": "default"}, {"profile": "short", "precision": 7}, {"precision": 1, "sci_mode": True, "linewidth": 40},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_options(options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    try:
+        for lib in (engine, torch):
+            lib.set_printoptions(**options)
+        for data in CASES.values():
+            assert repr(engine.tensor(data)) == _expected(torch.tensor(data))
+    finally:
+        for lib in (engine, torch):
+            lib.set_printoptions(profile="default")
+
+
+def test_options_add_up() -> None:
+    torch = pytest.importorskip("torch")
+    try:
+        for lib in (engine, torch):
+            lib.set_printoptions(precision=2)
+            lib.set_printoptions(linewidth=40)
+        numbers = NORMAL(size=30)
+        assert repr(engine.tensor(numbers)) == _expected(torch.tensor(numbers))
+    finally:
+        for lib in (engine, torch):
+            lib.set_printoptions(profile="default")
