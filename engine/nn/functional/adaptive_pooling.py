@@ -71,11 +71,9 @@ def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices:
     seen = gather_along(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
     best = seen.argmax(-1, True)
     indices = gather_along(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
-    values = gather_along(flat, indices, dim=2).reshape(*input.shape[:2], *wanted)
-    indices = indices.reshape(*input.shape[:2], *wanted)
-    if one:
-        values, indices = values.squeeze(0), indices.squeeze(0)
-    return (values, indices) if return_indices else values
+    shape = (*input.shape[1 if one else 0 : 2], *wanted)
+    values = gather_along(flat, indices, dim=2).reshape(shape)
+    return (values, indices.reshape(shape)) if return_indices else values
 
 
 def _wanted(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tuple[Any, ...]:

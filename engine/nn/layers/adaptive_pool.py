@@ -49,19 +49,6 @@ _MAXIMA = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max
 
 
 @LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
-class AdaptiveAvgPool1d(AdaptiveAvgPool):
-    """Averages each channel down to a fixed size: ``N×C×L`` becomes ``N×C×output length``.
-
-    Place ``i`` of ``n`` is the mean of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
-
-    Args:
-        output_size: length of the output; 1 for one mean per channel
-    """
-
-    spatial = 1
-
-
-@LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
 class AdaptiveAvgPool2d(AdaptiveAvgPool):
     """Averages each channel down to a fixed size: ``N×C×H×W`` becomes ``N×C×output height×output width``.
 
@@ -72,6 +59,19 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
+class AdaptiveAvgPool1d(AdaptiveAvgPool):
+    """Averages each channel down to a fixed size: ``N×C×L`` becomes ``N×C×output length``.
+
+    Place ``i`` of ``n`` is the mean of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
+
+    Args:
+        output_size: length of the output; 1 for one mean per channel
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
@@ -88,20 +88,6 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool):
 
 
 @LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
-class AdaptiveMaxPool1d(AdaptiveMaxPool):
-    """Maxima of each channel over a fixed number of windows: ``N×C×L`` becomes ``N×C×output length``.
-
-    Place ``i`` of ``n`` is the largest of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
-
-    Args:
-        output_size: length of the output; 1 for one maximum per channel
-        return_indices: return the places of the maxima as well
-    """
-
-    spatial = 1
-
-
-@LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
 class AdaptiveMaxPool2d(AdaptiveMaxPool):
     """Maxima of each channel over a fixed number of windows: ``N×C×H×W`` becomes ``N×C×output height×output width``.
 
@@ -113,6 +99,20 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
+class AdaptiveMaxPool1d(AdaptiveMaxPool):
+    """Maxima of each channel over a fixed number of windows: ``N×C×L`` becomes ``N×C×output length``.
+
+    Place ``i`` of ``n`` is the largest of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
+
+    Args:
+        output_size: length of the output; 1 for one maximum per channel
+        return_indices: return the places of the maxima as well
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))

@@ -12,42 +12,6 @@ from engine.registry import LAYERS, Count, Size
 from engine.tensor import Tensor
 
 
-@LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))
-class AvgPool1d(Module):
-    """The mean of each window of each channel of a sequence.
-
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1``.
-
-    Args:
-        kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        padding: zeros added on each side
-        ceil_mode: round the output size up, so that windows may hang over the edge
-        count_include_pad: let the added zeros count in the mean
-    """
-
-    def __init__(
-        self,
-        kernel_size: Size,
-        stride: Size | None = None,
-        padding: Count = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = per_dim(kernel_size, 1)
-        self.stride = per_dim(kernel_size if stride is None else stride, 1)
-        self.padding = per_dim(padding, 1)
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
 class AvgPool(Module):
     """What average pooling of images and volumes shares."""
 
@@ -104,6 +68,42 @@ class AvgPool2d(AvgPool):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))
+class AvgPool1d(Module):
+    """The mean of each window of each channel of a sequence.
+
+    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1``.
+
+    Args:
+        kernel_size: length of the window
+        stride: step from one window to the next; none for the window's size
+        padding: zeros added on each side
+        ceil_mode: round the output size up, so that windows may hang over the edge
+        count_include_pad: let the added zeros count in the mean
+    """
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Count = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = per_dim(kernel_size, 1)
+        self.stride = per_dim(kernel_size if stride is None else stride, 1)
+        self.padding = per_dim(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 @LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))

@@ -45,29 +45,6 @@ class Conv(Convolution):
 _FUNCTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-@LAYERS.register(category="Convolution", tags=("convolution", "filter", "sequence", "signal"))
-class Conv1d(Conv):
-    """Cross-correlation of sequences with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
-
-    ``N×in_channels×L`` becomes ``N×out_channels×L'`` with
-    ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``; the batch dimension may be missing.
-    `weight` is ``out_channels×(in_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
-
-    Args:
-        in_channels: channels of the input
-        out_channels: number of filters, and so channels of the output
-        kernel_size: length of the filters
-        stride: step from one place of the filter to the next
-        padding: zeros added on each side; in code also "same" (the output keeps the size) or "valid" (none)
-        dilation: distance between the input places that neighbouring filter weights see
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
-    """
-
-    spatial = 1
-
-
 @LAYERS.register(category="Convolution", tags=("convolution", "filter", "image"))
 class Conv2d(Conv):
     """Cross-correlation of images with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
@@ -89,6 +66,29 @@ class Conv2d(Conv):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Convolution", tags=("convolution", "filter", "sequence", "signal"))
+class Conv1d(Conv):
+    """Cross-correlation of sequences with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
+
+    ``N×in_channels×L`` becomes ``N×out_channels×L'`` with
+    ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``; the batch dimension may be missing.
+    `weight` is ``out_channels×(in_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
+
+    Args:
+        in_channels: channels of the input
+        out_channels: number of filters, and so channels of the output
+        kernel_size: length of the filters
+        stride: step from one place of the filter to the next
+        padding: zeros added on each side; in code also "same" (the output keeps the size) or "valid" (none)
+        dilation: distance between the input places that neighbouring filter weights see
+        groups: groups of channels that are convolved apart from each other
+        bias: add a learned offset to each output channel
+        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Convolution", tags=("convolution", "filter", "volume", "video"))

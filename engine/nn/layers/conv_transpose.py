@@ -66,30 +66,6 @@ _FUNCTIONS = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3
 
 
 @LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
-class ConvTranspose1d(ConvTranspose):
-    """Transposed convolution of sequences: each input place spreads a learned filter (Zeiler et al., 2010).
-
-    ``N×in_channels×L`` becomes ``N×out_channels×L'``, each side
-    ``L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``. `weight` is
-    ``in_channels×(out_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
-
-    Args:
-        in_channels: channels of the input
-        out_channels: channels of the output
-        kernel_size: length of the filters
-        stride: step in the output from one input place to the next
-        padding: places taken away on each side of the output
-        output_padding: places added at the end of the output, where several sizes are possible
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        dilation: distance between the output places that neighbouring filter weights reach
-        padding_mode: only zeros
-    """
-
-    spatial = 1
-
-
-@LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
 class ConvTranspose2d(ConvTranspose):
     """Transposed convolution of images: each input place spreads a learned filter (Zeiler et al., 2010).
 
@@ -111,6 +87,30 @@ class ConvTranspose2d(ConvTranspose):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
+class ConvTranspose1d(ConvTranspose):
+    """Transposed convolution of sequences: each input place spreads a learned filter (Zeiler et al., 2010).
+
+    ``N×in_channels×L`` becomes ``N×out_channels×L'``, each side
+    ``L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``. `weight` is
+    ``in_channels×(out_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
+
+    Args:
+        in_channels: channels of the input
+        out_channels: channels of the output
+        kernel_size: length of the filters
+        stride: step in the output from one input place to the next
+        padding: places taken away on each side of the output
+        output_padding: places added at the end of the output, where several sizes are possible
+        groups: groups of channels that are convolved apart from each other
+        bias: add a learned offset to each output channel
+        dilation: distance between the output places that neighbouring filter weights reach
+        padding_mode: only zeros
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))

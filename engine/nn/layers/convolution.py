@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from engine.creation import empty
 from engine.dtypes import DType
@@ -42,7 +42,7 @@ class Convolution(Module):
             )
         self.kernel_size = self._sides("kernel_size", kernel_size)
         self.stride = self._sides("stride", stride)
-        self.padding = padding if isinstance(padding, str) else self._sides("padding", padding)
+        self.padding: Any = padding if isinstance(padding, str) else self._sides("padding", padding)
         self.dilation = self._sides("dilation", dilation)
         self.output_padding = self._sides("output_padding", output_padding)
         self.groups = groups

@@ -43,22 +43,6 @@ _FUNCTIONS = {1: F.lp_pool1d, 2: F.lp_pool2d, 3: F.lp_pool3d}
 
 
 @LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
-class LPPool1d(LPPool):
-    """``(Σ x^p)^(1 / p)`` over each window of each channel of a sequence.
-
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L - kernel_size) / stride⌋ + 1``.
-
-    Args:
-        norm_type: the power p: 1 for the sum, large for nearly the maximum
-        kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        ceil_mode: round the output size up, so that windows may hang over the edge
-    """
-
-    spatial = 1
-
-
-@LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
 class LPPool2d(LPPool):
     """``(Σ x^p)^(1 / p)`` over each window of each channel of an image.
 
@@ -72,6 +56,22 @@ class LPPool2d(LPPool):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
+class LPPool1d(LPPool):
+    """``(Σ x^p)^(1 / p)`` over each window of each channel of a sequence.
+
+    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L - kernel_size) / stride⌋ + 1``.
+
+    Args:
+        norm_type: the power p: 1 for the sum, large for nearly the maximum
+        kernel_size: length of the window
+        stride: step from one window to the next; none for the window's size
+        ceil_mode: round the output size up, so that windows may hang over the edge
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))

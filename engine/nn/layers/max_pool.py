@@ -49,24 +49,6 @@ _FUNCTIONS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
 @LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
-class MaxPool1d(MaxPool):
-    """The largest value of each window of each channel of a sequence.
-
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
-
-    Args:
-        kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        padding: places added on each side that never win
-        dilation: distance between the places that a window looks at
-        return_indices: return the places of the maxima as well, for `MaxUnpool1d`
-        ceil_mode: round the output size up, so that windows may hang over the edge
-    """
-
-    spatial = 1
-
-
-@LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
 class MaxPool2d(MaxPool):
     """The largest value of each window of each channel of an image.
 
@@ -82,6 +64,24 @@ class MaxPool2d(MaxPool):
     """
 
     spatial = 2
+
+
+@LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
+class MaxPool1d(MaxPool):
+    """The largest value of each window of each channel of a sequence.
+
+    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
+
+    Args:
+        kernel_size: length of the window
+        stride: step from one window to the next; none for the window's size
+        padding: places added on each side that never win
+        dilation: distance between the places that a window looks at
+        return_indices: return the places of the maxima as well, for `MaxUnpool1d`
+        ceil_mode: round the output size up, so that windows may hang over the edge
+    """
+
+    spatial = 1
 
 
 @LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))

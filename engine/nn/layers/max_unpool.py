@@ -33,21 +33,6 @@ class MaxUnpool(Module):
 _FUNCTIONS = {1: F.max_unpool1d, 2: F.max_unpool2d, 3: F.max_unpool3d}
 
 
-class MaxUnpool1d(MaxUnpool):
-    """Zeros with the maxima that `MaxPool1d` found where it found them.
-
-    ``N×C×L'`` and its indices become ``N×C×L`` with ``L = (L' - 1) stride - 2 padding + kernel_size``, or the
-    `output_size` given to the call. It is not in the palette, since a wire carries one tensor.
-
-    Args:
-        kernel_size: length of the windows that were pooled
-        stride: step from one window to the next; none for the window's size
-        padding: places that were added on each side
-    """
-
-    spatial = 1
-
-
 class MaxUnpool2d(MaxUnpool):
     """Zeros with the maxima that `MaxPool2d` found where it found them.
 
@@ -61,6 +46,21 @@ class MaxUnpool2d(MaxUnpool):
     """
 
     spatial = 2
+
+
+class MaxUnpool1d(MaxUnpool):
+    """Zeros with the maxima that `MaxPool1d` found where it found them.
+
+    ``N×C×L'`` and its indices become ``N×C×L`` with ``L = (L' - 1) stride - 2 padding + kernel_size``, or the
+    `output_size` given to the call. It is not in the palette, since a wire carries one tensor.
+
+    Args:
+        kernel_size: length of the windows that were pooled
+        stride: step from one window to the next; none for the window's size
+        padding: places that were added on each side
+    """
+
+    spatial = 1
 
 
 class MaxUnpool3d(MaxUnpool):

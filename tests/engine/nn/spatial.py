@@ -20,6 +20,8 @@ def _everywhere(name: str, *variants: dict[str, Any]) -> list[tuple[str, tuple[i
 class Sides(tuple[int, ...]):
     """A number for each dimension: as many as there are."""
 
+    __slots__ = ()
+
 
 def _sides(value: Any, ndim: int) -> Any:
     return tuple(value[:ndim]) if isinstance(value, Sides) else value

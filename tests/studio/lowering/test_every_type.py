@@ -19,10 +19,11 @@ from tests.studio.lowering.graphs import document
 
 PARAMS: dict[str, dict[str, Any]] = {
     "nn.Linear": {"out_features": 6},
-    "nn.Conv2d": {"out_channels": 3, "kernel_size": 3},
-    "nn.MaxPool2d": {"kernel_size": 2},
-    "nn.AvgPool2d": {"kernel_size": 2},
-    "nn.AdaptiveAvgPool2d": {"output_size": 2},
+    **{f"nn.Conv{n}d": {"out_channels": 3, "kernel_size": 2} for n in (1, 2, 3)},
+    **{f"nn.ConvTranspose{n}d": {"out_channels": 3, "kernel_size": 2} for n in (1, 2, 3)},
+    **{f"nn.{kind}Pool{n}d": {"kernel_size": 2} for kind in ("Max", "Avg") for n in (1, 2, 3)},
+    **{f"nn.LPPool{n}d": {"norm_type": 2, "kernel_size": 2} for n in (1, 2, 3)},
+    **{f"nn.Adaptive{kind}Pool{n}d": {"output_size": 2} for kind in ("Max", "Avg") for n in (1, 2, 3)},
     "nn.Embedding": {"num_embeddings": 17, "embedding_dim": 3},
     "nn.Unflatten": {"dim": 3, "unflattened_size": [2, 4]},
     "nn.LayerNorm": {"normalized_shape": 8},
@@ -62,11 +63,20 @@ CONV = Node("nn.Conv2d", {"out_channels": 1, "kernel_size": 3, "padding": 1})
 
 
 def layer(node: Node) -> Document:
-    before = {"before": Node("nn.Flatten")} if node.type in FLAT else {"before": Node("nn.Identity")}
+    before = {"before": _shaped_for(node.type)}
     samples = ["digits.samples -> batches.samples"] if node.type in WHOLE_NUMBERS else FED
     head = {name: HEAD[name] for name in HEAD if name != "scale" or node.type not in WHOLE_NUMBERS}
     wires = ["batches.input -> before.input", "before.output -> it.input", "it.output -> flat.input"]
     return document({**head, **before, "it": node, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED])
+
+
+def _shaped_for(key: str) -> Node:
+    """What makes of 1×8×8 the dimensions that a layer takes."""
+    if key in FLAT:
+        return Node("nn.Flatten")
+    if key.endswith("1d"):
+        return Node("nn.Flatten", {"start_dim": 2})
+    return Node("nn.Unflatten", {"dim": 3, "unflattened_size": [2, 4]}) if key.endswith("3d") else Node("nn.Identity")
 
 
 def operation(node: Node) -> Document:
