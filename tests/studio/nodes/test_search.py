@@ -56,4 +56,6 @@ def test_every_title_finds_its_type_first() -> None:
 
 def test_a_choice_of_types_can_be_searched() -> None:
     fitting = catalogue().fitting(PortType.LOSS, "input")
-    assert [node_type.key for node_type in catalogue().search("adam", among=fitting)][:2] == ["optim.Adam", "optim.AdamW"]
+    hits = catalogue().search("adam", among=fitting)
+    assert hits[0].key == "optim.Adam"
+    assert {"optim.AdamW", "optim.NAdam"} < {node_type.key for node_type in hits} < {kind.key for kind in fitting}
