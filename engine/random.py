@@ -194,31 +194,38 @@ class Generator:
 
 
 class _Philox(threading.local):
-    """NumPy's bit generator: costly to make, cheap to set, so there is one for each thread."""
+    """NumPy's bit generator: costly to make, cheap to set, so there is one for each thread, with its state."""
 
     def __init__(self) -> None:
         self.bits = np.random.Philox(key=0)
+        self.counter = np.zeros(4, np.uint64)
+        self.key = np.zeros(2, np.uint64)
+        self.state = {
+            "bit_generator": "Philox",
+            "state": {"counter": self.counter, "key": self.key},
+            "buffer": np.zeros(4, np.uint64),
+            "buffer_pos": 4,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
 
 
 _PHILOX = _Philox()
-_EMPTY = np.zeros(4, np.uint64)
 
 
 def _draw(state: State, n: int) -> Words:
     """`n` words of a stream."""
-    philox = _PHILOX.bits
-    philox.state = {
-        "bit_generator": "Philox",
-        "state": {
-            "counter": np.array([state.offset, 0, 0, 0], np.uint64),
-            "key": np.array([state.seed, state.stream], np.uint64),
-        },
-        "buffer": _EMPTY,
-        "buffer_pos": 4,
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
-    return philox.random_raw(n)
+    philox = _PHILOX
+    philox.counter[0] = state.offset
+    philox.key[0], philox.key[1] = state.seed, state.stream
+    philox.bits.state = philox.state  # copied
+    return philox.bits.random_raw(n)
+
+
+def kept(state: State, count: int, p: float) -> NDArray[np.bool_]:
+    """For each of `count` elements, whether the float32 number of `Generator.uniform` at `state` is `p` or more."""
+    halves = _draw(state, (count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
+    return halves >= math.ceil(float(np.float32(p)) * 2**24) << 8
 
 
 # -- words → numbers --------------------------------------------------------------------------

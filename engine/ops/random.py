@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine import dtypes, random
+from engine import random
 from engine.ops.record import op
 from engine.ops.update import clone
 from engine.shape import Spec, count
@@ -18,8 +18,8 @@ from engine.shape import Spec, count
 )
 def keep_mask(xp, x, p: float, state: random.State):
     """1 / (1 − p) with probability 1 − p, else 0, in x's shape and dtype, from the counters at `state`."""
-    keep = random.Generator(*state).uniform(x.shape, dtypes.float32) >= p
-    return xp.asarray(keep).astype(x.dtype) * (1 / (1 - p) if p < 1 else 0.0)
+    keep = random.kept(state, x.size, p).reshape(x.shape)
+    return xp.multiply(xp.asarray(keep), 1 / (1 - p) if p < 1 else 0.0, dtype=x.dtype)
 
 
 @keep_mask.shape

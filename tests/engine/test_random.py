@@ -165,3 +165,10 @@ def test_refusals() -> None:
         Generator().uniform((2, -1))
     with pytest.raises(DTypeError, match="not int64"):
         Generator().uniform(2, dtypes.int64)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1 - 2**-24, 1.0])
+def test_what_is_kept_is_where_uniform_numbers_are_not_below(p: float) -> None:
+    state = State(7, 3, 11)
+    wanted = Generator(*state).uniform((1001,)) >= p
+    np.testing.assert_array_equal(engine.random.kept(state, 1001, p), wanted)
