@@ -221,6 +221,8 @@ def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = No
     """A tensor that shares the memory of another library's (or of a NumPy array), by the DLPack protocol."""
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach()
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     place = ext_tensor.__dlpack_device__()
     if place[0] == _CUDA:
         found = from_array(namespace(Device("cuda", place[1])).from_dlpack(ext_tensor))
@@ -228,6 +230,19 @@ def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = No
         found = from_array(_host_array(ext_tensor))
     found = found.to(device) if device is not None else found
     return found.clone() if copy else found
+
+
+class _Capsule:
+    """What older libraries hand over: the memory alone, which can only be main memory."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 _CUDA = 2
