@@ -18,6 +18,7 @@ from engine.nn.layers.avg_pool import AvgPool2d as AvgPool2d
 from engine.nn.layers.avg_pool import AvgPool3d as AvgPool3d
 from engine.nn.layers.batch_norm import BatchNorm1d as BatchNorm1d
 from engine.nn.layers.batch_norm import BatchNorm2d as BatchNorm2d
+from engine.nn.layers.batch_norm import BatchNorm3d as BatchNorm3d
 from engine.nn.layers.conv import Conv1d as Conv1d
 from engine.nn.layers.conv import Conv2d as Conv2d
 from engine.nn.layers.conv import Conv3d as Conv3d
@@ -33,9 +34,27 @@ from engine.nn.layers.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from engine.nn.layers.embedding import Embedding as Embedding
 from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
+from engine.nn.layers.group_norm import GroupNorm as GroupNorm
 from engine.nn.layers.identity import Identity as Identity
+from engine.nn.layers.instance_norm import InstanceNorm1d as InstanceNorm1d
+from engine.nn.layers.instance_norm import InstanceNorm2d as InstanceNorm2d
+from engine.nn.layers.instance_norm import InstanceNorm3d as InstanceNorm3d
 from engine.nn.layers.layer_norm import LayerNorm as LayerNorm
+from engine.nn.layers.lazy import LazyBatchNorm1d as LazyBatchNorm1d
+from engine.nn.layers.lazy import LazyBatchNorm2d as LazyBatchNorm2d
+from engine.nn.layers.lazy import LazyBatchNorm3d as LazyBatchNorm3d
+from engine.nn.layers.lazy import LazyConv1d as LazyConv1d
+from engine.nn.layers.lazy import LazyConv2d as LazyConv2d
+from engine.nn.layers.lazy import LazyConv3d as LazyConv3d
+from engine.nn.layers.lazy import LazyConvTranspose1d as LazyConvTranspose1d
+from engine.nn.layers.lazy import LazyConvTranspose2d as LazyConvTranspose2d
+from engine.nn.layers.lazy import LazyConvTranspose3d as LazyConvTranspose3d
+from engine.nn.layers.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
+from engine.nn.layers.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
+from engine.nn.layers.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
+from engine.nn.layers.lazy import LazyLinear as LazyLinear
 from engine.nn.layers.linear import Linear as Linear
+from engine.nn.layers.local_response_norm import LocalResponseNorm as LocalResponseNorm
 from engine.nn.layers.lp_pool import LPPool1d as LPPool1d
 from engine.nn.layers.lp_pool import LPPool2d as LPPool2d
 from engine.nn.layers.lp_pool import LPPool3d as LPPool3d
@@ -45,6 +64,21 @@ from engine.nn.layers.max_pool import MaxPool3d as MaxPool3d
 from engine.nn.layers.max_unpool import MaxUnpool1d as MaxUnpool1d
 from engine.nn.layers.max_unpool import MaxUnpool2d as MaxUnpool2d
 from engine.nn.layers.max_unpool import MaxUnpool3d as MaxUnpool3d
+from engine.nn.layers.padding import CircularPad1d as CircularPad1d
+from engine.nn.layers.padding import CircularPad2d as CircularPad2d
+from engine.nn.layers.padding import CircularPad3d as CircularPad3d
+from engine.nn.layers.padding import ConstantPad1d as ConstantPad1d
+from engine.nn.layers.padding import ConstantPad2d as ConstantPad2d
+from engine.nn.layers.padding import ConstantPad3d as ConstantPad3d
+from engine.nn.layers.padding import ReflectionPad1d as ReflectionPad1d
+from engine.nn.layers.padding import ReflectionPad2d as ReflectionPad2d
+from engine.nn.layers.padding import ReflectionPad3d as ReflectionPad3d
+from engine.nn.layers.padding import ReplicationPad1d as ReplicationPad1d
+from engine.nn.layers.padding import ReplicationPad2d as ReplicationPad2d
+from engine.nn.layers.padding import ReplicationPad3d as ReplicationPad3d
+from engine.nn.layers.padding import ZeroPad1d as ZeroPad1d
+from engine.nn.layers.padding import ZeroPad2d as ZeroPad2d
+from engine.nn.layers.padding import ZeroPad3d as ZeroPad3d
 from engine.nn.layers.piecewise import Hardshrink as Hardshrink
 from engine.nn.layers.piecewise import Hardsigmoid as Hardsigmoid
 from engine.nn.layers.piecewise import Hardswish as Hardswish
@@ -73,6 +107,9 @@ from engine.nn.layers.softmax import LogSoftmax as LogSoftmax
 from engine.nn.layers.softmax import Softmax as Softmax
 from engine.nn.layers.softmax import Softmax2d as Softmax2d
 from engine.nn.layers.softmax import Softmin as Softmin
+from engine.nn.layers.upsample import Upsample as Upsample
+from engine.nn.layers.upsample import UpsamplingBilinear2d as UpsamplingBilinear2d
+from engine.nn.layers.upsample import UpsamplingNearest2d as UpsamplingNearest2d
 from engine.nn.losses.binary import BCELoss as BCELoss
 from engine.nn.losses.binary import BCEWithLogitsLoss as BCEWithLogitsLoss
 from engine.nn.losses.classification import CrossEntropyLoss as CrossEntropyLoss
@@ -99,7 +136,14 @@ __all__ = [
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "BatchNorm3d",
     "CELU",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -117,19 +161,37 @@ __all__ = [
     "Flatten",
     "GELU",
     "GLU",
+    "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "L1Loss",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
@@ -150,7 +212,13 @@ __all__ = [
     "RReLU",
     "ReLU",
     "ReLU6",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
     "RemovableHandle",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
     "SELU",
     "Sequential",
     "SiLU",
@@ -166,6 +234,12 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
     "Unflatten",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
     "functional",
     "init",
 ]

@@ -40,6 +40,9 @@ from engine.nn.functional.adaptive_pooling import adaptive_max_pool2d as adaptiv
 from engine.nn.functional.adaptive_pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from engine.nn.functional.binary import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.binary import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from engine.nn.functional.channel_norm import group_norm as group_norm
+from engine.nn.functional.channel_norm import instance_norm as instance_norm
+from engine.nn.functional.channel_norm import local_response_norm as local_response_norm
 from engine.nn.functional.classification import cross_entropy as cross_entropy
 from engine.nn.functional.classification import nll_loss as nll_loss
 from engine.nn.functional.convolution import conv1d as conv1d
@@ -54,6 +57,8 @@ from engine.nn.functional.dropout import dropout1d as dropout1d
 from engine.nn.functional.dropout import dropout2d as dropout2d
 from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from engine.nn.functional.interpolation import interpolate as interpolate
+from engine.nn.functional.interpolation import upsample as upsample
 from engine.nn.functional.linear import embedding as embedding
 from engine.nn.functional.linear import linear as linear
 from engine.nn.functional.normalization import batch_norm as batch_norm
@@ -114,6 +119,7 @@ __all__ = [
     "feature_alpha_dropout",
     "gelu",
     "glu",
+    "group_norm",
     "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
@@ -121,11 +127,14 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
@@ -162,4 +171,5 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "upsample",
 ]

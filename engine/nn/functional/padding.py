@@ -14,27 +14,25 @@ from engine.tensor import Tensor
 PaddingMode: TypeAlias = Literal["constant", "reflect", "replicate", "circular"]
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value: float = 0.0) -> Tensor:
-    """`input` with more places before and after its last dimensions.
+def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value: float | None = None) -> Tensor:
+    """`input` with more places before and after its last dimensions, or with fewer where a number is negative.
 
     Args:
         input: any tensor
         pad: (before, after) of the last dimension, then of the one before it, and so on: ``(left, right, top, bottom)``
         mode: what the new places hold: `value`, the mirror image without the border ("reflect"), the border
             ("replicate"), or the other end ("circular")
-        value: for the mode "constant"
+        value: for the mode "constant"; 0 if left out
     """
-    if len(pad) % 2 or len(pad) > 2 * input.ndim or any(amount < 0 for amount in pad):
-        raise ValueError(
-            f"pad needs two numbers ≥ 0 for each of up to {input.ndim} dimensions, last one first, not {tuple(pad)}"
-        )
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise ValueError(f"mode must be 'constant', 'reflect', 'replicate' or 'circular', not {mode!r}")
+    _check(input, pad, mode, value)
     for number, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = input.ndim - 1 - number
+        if before < 0 or after < 0:
+            input = _shortened(input, dim, max(-before, 0), max(-after, 0))
+            before, after = max(before, 0), max(after, 0)
         if before or after:
-            dim = input.ndim - 1 - number
-            _check(input, dim, max(before, after), mode)
-            input = cat(_parts(input, dim, before, after, mode, value), dim)
+            _check_room(input, dim, max(before, after), mode)
+            input = cat(_parts(input, dim, before, after, mode, 0.0 if value is None else value), dim)
     return input
 
 
@@ -57,10 +55,31 @@ def _parts(input: Tensor, dim: int, before: int, after: int, mode: PaddingMode, 
     return [filled[0], input, filled[1]]
 
 
-def _check(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
-    most = {"reflect": input.shape[dim] - 1, "circular": input.shape[dim]}.get(mode)
+def _shortened(input: Tensor, dim: int, before: int, after: int) -> Tensor:
+    size = input.shape[dim]
+    if not isinstance(size, Dim) and before + after > size:
+        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} cannot lose {before + after} places")
+    return input.narrow(dim, before, size - before - after)
+
+
+def _check(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> None:
+    if len(pad) % 2 or len(pad) > 2 * input.ndim:
+        raise ValueError(
+            f"pad needs two numbers for each of up to {input.ndim} dimensions, last one first, not {tuple(pad)}"
+        )
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise ValueError(f"mode must be 'constant', 'reflect', 'replicate' or 'circular', not {mode!r}")
+    if mode != "constant" and value:
+        raise ValueError(f"pad: value={value} is for the mode 'constant', not for {mode!r}. Leave it out.")
+
+
+def _check_room(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
+    size = input.shape[dim]
+    most = {"reflect": size - 1, "circular": size}.get(mode)
     if most is not None and not isinstance(most, Dim) and amount > most:
         raise ShapeError(
             f"pad: {mode} can add at most {most} places to dimension {dim} of {format_shape(input.shape)}, "
             f"not {amount}. Use a smaller padding, or the mode 'replicate'."
         )
+    if mode == "replicate" and size == 0:
+        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} has no border to repeat")

@@ -1,4 +1,4 @@
-"""Batch normalisation."""
+"""Batch normalisation, and what it shares with instance normalisation."""
 
 from __future__ import annotations
 
@@ -19,24 +19,21 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-class BatchNorm(Module):
-    """What batch norms of all numbers of dimensions share."""
+class ChannelNorm(Module):
+    """What norms by channel share: a scale and a shift, and running statistics."""
 
     absent_in_old_files = frozenset({"num_batches_tracked"})
-    dimensions: ClassVar[tuple[int, ...]]
-    """Numbers of dimensions that an input may have."""
 
     def __init__(
         self,
-        num_features: Annotated[Size, FromInput(1)],
-        eps: Positive = 1e-5,
-        momentum: Probability | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: AnyDevice = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        bias: bool,
+        track_running_stats: bool,
+        device: AnyDevice,
+        dtype: DType | None,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -67,22 +64,6 @@ class BatchNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, input: Tensor) -> Tensor:
-        if input.ndim not in self.dimensions:
-            wanted = " or ".join(map(str, self.dimensions))
-            raise ShapeError(f"expected an input of {wanted} dimensions, got {format_shape(input.shape)}")
-        if input.shape[1] != self.num_features:
-            raise ShapeError(
-                f"expected {self.num_features} channels in dimension 1, got {input.shape[1]} "
-                f"in {format_shape(input.shape)}. Set num_features to {input.shape[1]}."
-            )
-        measures = self.training or self.running_mean is None
-        counts = self.training and self.track_running_stats and self.running_mean is not None
-        running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
-        return F.batch_norm(
-            input, *running, self.weight, self.bias, measures, self._count() if counts else 0.0, self.eps
-        )
-
     def _count(self) -> float | Tensor:
         """Counts this batch, and returns how far the running statistics move towards it."""
         with no_grad():
@@ -91,10 +72,50 @@ class BatchNorm(Module):
                 1.0 / self.num_batches_tracked.to(self.running_mean.dtype) if self.momentum is None else self.momentum
             )
 
+    def _check(self, input: Tensor, dimensions: tuple[int, ...], channel: int) -> None:
+        if input.ndim not in dimensions:
+            wanted = " or ".join(map(str, dimensions))
+            raise ShapeError(f"expected an input of {wanted} dimensions, got {format_shape(input.shape)}")
+        if input.shape[channel] != self.num_features:
+            raise ShapeError(
+                f"expected {self.num_features} channels in dimension {channel}, got {input.shape[channel]} "
+                f"in {format_shape(input.shape)}. Set num_features to {input.shape[channel]}."
+            )
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm(ChannelNorm):
+    """What batch norms of all numbers of dimensions share."""
+
+    dimensions: ClassVar[tuple[int, ...]]
+    """Numbers of dimensions that an input may have."""
+
+    def __init__(
+        self,
+        num_features: Annotated[Size, FromInput(1)],
+        eps: Positive = 1e-5,
+        momentum: Probability | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, bias, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input, self.dimensions, 1)
+        measures = self.training or self.running_mean is None
+        counts = self.training and self.track_running_stats and self.running_mean is not None
+        running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
+        return F.batch_norm(
+            input, *running, self.weight, self.bias, measures, self._count() if counts else 0.0, self.eps
         )
 
 
@@ -134,3 +155,22 @@ class BatchNorm2d(BatchNorm):
     """
 
     dimensions = (4,)
+
+
+@LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
+class BatchNorm3d(BatchNorm):
+    """Batch normalisation of volumes, ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
+
+    ``N×C×D×H×W`` keeps its shape. Training uses mean and variance over all but the channels and moves the running
+    ones towards them; evaluation uses the running ones. Source: Ioffe and Szegedy, arXiv 1502.03167.
+
+    Args:
+        num_features: channels of the input
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: how far the running statistics move with each batch; none for the average of all batches
+        affine: learn a scale for each channel, and a shift
+        track_running_stats: keep running statistics; otherwise evaluation uses those of the batch too
+        bias: learn the shift
+    """
+
+    dimensions = (5,)

@@ -49,9 +49,9 @@ def test_symbolic_batch(mode: Any) -> None:
     assert F.pad(engine.ones(N, 4, 5, device="meta"), (1, 2, 1, 0), mode).shape == (N, 5, 8)
 
 
-@pytest.mark.parametrize("amounts", [(1,), (-1, 0), (1,) * 6])
+@pytest.mark.parametrize("amounts", [(1,), (1,) * 6])
 def test_amounts_that_cannot_be(amounts: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="two numbers ≥ 0 for each of up to 2 dimensions"):
+    with pytest.raises(ValueError, match="two numbers for each of up to 2 dimensions"):
         F.pad(engine.ones(2, 3), amounts)
 
 

@@ -24,6 +24,17 @@ PARAMS: dict[str, dict[str, Any]] = {
     **{f"nn.{kind}Pool{n}d": {"kernel_size": 2} for kind in ("Max", "Avg") for n in (1, 2, 3)},
     **{f"nn.LPPool{n}d": {"norm_type": 2, "kernel_size": 2} for n in (1, 2, 3)},
     **{f"nn.Adaptive{kind}Pool{n}d": {"output_size": 2} for kind in ("Max", "Avg") for n in (1, 2, 3)},
+    **{
+        f"nn.{kind}Pad{n}d": {"padding": 1}
+        for kind in ("Zero", "Reflection", "Replication", "Circular")
+        for n in (1, 2, 3)
+    },
+    **{f"nn.ConstantPad{n}d": {"padding": 1, "value": 0.5} for n in (1, 2, 3)},
+    "nn.Upsample": {"scale_factor": 2},
+    "nn.UpsamplingNearest2d": {"scale_factor": 2},
+    "nn.UpsamplingBilinear2d": {"size": 5},
+    "nn.GroupNorm": {"num_groups": 1},
+    "nn.LocalResponseNorm": {"size": 2},
     "nn.Embedding": {"num_embeddings": 17, "embedding_dim": 3},
     "nn.Unflatten": {"dim": 3, "unflattened_size": [2, 4]},
     "nn.LayerNorm": {"normalized_shape": 8},

@@ -1,0 +1,83 @@
+"""Normalisation of groups of channels, of single ones, and across neighbouring ones."""
+
+from __future__ import annotations
+
+from engine.backend import META
+from engine.errors import ShapeError
+from engine.functions import cat
+from engine.modes import no_grad
+from engine.nn.functional.normalization import batch_norm
+from engine.ops.batch_norm import normalize_channels
+from engine.shape import count, format_shape
+from engine.tensor import Tensor
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """``(x - mean) / √(var + eps) · weight + bias`` over `num_groups` groups of channels of each sample of ``N×C×…``.
+
+    Source: Wu and He, arXiv 1803.08494.
+    """
+    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
+        raise ShapeError(
+            f"group_norm: the channels of {format_shape(input.shape)} do not divide into {num_groups} groups"
+        )
+    each = count(input.shape[2:]) * (input.shape[1] // num_groups)
+    flat = input.reshape(1, input.shape[0] * num_groups, each)
+    scaled = normalize_channels(flat, None, None, eps)[0].reshape(input.shape)
+    return _by_channel(scaled, weight, bias)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``(x - mean) / √(var + eps) · weight + bias`` for each channel of each sample of ``N×C×…``.
+
+    With `use_input_stats` mean and variance are those of the input, and the running ones, if given, move towards their
+    means over the batch by `momentum`. Otherwise the running ones are used. Source: Ulyanov et al., arXiv 1607.08022.
+    """
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    size = count(input.shape[2:])
+    if size == 1:
+        raise ShapeError(
+            f"instance_norm needs more than one value per channel in training, but the input is "
+            f"{format_shape(input.shape)}. Use larger images, or group_norm."
+        )
+    flat = input.reshape(1, input.shape[0] * input.shape[1], size)
+    scaled, mean, variance, _ = normalize_channels(flat, None, None, eps)
+    if running_mean is not None and running_var is not None and input.device is not META:
+        with no_grad():
+            running_mean.lerp_(mean.detach().reshape(*input.shape[:2]).mean(0), momentum)
+            unbiased = variance.detach().reshape(*input.shape[:2]).mean(0) * (size / (size - 1))
+            running_var.lerp_(unbiased, momentum)
+    return _by_channel(scaled.reshape(input.shape), weight, bias)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """``x / (k + alpha · mean of x² over `size` neighbouring channels)^beta`` for ``N×C×…``.
+
+    Source: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012.
+    """
+    if input.ndim < 3:
+        raise ShapeError(f"local_response_norm takes 3 dimensions or more, not {format_shape(input.shape)}.")
+    channels, squares = input.shape[1], input * input
+    border = squares.narrow(1, 0, 1) * 0.0
+    before, after = size // 2, (size - 1) // 2
+    padded = cat([*[border] * before, squares, *[border] * after], 1) if size > 1 else squares
+    total = sum((padded.narrow(1, start, channels) for start in range(1, size)), padded.narrow(1, 0, channels))
+    return input / (total * (alpha / size) + k) ** beta
+
+
+def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    shape = (-1, *(1,) * (x.ndim - 2))
+    x = x if weight is None else x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)

@@ -1,0 +1,166 @@
+"""Images of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from engine.errors import ShapeError
+from engine.nn.functional import adaptive_pooling
+from engine.ops.resample import Resampling, resample
+from engine.shape import Dim, format_shape
+from engine.tensor import Tensor
+
+Mode: TypeAlias = Literal["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"]
+_SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+_AREA = {
+    1: adaptive_pooling.adaptive_avg_pool1d,
+    2: adaptive_pooling.adaptive_avg_pool2d,
+    3: adaptive_pooling.adaptive_avg_pool3d,
+}
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: Mode = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """``N×C×…`` with its spatial dimensions brought to `size`, or multiplied by `scale_factor`.
+
+    Args:
+        input: a batch of sequences, images or volumes
+        size: the new spatial sizes; one number for all of them
+        scale_factor: instead of `size`; the new sizes are rounded down
+        mode: how new places are computed from the old ones
+        align_corners: for the linear modes and "bicubic": the outermost places keep theirs; otherwise the borders of
+            the outermost places do
+        recompute_scale_factor: take the ratio of the sizes, not `scale_factor`, for the positions
+        antialias: for "bilinear" and "bicubic": average over as many places as a new one covers
+    """
+    sizes, wanted, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
+    _check(input, mode, align_corners, antialias)
+    if mode == "area":
+        return _AREA[len(sizes)](input, wanted)
+    for axis, (old, new, scale) in enumerate(zip(sizes, wanted, scales, strict=True)):
+        input = _along(input, 2 + axis, old, new, scale, mode, bool(align_corners), antialias)
+    return input
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: Mode = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate`, by its older name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _sizes(
+    input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[tuple[Any, ...], tuple[Any, ...], list[float | None]]:
+    """The spatial sizes, those wanted, and how far apart new places are, where `scale_factor` says."""
+    if input.ndim not in (3, 4, 5):
+        raise ShapeError(
+            f"interpolate takes 3 to 5 dimensions (batch, channels, spatial), not {format_shape(input.shape)}."
+        )
+    sizes = tuple(input.shape[2:])
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate needs either size or scale_factor")
+    given = size if scale_factor is None else scale_factor
+    numbers = tuple(given) if isinstance(given, Sequence) else (given,) * len(sizes)
+    if len(numbers) != len(sizes):
+        raise ValueError(f"interpolate: {len(sizes)} spatial dimensions need one number, or as many, not {given}")
+    if scale_factor is None:
+        if recompute:
+            raise ValueError("interpolate: recompute_scale_factor is only for scale_factor, not for size")
+        return sizes, numbers, [None] * len(sizes)
+    wanted = tuple(
+        old * int(factor) if isinstance(old, Dim) else int(np.floor(old * factor))
+        for old, factor in zip(sizes, numbers, strict=True)
+    )
+    return sizes, wanted, [None if recompute else 1.0 / factor for factor in numbers]
+
+
+def _check(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if mode not in ("nearest", "nearest-exact", "area", *_SPATIAL):
+        raise ValueError(
+            f"interpolate knows no mode {mode!r}. Use nearest, nearest-exact, area, {', '.join(_SPATIAL)}."
+        )
+    if mode in _SPATIAL and input.ndim != 2 + _SPATIAL[mode]:
+        fitting = [name for name, spatial in _SPATIAL.items() if spatial == input.ndim - 2]
+        raise ShapeError(
+            f"interpolate: mode {mode!r} takes {2 + _SPATIAL[mode]} dimensions, not {format_shape(input.shape)}. "
+            f"Use {' or '.join(map(repr, fitting))}."
+        )
+    if align_corners is not None and mode not in _SPATIAL:
+        raise ValueError(f"interpolate: align_corners is only for {', '.join(_SPATIAL)}, not for {mode!r}")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(f"interpolate: antialias is only for 'bilinear' and 'bicubic', not for {mode!r}")
+
+
+def _along(
+    input: Tensor, dim: int, old: Any, new: Any, scale: float | None, mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
+    """One dimension brought from `old` to `new` places."""
+    if isinstance(new, Dim) or isinstance(old, Dim):
+        if old == new:
+            return input
+        raise ShapeError(f"interpolate: the symbolic size {old} cannot become {new}")
+    if new < 1 or old < 1:
+        raise ShapeError(f"interpolate: dimension {dim} of {format_shape(input.shape)} cannot become {new} long")
+    step = old / new if scale is None else scale
+    if mode in ("nearest", "nearest-exact"):
+        shift = 0.5 if mode == "nearest-exact" else 0.0
+        place = np.floor((np.arange(new, dtype=np.float32) + np.float32(shift)) * np.float32(step))
+        index = np.minimum(place.astype(np.int64), old - 1)[None]
+        return resample(input, dim=dim, table=Resampling(index, np.ones(index.shape), old))
+    if align_corners:
+        step = (old - 1) / (new - 1) if new > 1 else 0.0
+    if antialias:
+        return resample(input, dim=dim, table=_averaging(old, new, step, mode))
+    place = np.arange(new) * step if align_corners else (np.arange(new) + 0.5) * step - 0.5
+    return resample(input, dim=dim, table=_cubic(place, old) if mode == "bicubic" else _linear(place, old))
+
+
+def _linear(place: Any, size: int) -> Resampling:
+    place = np.maximum(place, 0)
+    low = np.minimum(np.floor(place).astype(np.int64), size - 1)
+    share = np.clip(place - low, 0, 1)
+    return Resampling(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - share, share]), size)
+
+
+def _cubic(place: Any, size: int) -> Resampling:
+    """Source: Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
+    low = np.floor(place).astype(np.int64)
+    index = low + np.arange(-1, 3)[:, None]
+    return Resampling(np.clip(index, 0, size - 1), cubic(np.abs(place - index), -0.75), size)
+
+
+def _averaging(old: int, new: int, step: float, mode: str) -> Resampling:
+    """Weights over all old places that a new one covers, as Pillow computes them."""
+    kernel: tuple[float, Callable[[Any], Any]] = {
+        "bilinear": (1.0, lambda x: np.maximum(1 - x, 0)),
+        "bicubic": (2.0, lambda x: cubic(x, -0.5)),
+    }[mode]
+    wide = max(step, 1.0)
+    centre = step * (np.arange(new) + 0.5)
+    first = np.maximum((centre - kernel[0] * wide + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + kernel[0] * wide + 0.5).astype(np.int64), old)
+    index = first + np.arange(int((last - first).max()))[:, None]
+    weight = kernel[1](np.abs((index - centre + 0.5) / wide)) * (index < last)
+    return Resampling(np.minimum(index, last - 1), weight / weight.sum(0), old)
+
+
+def cubic(x: Any, a: float) -> Any:
+    """The weight of a place at distance x from 0 to 2 and beyond."""
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))

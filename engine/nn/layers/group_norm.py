@@ -1,0 +1,68 @@
+"""Normalisation of groups of channels."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.registry import LAYERS, FromInput, Positive, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Normalisation", tags=("group normalization", "groupnorm"))
+class GroupNorm(Module):
+    """Normalises groups of channels of each sample: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+
+    ``N×C×…`` keeps its shape; the batch plays no role. Source: Wu and He, arXiv 1803.08494.
+
+    Args:
+        num_groups: into how many groups the channels are divided
+        num_channels: channels of the input
+        eps: added to the variance, so that nothing is divided by 0
+        affine: learn a scale for each channel, and a shift
+        bias: learn the shift
+    """
+
+    def __init__(
+        self,
+        num_groups: Size,
+        num_channels: Annotated[Size, FromInput(1)],
+        eps: Positive = 1e-5,
+        affine: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels={num_channels} must be divisible by num_groups={num_groups}")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self.weight = Parameter(empty(num_channels, device=device, dtype=dtype)) if affine else None
+        self.bias = Parameter(empty(num_channels, device=device, dtype=dtype)) if affine and bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Back to the first values: no scaling, no shift."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

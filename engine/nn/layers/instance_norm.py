@@ -1,0 +1,101 @@
+"""Instance normalisation."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.batch_norm import ChannelNorm
+from engine.registry import LAYERS, FromInput, Positive, Probability, Size
+from engine.tensor import Tensor
+
+
+class InstanceNorm(ChannelNorm):
+    """What instance norms of all numbers of dimensions share."""
+
+    spatial: ClassVar[int]
+
+    def __init__(
+        self,
+        num_features: Annotated[Size, FromInput(1)],
+        eps: Positive = 1e-5,
+        momentum: Probability | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, bias, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        one = input.ndim == self.spatial + 1
+        self._check(input, (self.spatial + 1, self.spatial + 2), 0 if one else 1)
+        out = F.instance_norm(
+            input.unsqueeze(0) if one else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return out.squeeze(0) if one else out
+
+
+@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+class InstanceNorm2d(InstanceNorm):
+    """Normalises each channel of each of the images by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+
+    ``N×C×H×W`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+
+    Args:
+        num_features: channels of the input
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: how far the running statistics move with each batch
+        affine: learn a scale for each channel, and a shift
+        track_running_stats: keep running statistics, and use them in evaluation
+        bias: learn the shift
+    """
+
+    spatial = 2
+
+
+@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+class InstanceNorm1d(InstanceNorm):
+    """Normalises each channel of each of the sequences by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+
+    ``N×C×L`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+
+    Args:
+        num_features: channels of the input
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: how far the running statistics move with each batch
+        affine: learn a scale for each channel, and a shift
+        track_running_stats: keep running statistics, and use them in evaluation
+        bias: learn the shift
+    """
+
+    spatial = 1
+
+
+@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+class InstanceNorm3d(InstanceNorm):
+    """Normalises each channel of each of the volumes by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+
+    ``N×C×D×H×W`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+
+    Args:
+        num_features: channels of the input
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: how far the running statistics move with each batch
+        affine: learn a scale for each channel, and a shift
+        track_running_stats: keep running statistics, and use them in evaluation
+        bias: learn the shift
+    """
+
+    spatial = 3

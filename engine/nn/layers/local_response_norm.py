@@ -1,0 +1,36 @@
+"""Normalisation across neighbouring channels."""
+
+from __future__ import annotations
+
+from engine.nn import functional as F
+from engine.nn.module import Module
+from engine.registry import LAYERS, NonNegative, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Normalisation", tags=("lrn", "alexnet"))
+class LocalResponseNorm(Module):
+    """Divides by the strength of neighbouring channels: ``y = x / (k + alpha · mean of x²)^beta``.
+
+    ``N×C×…`` keeps its shape. Source: Krizhevsky et al., ImageNet classification with deep convolutional neural
+    networks, 2012.
+
+    Args:
+        size: how many channels are neighbours
+        alpha: weight of their mean square
+        beta: exponent
+        k: added, so that nothing is divided by 0
+    """
+
+    def __init__(self, size: Size, alpha: NonNegative = 0.0001, beta: NonNegative = 0.75, k: NonNegative = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
