@@ -159,7 +159,7 @@ def _check_input(number: int, tensor: Tensor) -> None:
             f"gradcheck: input {number} is {tensor.dtype.name}; finite differences need float64", stacklevel=4
         )
     array = tensor._array
-    if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
+    if array.size and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         raise GradcheckError(
             f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved. "
             "Call contiguous() on it."

@@ -1,30 +1,14 @@
-"""Functions that run before or after a module's forward pass."""
+"""Functions that run around a module's forward pass, its backward pass, and the reading and writing of its state."""
 
 from __future__ import annotations
 
-import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-_ids = itertools.count()
-
-
-class RemovableHandle:
-    """Takes a hook away again: call `remove()`, or use it as a context manager."""
-
-    def __init__(self, hooks: dict[int, Any]) -> None:
-        self.id = next(_ids)
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
+from engine.graph import RemovableHandle
+from engine.nn.backward_hooks import BackwardHooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,51 +20,180 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardHooks:
-    """The hooks of one module, in the order in which they run."""
+class ModuleHooks:
+    """The hooks of one module, or of all, each kind in the order in which it runs."""
 
     before: dict[int, Hook] = field(default_factory=dict)
     after: dict[int, Hook] = field(default_factory=dict)
+    backward_before: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    backward_after: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    saving: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    """Before `state_dict` reads the module."""
+    saved: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    loading: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    loaded: dict[int, Callable[..., Any]] = field(default_factory=dict)
 
-    def add(self, hooks: dict[int, Hook], hook: Hook, *, prepend: bool) -> RemovableHandle:
-        handle = RemovableHandle(hooks)
-        others = dict(hooks) if prepend else {}
-        if prepend:
-            hooks.clear()
-        hooks[handle.id] = hook
-        hooks.update(others)
-        return handle
+    @property
+    def around_calls(self) -> bool:
+        return bool(self.before or self.after or self.backward_before or self.backward_after)
 
-    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`module.forward` with its hooks around it. What a hook returns replaces the input or the output."""
-        try:
-            args, kwargs = self._prepare(module, args, kwargs)
-            output = module.forward(*args, **kwargs)
-        except Exception:
-            self._finish(module, args, kwargs, None, [hook for hook in self.after.values() if hook.always_call])
-            raise
-        return self._finish(module, args, kwargs, output, list(self.after.values()))
 
-    def _prepare(
-        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for hook in list(self.before.values()):
-            if hook.with_kwargs:
-                result = hook.function(module, args, kwargs)
-                if result is not None:
-                    args, kwargs = result
-            else:
-                result = hook.function(module, args)
-                if result is not None:
-                    args = result if isinstance(result, tuple) else (result,)
-        return args, kwargs
+ALL = ModuleHooks()
+"""The hooks of every module; they run before a module's own."""
 
-    def _finish(
-        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any, hooks: list[Hook]
-    ) -> Any:
-        for hook in hooks:
-            given = (module, args, kwargs, output) if hook.with_kwargs else (module, args, output)
-            result = hook.function(*given)
+_NONE = ModuleHooks()
+
+
+def call(module: Any, own: ModuleHooks | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`module.forward` with its hooks around it. What a hook returns replaces the input or the output."""
+    own = own or _NONE
+    after = [*ALL.after.values(), *own.after.values()]
+    backward = None
+    try:
+        args, kwargs = _prepare(module, args, kwargs, [*ALL.before.values(), *own.before.values()])
+        if ALL.backward_before or ALL.backward_after or own.backward_before or own.backward_after:
+            backward = BackwardHooks(
+                module,
+                [*ALL.backward_before.values(), *own.backward_before.values()],
+                [*ALL.backward_after.values(), *own.backward_after.values()],
+            )
+            args = backward.on_inputs(args)
+        output = module.forward(*args, **kwargs)
+        while after:
+            output = _finish(module, args, kwargs, output, after.pop(0))
+    except Exception:
+        for hook in after:
+            if hook.always_call:
+                _finish_failed(module, args, kwargs, hook)
+        raise
+    return output if backward is None else backward.on_outputs(output)
+
+
+def _prepare(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hooks: list[Hook]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for hook in hooks:
+        if hook.with_kwargs:
+            result = hook.function(module, args, kwargs)
+            if result is None:
+                continue
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError("a forward pre-hook with_kwargs must return None or (args, kwargs)")
+            args, kwargs = result
+        else:
+            result = hook.function(module, args)
             if result is not None:
-                output = result
-        return output
+                args = result if isinstance(result, tuple) else (result,)
+    return args, kwargs
+
+
+def _finish(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any, hook: Hook) -> Any:
+    given = (module, args, kwargs, output) if hook.with_kwargs else (module, args, output)
+    result = hook.function(*given)
+    return output if result is None else result
+
+
+def _finish_failed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hook: Hook) -> None:
+    """A hook that is always called must not hide why the forward pass failed."""
+    try:
+        _finish(module, args, kwargs, None, hook)
+    except Exception as error:  # noqa: BLE001  (a hook may raise anything)
+        warnings.warn(f"a forward hook raised while another error was under way: {error!r}", stacklevel=4)
+
+
+# -- of all modules ---------------------------------------------------------------------------
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, args)`` before the forward pass of every module."""
+    return RemovableHandle.add(ALL.before, Hook(hook))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Calls ``hook(module, args, output)`` after the forward pass of every module."""
+    return RemovableHandle.add(ALL.after, Hook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, grad_output)`` before the backward pass of every module."""
+    return RemovableHandle.add(ALL.backward_before, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, grad_input, grad_output)`` after the backward pass of every module."""
+    return RemovableHandle.add(ALL.backward_after, hook)
+
+
+register_module_backward_hook = register_module_full_backward_hook
+
+
+# -- of one module ----------------------------------------------------------------------------
+
+
+class HasHooks:
+    """What registers hooks; a part of `Module`."""
+
+    _hooks: ModuleHooks | None
+
+    def _own_hooks(self) -> ModuleHooks:
+        if self._hooks is None:
+            self._hooks = ModuleHooks()
+        return self._hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before each forward; what it returns, if anything, replaces the arguments."""
+        return RemovableHandle.add(self._own_hooks().before, Hook(hook, with_kwargs), first=prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after each forward; what it returns, if anything, replaces the output."""
+        return RemovableHandle.add(self._own_hooks().after, Hook(hook, with_kwargs, always_call), first=prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradients of the output are known; it may replace them."""
+        return RemovableHandle.add(self._own_hooks().backward_before, hook, first=prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the input are known; it may replace
+        `grad_input`."""
+        return RemovableHandle.add(self._own_hooks().backward_after, hook, first=prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` reads this module."""
+        return RemovableHandle.add(self._own_hooks().saving, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` when `state_dict` has read this module and all
+        below it; the hook may change `state_dict`."""
+        return RemovableHandle.add(self._own_hooks().saved, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
+        before `load_state_dict` sets anything; the hook may change `state_dict`, a copy of what was given."""
+        return RemovableHandle.add(self._own_hooks().loading, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after `load_state_dict`; what it takes out of the keys is no error
+        under ``strict``."""
+        return RemovableHandle.add(self._own_hooks().loaded, hook)
+
+    # PyTorch's names, by which users look whether there are hooks.
+
+    @property
+    def _forward_hooks(self) -> dict[int, Hook]:
+        return self._own_hooks().after
+
+    @property
+    def _forward_pre_hooks(self) -> dict[int, Hook]:
+        return self._own_hooks().before
+
+    @property
+    def _backward_hooks(self) -> dict[int, Callable[..., Any]]:
+        return self._own_hooks().backward_after

@@ -11,12 +11,12 @@ from engine.dtypes import DType, float16, float32, float64
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import state
-from engine.nn.hooks import ForwardHooks, Hook, RemovableHandle
+from engine.nn.hooks import ALL, HasHooks, ModuleHooks, call
 from engine.nn.members import Members
 from engine.tensor import Tensor
 
 
-class Module(Members):
+class Module(HasHooks, Members):
     """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
 
     Assigning a `Parameter` or a `Module` to an attribute registers it under that name; `register_buffer` does it for
@@ -29,7 +29,7 @@ class Module(Members):
     def __init__(self) -> None:
         super().__init__()
         self.training = True
-        self._forward_hooks: ForwardHooks | None = None
+        self._hooks: ModuleHooks | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes. Call the module itself, which also runs the hooks."""
@@ -37,9 +37,10 @@ class Module(Members):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self._forward_hooks is None:
+            hooks = self._hooks
+            if hooks is None and not ALL.around_calls:
                 return self.forward(*args, **kwargs)
-            return self._forward_hooks.call(self, args, kwargs)
+            return call(self, hooks, args, kwargs)
         except ShapeError as error:
             if not getattr(error, "__notes__", None):  # the innermost module is the one to name
                 error.add_note(f"in {type(self).__name__}({self.extra_repr()})")
@@ -168,27 +169,6 @@ class Module(Members):
         Raises WeightsError, and changes nothing, if keys or shapes do not fit.
         """
         return state.load(self, state_dict, strict=strict, assign=assign)
-
-    # -- hooks
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before each forward; what it returns, if anything, replaces the arguments."""
-        hooks = self._hooks()
-        return hooks.add(hooks.before, Hook(hook, with_kwargs), prepend=prepend)
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after each forward; what it returns, if anything, replaces the output."""
-        hooks = self._hooks()
-        return hooks.add(hooks.after, Hook(hook, with_kwargs, always_call), prepend=prepend)
-
-    def _hooks(self) -> ForwardHooks:
-        if self._forward_hooks is None:
-            self._forward_hooks = ForwardHooks()
-        return self._forward_hooks
 
     # -- text
 

@@ -30,37 +30,79 @@ class IncompatibleKeys(NamedTuple):
 
 
 def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_vars: bool) -> dict[str, Any]:
-    for key, _, _, tensor in _places(module, prefix):
-        destination[key] = tensor if keep_vars else tensor.detach()
+    hooks = module._hooks
+    for hook in () if hooks is None else tuple(hooks.saving.values()):
+        hook(module, prefix, keep_vars)
+    for name, tensor in _own(module):
+        destination[prefix + name] = tensor if keep_vars else tensor.detach()
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    for hook in () if hooks is None else tuple(hooks.saved.values()):
+        if hook(module, destination, prefix, {}) is not None:
+            raise TypeError("a hook on state_dict must return None: it may change the mapping that it is given")
     return destination
 
 
 def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
     if not isinstance(given, Mapping):
         raise TypeError(f"a state dict is a mapping from names to tensors, not {type(given).__name__}")
+    given = _prepared(module, given, strict=strict)
     places = list(_places(module, ""))
     own = {key: tensor for key, _, _, tensor in places}
-    missing = [key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files]
-    unexpected = [key for key in given if key not in own]
+    keys = IncompatibleKeys(
+        [key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files],
+        [key for key in given if key not in own],
+    )
     found = {key: as_tensor(given[key]) for key in own if key in given}
     misfits = [key for key, tensor in found.items() if tuple(tensor.shape) != tuple(own[key].shape)]
-    if misfits or (strict and (missing or unexpected)):
-        raise WeightsError(_message(module, own, given, found, missing, unexpected, misfits, strict=strict))
+    told = [child for child in module.modules() if child._hooks is not None and child._hooks.loaded]
+    if misfits or (strict and not told and any(keys)):
+        raise WeightsError(_message(module, own, given, found, *keys, misfits, strict=strict))
     with no_grad():
         for key, owner, name, tensor in places:
             if key in found:
                 _set(owner, name, tensor, found[key], assign=assign)
-    return IncompatibleKeys(missing, unexpected)
+    for child in reversed(told):
+        for hook in tuple(child._hooks.loaded.values()) if child._hooks is not None else ():
+            if hook(child, keys) is not None:
+                raise TypeError("a hook on load_state_dict must return None: it may change the keys that it is given")
+    if strict and any(keys):
+        raise WeightsError(_message(module, own, given, found, *keys, misfits, strict=strict, changed=True))
+    return keys
+
+
+def _prepared(module: Module, given: Mapping[str, Any], *, strict: bool) -> Mapping[str, Any]:
+    """What was given, as the hooks of the modules leave it."""
+    hooked = [(path, m) for path, m in module.named_modules() if m._hooks is not None and m._hooks.loading]
+    if not hooked:
+        return given
+    given = dict(given)
+    missing: list[str] = []
+    unexpected: list[str] = []
+    errors: list[str] = []
+    for path, child in hooked:
+        for hook in tuple(child._hooks.loading.values()) if child._hooks is not None else ():
+            hook(child, given, f"{path}." if path else "", {}, strict, missing, unexpected, errors)
+    if errors:
+        raise WeightsError("\n  ".join([f"These weights do not fit {type(module).__name__}:", *errors]))
+    return given
+
+
+def _own(module: Module) -> Iterator[tuple[str, Tensor]]:
+    """(attribute, tensor) of what a module itself saves."""
+    saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._unsaved}
+    for name, tensor in (*module._parameters.items(), *saved.items()):
+        if tensor is not None:
+            yield name, tensor
 
 
 def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Tensor]]:
     """(key, owner, attribute, tensor) of everything that is saved; shared tensors under each of their names."""
     for path, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}{path}." if path else prefix
-        saved = {name: buffer for name, buffer in owner._buffers.items() if name not in owner._unsaved}
-        for name, tensor in (*owner._parameters.items(), *saved.items()):
-            if tensor is not None:
-                yield start + name, owner, name, tensor
+        for name, tensor in _own(owner):
+            yield start + name, owner, name, tensor
 
 
 def _set(owner: Module, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
@@ -85,8 +127,10 @@ def _message(
     misfits: Sequence[str],
     *,
     strict: bool,
+    changed: bool = False,
 ) -> str:
-    lines = [f"These weights do not fit {type(module).__name__}; nothing was changed."]
+    fate = "what fits was loaded" if changed else "nothing was changed"
+    lines = [f"These weights do not fit {type(module).__name__}; {fate}."]
     if strict:
         lines += [f"  missing: {key} ({format_shape(own[key].shape)})" for key in missing]
         lines += [f"  unexpected: {key} ({format_shape(np.shape(given[key]))})" for key in unexpected]

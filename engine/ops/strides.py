@@ -120,4 +120,4 @@ def _(x: Spec, shape: Sizes, stride: Sizes, offset: int):
 
 @add_strided.gradient
 def _(g, x: Spec, stride, offset):
-    return g.contiguous().as_strided(x.shape, stride, offset)
+    return g.clone().as_strided(x.shape, stride, offset)  # a clone's memory begins with its first element
