@@ -1,12 +1,12 @@
 """Modules, layers and losses, with PyTorch's names, arguments and first values."""
 
+from engine.graph import RemovableHandle as RemovableHandle
 from engine.nn import functional as functional
 from engine.nn import init as init
 from engine.nn.containers.module_dict import ModuleDict as ModuleDict
 from engine.nn.containers.module_list import ModuleList as ModuleList
 from engine.nn.containers.parameter_list import ParameterList as ParameterList
 from engine.nn.containers.sequential import Sequential as Sequential
-from engine.nn.hooks import RemovableHandle as RemovableHandle
 from engine.nn.layers.adaptive_pool import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from engine.nn.layers.adaptive_pool import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from engine.nn.layers.adaptive_pool import AdaptiveAvgPool3d as AdaptiveAvgPool3d
@@ -25,6 +25,8 @@ from engine.nn.layers.conv import Conv3d as Conv3d
 from engine.nn.layers.conv_transpose import ConvTranspose1d as ConvTranspose1d
 from engine.nn.layers.conv_transpose import ConvTranspose2d as ConvTranspose2d
 from engine.nn.layers.conv_transpose import ConvTranspose3d as ConvTranspose3d
+from engine.nn.layers.distance import CosineSimilarity as CosineSimilarity
+from engine.nn.layers.distance import PairwiseDistance as PairwiseDistance
 from engine.nn.layers.dropout import AlphaDropout as AlphaDropout
 from engine.nn.layers.dropout import Dropout as Dropout
 from engine.nn.layers.dropout import Dropout1d as Dropout1d
@@ -34,6 +36,8 @@ from engine.nn.layers.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from engine.nn.layers.embedding import Embedding as Embedding
 from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
+from engine.nn.layers.fold import Fold as Fold
+from engine.nn.layers.fold import Unfold as Unfold
 from engine.nn.layers.group_norm import GroupNorm as GroupNorm
 from engine.nn.layers.identity import Identity as Identity
 from engine.nn.layers.instance_norm import InstanceNorm1d as InstanceNorm1d
@@ -86,19 +90,22 @@ from engine.nn.layers.piecewise import Hardtanh as Hardtanh
 from engine.nn.layers.piecewise import Softshrink as Softshrink
 from engine.nn.layers.rectifiers import CELU as CELU
 from engine.nn.layers.rectifiers import ELU as ELU
+from engine.nn.layers.rectifiers import SELU as SELU
 from engine.nn.layers.rectifiers import LeakyReLU as LeakyReLU
 from engine.nn.layers.rectifiers import PReLU as PReLU
-from engine.nn.layers.rectifiers import RReLU as RReLU
 from engine.nn.layers.rectifiers import ReLU as ReLU
 from engine.nn.layers.rectifiers import ReLU6 as ReLU6
-from engine.nn.layers.rectifiers import SELU as SELU
+from engine.nn.layers.rectifiers import RReLU as RReLU
 from engine.nn.layers.rectifiers import Threshold as Threshold
+from engine.nn.layers.shuffle import ChannelShuffle as ChannelShuffle
+from engine.nn.layers.shuffle import PixelShuffle as PixelShuffle
+from engine.nn.layers.shuffle import PixelUnshuffle as PixelUnshuffle
 from engine.nn.layers.sigmoids import GELU as GELU
 from engine.nn.layers.sigmoids import GLU as GLU
 from engine.nn.layers.sigmoids import LogSigmoid as LogSigmoid
 from engine.nn.layers.sigmoids import Mish as Mish
-from engine.nn.layers.sigmoids import SiLU as SiLU
 from engine.nn.layers.sigmoids import Sigmoid as Sigmoid
+from engine.nn.layers.sigmoids import SiLU as SiLU
 from engine.nn.layers.sigmoids import Softplus as Softplus
 from engine.nn.layers.sigmoids import Softsign as Softsign
 from engine.nn.layers.sigmoids import Tanh as Tanh
@@ -112,11 +119,25 @@ from engine.nn.layers.upsample import UpsamplingBilinear2d as UpsamplingBilinear
 from engine.nn.layers.upsample import UpsamplingNearest2d as UpsamplingNearest2d
 from engine.nn.losses.binary import BCELoss as BCELoss
 from engine.nn.losses.binary import BCEWithLogitsLoss as BCEWithLogitsLoss
+from engine.nn.losses.binary import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
+from engine.nn.losses.binary import SoftMarginLoss as SoftMarginLoss
 from engine.nn.losses.classification import CrossEntropyLoss as CrossEntropyLoss
+from engine.nn.losses.classification import CTCLoss as CTCLoss
+from engine.nn.losses.classification import MultiLabelMarginLoss as MultiLabelMarginLoss
+from engine.nn.losses.classification import MultiMarginLoss as MultiMarginLoss
 from engine.nn.losses.classification import NLLLoss as NLLLoss
+from engine.nn.losses.classification import NLLLoss2d as NLLLoss2d
+from engine.nn.losses.embedding import CosineEmbeddingLoss as CosineEmbeddingLoss
+from engine.nn.losses.embedding import HingeEmbeddingLoss as HingeEmbeddingLoss
+from engine.nn.losses.embedding import MarginRankingLoss as MarginRankingLoss
+from engine.nn.losses.embedding import TripletMarginLoss as TripletMarginLoss
+from engine.nn.losses.embedding import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
+from engine.nn.losses.regression import GaussianNLLLoss as GaussianNLLLoss
 from engine.nn.losses.regression import HuberLoss as HuberLoss
+from engine.nn.losses.regression import KLDivLoss as KLDivLoss
 from engine.nn.losses.regression import L1Loss as L1Loss
 from engine.nn.losses.regression import MSELoss as MSELoss
+from engine.nn.losses.regression import PoissonNLLLoss as PoissonNLLLoss
 from engine.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from engine.nn.module import Module as Module
 from engine.nn.parameter import Parameter as Parameter
@@ -138,6 +159,8 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "CELU",
+    "CTCLoss",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -150,6 +173,8 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineEmbeddingLoss",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "Dropout1d",
@@ -159,18 +184,22 @@ __all__ = [
     "Embedding",
     "FeatureAlphaDropout",
     "Flatten",
+    "Fold",
     "GELU",
     "GLU",
+    "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
+    "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "KLDivLoss",
     "L1Loss",
     "LPPool1d",
     "LPPool2d",
@@ -195,6 +224,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -205,10 +235,18 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
+    "PoissonNLLLoss",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -224,6 +262,7 @@ __all__ = [
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
+    "SoftMarginLoss",
     "Softmax",
     "Softmax2d",
     "Softmin",
@@ -233,7 +272,10 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
+    "Unfold",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

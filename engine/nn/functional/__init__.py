@@ -40,6 +40,8 @@ from engine.nn.functional.adaptive_pooling import adaptive_max_pool2d as adaptiv
 from engine.nn.functional.adaptive_pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from engine.nn.functional.binary import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.binary import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from engine.nn.functional.binary import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from engine.nn.functional.binary import soft_margin_loss as soft_margin_loss
 from engine.nn.functional.channel_norm import group_norm as group_norm
 from engine.nn.functional.channel_norm import instance_norm as instance_norm
 from engine.nn.functional.channel_norm import local_response_norm as local_response_norm
@@ -51,16 +53,29 @@ from engine.nn.functional.convolution import conv3d as conv3d
 from engine.nn.functional.convolution import conv_transpose1d as conv_transpose1d
 from engine.nn.functional.convolution import conv_transpose2d as conv_transpose2d
 from engine.nn.functional.convolution import conv_transpose3d as conv_transpose3d
+from engine.nn.functional.ctc import ctc_loss as ctc_loss
+from engine.nn.functional.distance import cosine_similarity as cosine_similarity
+from engine.nn.functional.distance import pairwise_distance as pairwise_distance
+from engine.nn.functional.divergence import kl_div as kl_div
 from engine.nn.functional.dropout import alpha_dropout as alpha_dropout
 from engine.nn.functional.dropout import dropout as dropout
 from engine.nn.functional.dropout import dropout1d as dropout1d
 from engine.nn.functional.dropout import dropout2d as dropout2d
 from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from engine.nn.functional.folding import fold as fold
+from engine.nn.functional.folding import unfold as unfold
 from engine.nn.functional.interpolation import interpolate as interpolate
 from engine.nn.functional.interpolation import upsample as upsample
 from engine.nn.functional.linear import embedding as embedding
 from engine.nn.functional.linear import linear as linear
+from engine.nn.functional.margin import cosine_embedding_loss as cosine_embedding_loss
+from engine.nn.functional.margin import hinge_embedding_loss as hinge_embedding_loss
+from engine.nn.functional.margin import margin_ranking_loss as margin_ranking_loss
+from engine.nn.functional.margin import multi_margin_loss as multi_margin_loss
+from engine.nn.functional.margin import multilabel_margin_loss as multilabel_margin_loss
+from engine.nn.functional.margin import triplet_margin_loss as triplet_margin_loss
+from engine.nn.functional.margin import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from engine.nn.functional.normalization import batch_norm as batch_norm
 from engine.nn.functional.normalization import layer_norm as layer_norm
 from engine.nn.functional.padding import pad as pad
@@ -76,10 +91,18 @@ from engine.nn.functional.pooling import max_pool3d as max_pool3d
 from engine.nn.functional.pooling import max_unpool1d as max_unpool1d
 from engine.nn.functional.pooling import max_unpool2d as max_unpool2d
 from engine.nn.functional.pooling import max_unpool3d as max_unpool3d
+from engine.nn.functional.regression import gaussian_nll_loss as gaussian_nll_loss
 from engine.nn.functional.regression import huber_loss as huber_loss
 from engine.nn.functional.regression import l1_loss as l1_loss
 from engine.nn.functional.regression import mse_loss as mse_loss
+from engine.nn.functional.regression import poisson_nll_loss as poisson_nll_loss
 from engine.nn.functional.regression import smooth_l1_loss as smooth_l1_loss
+from engine.nn.functional.sampling import affine_grid as affine_grid
+from engine.nn.functional.sampling import grid_sample as grid_sample
+from engine.nn.functional.shuffling import channel_shuffle as channel_shuffle
+from engine.nn.functional.shuffling import native_channel_shuffle as native_channel_shuffle
+from engine.nn.functional.shuffling import pixel_shuffle as pixel_shuffle
+from engine.nn.functional.shuffling import pixel_unshuffle as pixel_unshuffle
 from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
 from engine.nn.functional.softmax import log_softmax as log_softmax
 from engine.nn.functional.softmax import softmax as softmax
@@ -93,6 +116,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -102,13 +126,17 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -117,8 +145,11 @@ __all__ = [
     "elu_",
     "embedding",
     "feature_alpha_dropout",
+    "fold",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -126,9 +157,11 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hardtanh_",
+    "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
     "interpolate",
+    "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
@@ -140,6 +173,7 @@ __all__ = [
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -148,9 +182,17 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "native_channel_shuffle",
     "nll_loss",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
@@ -162,6 +204,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -171,5 +214,8 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "unfold",
     "upsample",
 ]

@@ -1,11 +1,11 @@
-"""Losses of yes-or-no predictions. Input and target have one shape."""
+"""Losses of yes-or-no predictions."""
 
 from __future__ import annotations
 
 import math
 
-from engine.nn.functional.activation import logsigmoid
-from engine.nn.functional.reduction import Reduction, reduce, require_same_shape
+from engine.nn.functional.activation import logsigmoid, softplus
+from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
 from engine.tensor import Tensor
 
 
@@ -13,6 +13,8 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    size_average: Old = None,
+    reduce: Old = None,
     reduction: Reduction = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
@@ -20,18 +22,47 @@ def binary_cross_entropy_with_logits(
 
     `weight` and `pos_weight` broadcast over the input.
     """
+    refuse_old(size_average, reduce)
     require_same_shape("binary_cross_entropy_with_logits", input, target)
     surprise = -logsigmoid(input)
     positive = surprise if pos_weight is None else ((pos_weight - 1) * target + 1) * surprise
     loss = (1 - target) * input + positive
-    return reduce(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: Reduction = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite."""
+    refuse_old(size_average, reduce)
     require_same_shape("binary_cross_entropy", input, target)
     least = math.exp(-100)
     loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
-    return reduce(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+) -> Tensor:
+    """``log(1 + exp(-y x))`` for targets that are 1 or -1."""
+    refuse_old(size_average, reduce)
+    return reduced(softplus(-target * input, threshold=math.inf), reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """`binary_cross_entropy_with_logits` averaged over the classes, which are the last dimension."""
+    refuse_old(size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    return reduced((loss if weight is None else loss * weight).mean(-1), reduction)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import DTypeError, ShapeError
-from engine.nn.functional.reduction import Reduction, reduce
+from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
@@ -13,7 +13,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    size_average: Old = None,
     ignore_index: int = -100,
+    reduce: Old = None,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -27,13 +29,14 @@ def cross_entropy(
         reduction: "mean" is weighted by `weight`
         label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
     """
+    refuse_old(size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
     log_probabilities = input.log_softmax(_class_dim(input))
     if target.dtype.is_floating_point:
         return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)
     if label_smoothing == 0:
-        return nll_loss(log_probabilities, target, weight, ignore_index, reduction)
+        return nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 
@@ -41,10 +44,13 @@ def nll_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    size_average: Old = None,
     ignore_index: int = -100,
+    reduce: Old = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
+    refuse_old(size_average, reduce)
     _check_classes("nll_loss", input, target, weight)
     counted = target != ignore_index
     classes = where(counted, target, 0)
@@ -52,7 +58,7 @@ def nll_loss(
     if weight is not None:
         loss = loss * _factors(weight, classes)
     loss = where(counted, loss, 0.0)  # an ignored target does not count, be its loss infinite
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce(loss, reduction)
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduced(loss, reduction)
 
 
 def _smoothed_nll(
@@ -71,7 +77,7 @@ def _smoothed_nll(
         right, spread = right * _factors(weight, classes), spread * _along(weight, spread)
     loss = right * (label_smoothing - 1) - spread.mean(_class_dim(spread)) * label_smoothing
     loss = where(counted, loss, 0.0)
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce(loss, reduction)
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduced(loss, reduction)
 
 
 def _soft_cross_entropy(
@@ -88,7 +94,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / log_probabilities.shape[dim]
     terms = log_probabilities * target
     loss = -(terms if weight is None else terms * _along(weight, terms)).sum(dim)
-    return reduce(loss, reduction)
+    return reduced(loss, reduction)
 
 
 def _class_dim(input: Tensor) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from engine.errors import ShapeError
 from engine.shape import format_shape
@@ -10,8 +10,11 @@ from engine.tensor import Tensor
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
+Old: TypeAlias = Any
+"""`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and are refused."""
 
-def reduce(loss: Tensor, reduction: Reduction) -> Tensor:
+
+def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
     """The mean or the sum of `loss`, or `loss` itself for "none"."""
     if reduction == "mean":
         return loss.mean()
@@ -20,6 +23,17 @@ def reduce(loss: Tensor, reduction: Reduction) -> Tensor:
     if reduction == "none":
         return loss
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+
+
+def refuse_old(size_average: Old, reduce: Old) -> None:
+    """Raises TypeError if one of PyTorch's old arguments is used, and says what to write instead."""
+    if size_average is None and reduce is None:
+        return
+    if reduce is False:
+        means = "none"
+    else:
+        means = "sum" if size_average is False else "mean"
+    raise TypeError(f"size_average and reduce were replaced by reduction. Pass reduction={means!r} instead.")
 
 
 def require_same_shape(loss: str, input: Tensor, target: Tensor) -> None:

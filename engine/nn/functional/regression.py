@@ -1,42 +1,157 @@
-"""Losses between numbers and numbers. Input and target have one shape; PyTorch would broadcast them."""
+"""Losses between numbers and numbers. Input and target have one shape where PyTorch would broadcast them unasked."""
 
 from __future__ import annotations
 
-from engine.nn.functional.reduction import Reduction, reduce, require_same_shape
+import math
+
+from engine.errors import ShapeError
+from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
 from engine.ops.choice import where
+from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """Squared error ``(x - y)²``."""
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Squared error ``(x - y)²``; the mean is weighted by `weight`."""
+    refuse_old(size_average, reduce)
     require_same_shape("mse_loss", input, target)
     difference = input - target
-    return reduce(difference * difference, reduction)
+    return _weighted(difference * difference, weight, reduction)
 
 
-def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """Absolute error ``|x - y|``."""
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Absolute error ``|x - y|``; the mean is weighted by `weight`."""
+    refuse_old(size_average, reduce)
     require_same_shape("l1_loss", input, target)
-    return reduce((input - target).abs(), reduction)
+    return _weighted((input - target).abs(), weight, reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """``(x - y)² / (2 beta)`` where ``|x - y| < beta``, else ``|x - y| - beta / 2`` (Girshick, arXiv 1504.08083)."""
+    refuse_old(size_average, reduce)
     require_same_shape("smooth_l1_loss", input, target)
     if beta < 0:
         raise ValueError(f"beta must be ≥ 0, not {beta}")
     if beta == 0:
-        return l1_loss(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     distance = (input - target).abs()
     quadratic = distance * distance * (0.5 / beta)
-    return reduce(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
+    return reduced(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean", delta: float = 1.0) -> Tensor:
-    """``(x - y)² / 2`` where ``|x - y| ≤ delta``, else ``delta (|x - y| - delta / 2)`` (Huber, 1964)."""
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: Reduction = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """``(x - y)² / 2`` where ``|x - y| ≤ delta``, else ``delta (|x - y| - delta / 2)`` (Huber, 1964).
+
+    The mean is over all elements, also with `weight`, as in PyTorch.
+    """
     require_same_shape("huber_loss", input, target)
     if delta <= 0:
         raise ValueError(f"delta must be > 0, not {delta}")
     distance = (input - target).abs()
     linear = (distance - 0.5 * delta) * delta
-    return reduce(where(distance <= delta, distance * distance * 0.5, linear), reduction)
+    loss = where(distance <= delta, distance * distance * 0.5, linear)
+    return reduced(loss if weight is None else loss * _fitting(weight, loss), reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Old = None,
+    eps: float = 1e-8,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``exp(x) - y x``, how surprising a count is under a Poisson distribution; with `full` Stirling's term for log y!.
+
+    `input` is the logarithm of the expected count, or the count itself without `log_input`; then `eps` is added to it.
+    """
+    refuse_old(size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        safe = where(target > 1, target, 1.0)
+        stirling = safe * safe.log() - safe + (safe * (2 * math.pi)).log() * 0.5
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``(log v + (x - y)² / v) / 2``, how surprising `target` is under a normal distribution of variance `var`.
+
+    `var` has the shape of `input`, or 1 in its last dimension, or lacks that dimension; it counts as `eps` at least,
+    to which gradients pay no heed. With `full` the constant ``log(2π) / 2`` is added.
+    """
+    variance = _variance(input, var)
+    if not variance.is_meta and bool((variance < 0).any()):
+        raise ValueError("gaussian_nll_loss: var is a variance and cannot be negative")
+    # The bound is written past the gradient, as in PyTorch: the slope of a variance below eps is as if it were eps.
+    variance = variance + (variance.detach().clamp(min=eps) - variance.detach())
+    difference = input - target
+    loss = (variance.log() + difference * difference / variance) * 0.5
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def _variance(input: Tensor, var: Tensor | float) -> Tensor:
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError(f"gaussian_nll_loss: var is a variance and cannot be negative, but is {var}")
+        return input.new_full(input.shape, var)
+    if tuple(var.shape) == tuple(input.shape):
+        return var
+    if tuple(var.shape) == tuple(input.shape[:-1]):
+        return var.unsqueeze(-1)
+    if var.ndim == input.ndim and tuple(var.shape[:-1]) == tuple(input.shape[:-1]) and var.shape[-1] == 1:
+        return var
+    raise ShapeError(
+        f"gaussian_nll_loss: var must be {format_shape(input.shape)} as the input, or that without its last "
+        f"dimension, not {format_shape(var.shape)}"
+    )
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, reduction: Reduction) -> Tensor:
+    """The mean of weighted losses is divided by the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    loss = loss * _fitting(weight, loss)
+    return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
+
+
+def _fitting(weight: Tensor, loss: Tensor) -> Tensor:
+    if tuple(weight.shape) != tuple(loss.shape):
+        raise ShapeError(f"weight must be {format_shape(loss.shape)} as the input, not {format_shape(weight.shape)}")
+    return weight

@@ -1,57 +1,103 @@
-"""Losses for yes-or-no answers."""
+"""Losses for answering yes or no."""
 
 from __future__ import annotations
 
 from engine.nn import functional as F
-from engine.nn.functional.reduction import Reduction
-from engine.nn.module import Module
+from engine.nn.functional.reduction import Old, Reduction
+from engine.nn.losses.loss import Loss, WeightedLoss
 from engine.registry import LOSSES
 from engine.tensor import Tensor
 
+GROUP = "Binary classification"
 
-@LOSSES.register(
-    category="Classification", title="Binary cross entropy with logits", tags=("sigmoid", "multi-label", "yes or no")
-)
-class BCEWithLogitsLoss(Module):
-    """How surprising the right yes-or-no answers are, for scores: ``-(p y log σ(x) + (1 - y) log(1 - σ(x)))``.
 
-    Targets ``y`` are from 0 to 1; ``p`` is `pos_weight`. Contains the sigmoid, and is safe for large scores.
-    Input and target have one shape.
+@LOSSES.register(category=GROUP, title="Binary cross entropy", tags=("bce", "sigmoid", "multi-label"))
+class BCELoss(WeightedLoss):
+    """How surprising yes or no is, ``-(y log x + (1 - y) log(1 - x))``, for probabilities such as `Sigmoid` gives.
+
+    Input and target have one shape; `BCEWithLogitsLoss` is safer.
 
     Args:
-        weight: a factor for each element; broadcasts over the input
+        weight: a factor for each element, broadcast over the input
         reduction: mean or sum over the elements, or none
-        pos_weight: a factor for the positive answers of each class
     """
 
     def __init__(
-        self, weight: Tensor | None = None, *, reduction: Reduction = "mean", pos_weight: Tensor | None = None
+        self,
+        weight: Tensor | None = None,
+        size_average: Old = None,
+        reduce: Old = None,
+        reduction: Reduction = "mean",
     ) -> None:
-        super().__init__()
-        self.register_buffer("weight", weight)
-        self.register_buffer("pos_weight", pos_weight)
-        self.reduction: Reduction = reduction
+        super().__init__(weight, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, self.reduction, self.pos_weight)
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
-@LOSSES.register(category="Classification", title="Binary cross entropy", tags=("probability", "yes or no"))
-class BCELoss(Module):
-    """How surprising the right yes-or-no answers are, for probabilities: ``-(y log x + (1 - y) log(1 - x))``.
+@LOSSES.register(category=GROUP, title="Binary cross entropy of logits", tags=("bce", "logits", "multi-label"))
+class BCEWithLogitsLoss(WeightedLoss):
+    """How surprising yes or no is to the network, which gives scores (logits). Contains the sigmoid.
 
-    Probabilities are what `Sigmoid` gives; `BCEWithLogitsLoss` on the scores themselves is more exact. Input and
-    target have one shape.
+    Input and target have one shape.
 
     Args:
-        weight: a factor for each element; broadcasts over the input
+        weight: a factor for each element, broadcast over the input
+        reduction: mean or sum over the elements, or none
+        pos_weight: a factor for targets that are 1, broadcast over the input
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Old = None,
+        reduce: Old = None,
+        reduction: Reduction = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+@LOSSES.register(category=GROUP, title="Soft margin", tags=("logistic",))
+class SoftMarginLoss(Loss):
+    """``log(1 + exp(-y x))`` for scores and targets that are 1 or -1.
+
+    Args:
         reduction: mean or sum over the elements, or none
     """
 
-    def __init__(self, weight: Tensor | None = None, *, reduction: Reduction = "mean") -> None:
-        super().__init__()
-        self.register_buffer("weight", weight)
-        self.reduction: Reduction = reduction
+    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, self.weight, self.reduction)
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+@LOSSES.register(category=GROUP, title="Multi-label soft margin", tags=("logits", "several classes"))
+class MultiLabelSoftMarginLoss(WeightedLoss):
+    """Binary cross entropy of logits, averaged over the classes of each sample.
+
+    Input and target are ``N×C``, scores and zeros and ones.
+
+    Args:
+        weight: a factor for each class
+        reduction: mean or sum over the samples, or none
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Old = None,
+        reduce: Old = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)

@@ -178,7 +178,8 @@ def compare_pass(case: Case, dtype: str, ours: Any, theirs: Any, seed: int) -> N
 
 
 def test_every_layer_has_a_case() -> None:
-    assert {entry.target.__name__ for entry in LAYERS} == {case.name for case in CASES}
+    of_two_inputs = {"CosineSimilarity", "PairwiseDistance"}  # test_distances.py
+    assert {entry.target.__name__ for entry in LAYERS} - of_two_inputs == {case.name for case in CASES}
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,22 @@ def log_probabilities(*shape: int) -> Draw:
     return draw
 
 
+def signs(*shape: int) -> Draw:
+    return lambda random: random.choice([-1.0, 1.0], shape)
+
+
+def several_classes(count: int, *shape: int) -> Draw:
+    """Different classes in each row, ended by -1, and more after that which do not count."""
+
+    def draw(random: np.random.Generator) -> Array:
+        rows = np.stack([random.permutation(count) for _ in range(int(np.prod(shape[:-1])))]).reshape(shape)
+        ends = random.integers(0, count, shape[:-1])
+        np.put_along_axis(rows, ends[..., None], -1, -1)
+        return rows
+
+    return draw
+
+
 @dataclass(frozen=True)
 class Case:
     name: str
@@ -55,6 +72,8 @@ class Case:
     target: Draw
     kwargs: dict[str, Any] = field(default_factory=dict)
     title: str = ""
+    third: Draw | None = None
+    """What forward takes after the two."""
 
     def __str__(self) -> str:
         arguments = ", ".join(f"{k}={'…' if callable(v) else v}" for k, v in self.kwargs.items())
@@ -93,54 +112,111 @@ CASES = [
     Case("CrossEntropyLoss", normal(6, 4), unit(6, 4), {"label_smoothing": 0.2, "weight": unit(4)}),
     Case("CrossEntropyLoss", normal(4, 3, 2), unit(4, 3, 2), {"weight": unit(3)}, " soft images"),
     Case("CrossEntropyLoss", lambda random: random.standard_normal((4, 3)) * 1e3, classes(3, 4), title=" large"),
+    Case("SoftMarginLoss", normal(4, 3), signs(4, 3)),
+    Case("SoftMarginLoss", lambda random: np.array([[-80.0, 80.0, 3.0]]), signs(1, 3), title=" large"),
+    Case("MultiLabelSoftMarginLoss", normal(4, 3), unit(4, 3)),
+    Case("MultiLabelSoftMarginLoss", normal(4, 3), unit(4, 3), {"weight": unit(3)}),
+    Case("MultiMarginLoss", normal(6, 4), classes(4, 6)),
+    Case("MultiMarginLoss", normal(6, 4), classes(4, 6), {"p": 2, "margin": 0.5, "weight": unit(4)}),
+    Case("MultiMarginLoss", normal(4), classes(4), title=" one sample"),
+    Case("MultiLabelMarginLoss", normal(6, 4), several_classes(4, 6, 4)),
+    Case("MultiLabelMarginLoss", normal(4), several_classes(4, 4), title=" one sample"),
+    Case("PoissonNLLLoss", normal(4, 3), lambda random: random.poisson(3.0, (4, 3)).astype(float)),
+    Case("PoissonNLLLoss", unit(4, 3), lambda random: random.poisson(3.0, (4, 3)) * 1.0, {"log_input": False}),
+    Case("PoissonNLLLoss", normal(4, 3), lambda random: random.poisson(3.0, (4, 3)) * 1.0, {"full": True}),
+    Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), third=unit(4, 3)),
+    Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), {"full": True, "eps": 0.5}, third=unit(4, 1)),
+    Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), title=" rows", third=unit(4)),
+    Case("KLDivLoss", log_probabilities(4, 3), unit(4, 3)),
+    Case("KLDivLoss", log_probabilities(4, 3), normal(4, 3), {"log_target": True}),
+    Case("KLDivLoss", log_probabilities(4, 3), lambda random: np.eye(4, 3), title=" certain"),
+    Case("HingeEmbeddingLoss", normal(4, 3), signs(4, 3)),
+    Case("HingeEmbeddingLoss", normal(4, 3), signs(4, 3), {"margin": 0.2}),
+    Case("CosineEmbeddingLoss", normal(4, 3), normal(4, 3), third=signs(4)),
+    Case("CosineEmbeddingLoss", normal(4, 3), normal(4, 3), {"margin": 0.3}, third=signs(4)),
+    Case("MarginRankingLoss", normal(5), normal(5), third=signs(5)),
+    Case("MarginRankingLoss", normal(5, 2), normal(5, 2), {"margin": 0.5}, third=signs(5, 2)),
+    Case("TripletMarginLoss", normal(4, 3), normal(4, 3), third=normal(4, 3)),
+    Case("TripletMarginLoss", normal(4, 3), normal(4, 3), {"swap": True, "margin": 2.0}, third=normal(4, 3)),
+    Case("TripletMarginLoss", normal(4, 3), normal(4, 3), {"p": 1, "eps": 1e-3}, third=normal(4, 3)),
+    Case("TripletMarginWithDistanceLoss", normal(4, 3), normal(4, 3), {"swap": True}, third=normal(4, 3)),
+    Case(
+        "TripletMarginWithDistanceLoss",
+        normal(4, 3),
+        normal(4, 3),
+        {"distance_function": lambda a, b: (a - b).abs().sum(-1), "margin": 0.5},
+        " by hand",
+        normal(4, 3),
+    ),
 ]
+
+
+ONCE = {"MultiMarginLoss", "MultiLabelMarginLoss"}
+"""Those that PyTorch can differentiate only once."""
+
+
+def is_draw(name: str, value: Any) -> bool:
+    return callable(value) and name != "distance_function"
 
 
 def as_dtype(values: Array, dtype: str) -> Array:
     return values.astype(dtype) if values.dtype.kind == "f" else values
 
 
+def arrays_of(case: Case, dtype: str, seed: int) -> tuple[dict[str, Any], list[Array]]:
+    """The constructor's arguments and those of forward."""
+    random = np.random.default_rng(seed)
+    arguments = {k: as_dtype(v(random), dtype) if is_draw(k, v) else v for k, v in case.kwargs.items()}
+    given = [as_dtype(draw(random), dtype) for draw in (case.input, case.target, case.third) if draw is not None]
+    if given[1].dtype.kind != "f" and "BCE" in case.name:
+        given[1] = given[1].astype(dtype)
+    return arguments, given
+
+
+def leaves_of(library: Any, given: list[Array]) -> list[Any]:
+    return [library.tensor(array, requires_grad=array.dtype.kind == "f") for array in given]
+
+
+def build(library: Any, case: Case, arguments: dict[str, Any], **more: Any) -> Any:
+    tensors = {k: library.tensor(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+    return getattr(library.nn, case.name)(**tensors, **more)
+
+
+@pytest.mark.filterwarnings("ignore:.*(batchmean|batch size)")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_values_and_gradients(case: Case, reduction: Any, dtype: str) -> None:
-    random = np.random.default_rng(0)
-    arrays = {k: as_dtype(v(random), dtype) if callable(v) else v for k, v in case.kwargs.items()}
-
-    def build(library: Any, tensor: Any) -> Any:
-        arguments = {k: tensor(v) if isinstance(v, np.ndarray) else v for k, v in arrays.items()}
-        return getattr(library.nn, case.name)(reduction=reduction, **arguments)
-
-    values, target = as_dtype(case.input(random), dtype), as_dtype(case.target(random), dtype)
-    if target.dtype.kind != "f" and "BCE" in case.name:
-        target = target.astype(dtype)
-    x, y = engine.tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
-    ours = build(engine, engine.tensor)(x, engine.tensor(target))
-    theirs = build(torch, torch.tensor)(y, torch.tensor(target))
-    gradient = as_dtype(np.asarray(random.standard_normal(tuple(theirs.shape))), dtype)
+    arguments, given = arrays_of(case, dtype, 0)
+    mine, others = leaves_of(engine, given), leaves_of(torch, given)
+    if case.name == "SoftMarginLoss":
+        others[1].requires_grad_(False)  # PyTorch has no gradient there
+    ours = build(engine, case, arguments, reduction=reduction)(*mine)
+    theirs = build(torch, case, arguments, reduction=reduction)(*others)
+    gradient = as_dtype(np.asarray(np.random.default_rng(1).standard_normal(tuple(theirs.shape))), dtype)
     ours.backward(engine.tensor(gradient))
     theirs.backward(torch.tensor(gradient))
-    assert x.grad is not None
     assert ours.dtype.name == dtype
     assert tuple(ours.shape) == tuple(theirs.shape)
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-12}
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), **tolerance)
-    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), **tolerance)
+    for a, b in zip(mine, others, strict=True):
+        if b.grad is not None:
+            assert a.grad is not None
+            defined = np.isfinite(b.grad.numpy())  # PyTorch's of a target's logarithm at 0 is not
+            np.testing.assert_allclose(a.grad.numpy()[defined], b.grad.numpy()[defined], **tolerance)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.filterwarnings("ignore:.*(batchmean|batch size)")
+@pytest.mark.parametrize("case", [c for c in CASES if c.name not in ONCE], ids=str)
 def test_gradients_of_gradients(case: Case) -> None:
-    random = np.random.default_rng(1)
-    arrays = {k: v(random) if callable(v) else v for k, v in case.kwargs.items()}
-    values, target = case.input(random), case.target(random)
-    if "BCE" in case.name:
-        target = target.astype(float)
+    arguments, given = arrays_of(case, "float64", 1)
     leaves = []
     for library, grad in ((engine, engine.grad), (torch, torch.autograd.grad)):
-        arguments = {k: library.tensor(v) if isinstance(v, np.ndarray) else v for k, v in arrays.items()}
-        leaf = library.tensor(values, requires_grad=True)
+        leaf, *others = [library.tensor(array) for array in given]
+        leaf.requires_grad_()
         # Squared, so that the first gradient depends on the input even if the loss is linear.
-        loss = getattr(library.nn, case.name)(**arguments)(leaf, library.tensor(target)) ** 2
+        loss = build(library, case, arguments)(leaf, *others) ** 2
         (gradient,) = grad(loss, [leaf], create_graph=True)
         (gradient**2).sum().backward()
         leaves.append(leaf.grad.numpy())
@@ -148,29 +224,44 @@ def test_gradients_of_gradients(case: Case) -> None:
 
 
 def test_every_loss_has_a_case() -> None:
-    assert {entry.target.__name__ for entry in LOSSES} == {case.name for case in CASES}
+    not_on_a_canvas = {"TripletMarginWithDistanceLoss", "MultiLabelMarginLoss"}  # functions, lists of classes
+    assert {entry.target.__name__ for entry in LOSSES} | not_on_a_canvas == {case.name for case in CASES}
+    theirs = {name for name in dir(torch.nn) if name.endswith("Loss")}
+    tried = {case.name for case in CASES} | {"CTCLoss"}
+    assert theirs - tried == {"AdaptiveLogSoftmaxWithLoss", "LinearCrossEntropyLoss"} - set(dir(nn))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("name", sorted({case.name for case in CASES} | {"CTCLoss"}))
+def test_arguments_are_pytorchs(name: str) -> None:
+    ours, theirs = getattr(nn, name), getattr(torch.nn, name)
+    renamed = {"log_input": "input"} if name == "PoissonNLLLoss" else {}  # whose first argument PyTorch calls so
+    for method in ("__init__", "forward"):
+        mine, other = (inspect.signature(getattr(loss, method)).parameters.values() for loss in (ours, theirs))
+        expected = [(renamed.get(p.name, p.name) if method == "forward" else p.name, p.default) for p in other]
+        assert [(p.name, p.default) for p in mine] == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*batchmean")
+@pytest.mark.parametrize("case", [c for c in CASES if "one sample" not in c.title], ids=str)
 def test_on_meta(case: Case) -> None:
     """A symbolic batch gives a scalar."""
-    random = np.random.default_rng(0)
-    values, target = case.input(random), case.target(random)
-    if values.ndim == 1:
-        pytest.skip("a single sample has no batch")
+    _, given = arrays_of(case, "float32", 0)
     N = Dim("N")
-    loss = getattr(nn, case.name)()
-    whole = target.dtype.kind != "f"
-    x = engine.zeros(N, *values.shape[1:], device="meta")
-    y = engine.zeros(N, *target.shape[1:], device="meta", dtype=engine.int64 if whole else engine.float32)
-    assert loss(x, y).shape == ()
+    tensors = [
+        engine.zeros(
+            N, *array.shape[1:], device="meta", dtype=engine.float32 if array.dtype.kind == "f" else engine.int64
+        )
+        for array in given
+    ]
+    assert getattr(nn, case.name)()(*tensors).shape == ()
 
 
 @pytest.mark.parametrize("entry", LOSSES, ids=lambda entry: entry.key)
 def test_is_documented(entry: Any) -> None:
     assert entry.summary
     assert all(parameter.help for parameter in entry.parameters)
-    assert [p.choices for p in entry.parameters if p.name == "reduction"] == [("mean", "sum", "none")]
+    choices = [p.choices for p in entry.parameters if p.name == "reduction"]
+    assert choices == [("mean", "sum", "none", *(["batchmean"] if entry.target is nn.KLDivLoss else []))]
 
 
 def test_class_weights_are_buffers() -> None:
@@ -247,3 +338,70 @@ def test_an_ignored_target_does_not_count_even_if_its_loss_is_infinite() -> None
 def test_binary_cross_entropy_stays_finite_for_certain_answers() -> None:
     loss = F.binary_cross_entropy(engine.tensor([0.0, 1.0]), engine.tensor([1.0, 0.0]), reduction="none")
     np.testing.assert_allclose(loss.numpy(), [100, 100], rtol=1e-3)
+
+
+def test_batchmean_is_the_divergence() -> None:
+    arguments = np.log([[0.2, 0.8], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.0, 1.0]])
+    ours = F.kl_div(*map(engine.tensor, arguments), reduction="batchmean")
+    assert ours.item() == pytest.approx(
+        torch.nn.functional.kl_div(*map(torch.tensor, arguments), reduction="batchmean").item()
+    )
+    with pytest.warns(UserWarning, match="Use reduction='batchmean'"):
+        F.kl_div(*map(engine.tensor, arguments))
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_weights_of_elements(name: str, reduction: Any) -> None:
+    random = np.random.default_rng(0)
+    x, y, w = (random.random((4, 3)) for _ in range(3))
+    ours = getattr(F, name)(engine.tensor(x), engine.tensor(y), weight=engine.tensor(w), reduction=reduction)
+    theirs = getattr(torch.nn.functional, name)(
+        torch.tensor(x), torch.tensor(y), weight=torch.tensor(w), reduction=reduction
+    )
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy())
+    with pytest.raises(ShapeError, match="weight must be 4×3"):
+        getattr(F, name)(engine.tensor(x), engine.tensor(y), weight=engine.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ({"size_average": False}, "'sum'"),
+        ({"size_average": True}, "'mean'"),
+        ({"reduce": False}, "'none'"),
+        ({"reduce": True, "size_average": False}, "'sum'"),
+    ],
+)
+def test_old_arguments_name_the_new_one(arguments: dict[str, Any], remedy: str) -> None:
+    for call in (nn.MSELoss, nn.CrossEntropyLoss, lambda **k: F.l1_loss(engine.ones(1), engine.ones(1), **k)):
+        with pytest.raises(TypeError, match=f"Pass reduction={remedy}"):
+            call(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: F.gaussian_nll_loss(engine.ones(2), engine.ones(2), -1.0), ValueError, "cannot be negative"),
+        (
+            lambda: F.gaussian_nll_loss(engine.ones(2), engine.ones(2), -engine.ones(2)),
+            ValueError,
+            "cannot be negative",
+        ),
+        (lambda: F.gaussian_nll_loss(engine.ones(2, 3), engine.ones(2, 3), engine.ones(3)), ShapeError, "2×3"),
+        (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2)), DTypeError, "whole numbers"),
+        (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(3).long()), ShapeError, "N×C"),
+        (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2).long(), p=3), ValueError, "p must be 1 or 2"),
+        (lambda: nn.MultiMarginLoss(p=3), ValueError, "p must be 1 or 2"),  # pyright: ignore[reportArgumentType]
+        (lambda: F.multilabel_margin_loss(engine.ones(2, 3), engine.ones(2).long()), ShapeError, "one shape"),
+        (lambda: F.triplet_margin_loss(*[engine.ones(2, 3)] * 3, margin=0), ValueError, "margin must be > 0"),
+        (lambda: F.triplet_margin_loss(engine.ones(2, 3), engine.ones(3), engine.ones(3)), ShapeError, "dimensions"),
+        (lambda: nn.TripletMarginLoss(margin=-1.0), ValueError, "margin must be > 0"),
+        (lambda: nn.TripletMarginWithDistanceLoss(margin=-1.0), ValueError, "margin must be > 0"),
+        (lambda: F.margin_ranking_loss(engine.ones(2), engine.ones(2, 1), engine.ones(2)), ShapeError, "dimensions"),
+        (lambda: F.cosine_embedding_loss(*[engine.ones(2, 3)] * 3), ShapeError, "target of N"),
+    ],
+)
+def test_what_else_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

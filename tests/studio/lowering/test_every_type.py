@@ -35,11 +35,17 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.UpsamplingBilinear2d": {"size": 5},
     "nn.GroupNorm": {"num_groups": 1},
     "nn.LocalResponseNorm": {"size": 2},
+    "nn.Unfold": {"kernel_size": 2},
+    "nn.Fold": {"output_size": 9, "kernel_size": 2, "stride": 7},
+    "nn.PixelShuffle": {"upscale_factor": 1},
+    "nn.PixelUnshuffle": {"downscale_factor": 2},
+    "nn.ChannelShuffle": {"groups": 1},
     "nn.Embedding": {"num_embeddings": 17, "embedding_dim": 3},
     "nn.Unflatten": {"dim": 3, "unflattened_size": [2, 4]},
     "nn.LayerNorm": {"normalized_shape": 8},
     "nn.Softmax": {"dim": 1},
     "nn.LogSoftmax": {"dim": 1},
+    "nn.KLDivLoss": {"reduction": "batchmean"},
     "nn.Threshold": {"threshold": 0.1, "value": 0.0},
     "ops.cat": {"dim": 1},
     "data.CSV": {"path": "table.csv", "target": "kind"},
@@ -51,7 +57,14 @@ FLAT = {"nn.BatchNorm1d", "nn.Dropout1d"}
 """Layers that take vectors."""
 
 WHOLE_NUMBERS = {"nn.Embedding"}
-CLASS_JUDGES = {"nn.CrossEntropyLoss", "nn.NLLLoss", "metrics.Accuracy", "metrics.TopKAccuracy"}
+CLASS_JUDGES = {
+    "nn.CrossEntropyLoss",
+    "nn.NLLLoss",
+    "nn.MultiMarginLoss",
+    "nn.CosineEmbeddingLoss",
+    "metrics.Accuracy",
+    "metrics.TopKAccuracy",
+}
 
 TAIL: dict[str, str | Node] = {
     "flat": "nn.Flatten",
@@ -103,9 +116,14 @@ def judge(node: Node) -> Document:
     wires = [*FED, "batches.input -> conv.input", "conv.output -> sigmoid.input"]
     wires += ["sigmoid.output -> flat.input", "flat.output -> scores.input", "batches.target -> entropy.target"]
     classes = node.type in CLASS_JUDGES
-    given = ("scores.output", "batches.target") if classes else ("sigmoid.output", "batches.input")
+    score, *others = ("scores.output", "batches.target") if classes else ("sigmoid.output", "batches.input")
+    if node.type == "nn.CosineEmbeddingLoss":
+        others = ["scores.output", "batches.target"]
     nodes = {**HEAD, "conv": CONV, "sigmoid": "nn.Sigmoid", **TAIL, "it": node}
-    wires += [f"{given[0]} -> it.input", f"{given[1]} -> it.target", "scores.output -> entropy.input"]
+    first, *further = (port.name for port in catalogue()[node.type].inputs)
+    others += others[-1:] * (len(further) - len(others))
+    wires += [f"{score} -> it.{first}", "scores.output -> entropy.input"]
+    wires += [f"{other} -> it.{port}" for other, port in zip(others, further, strict=True)]
     if catalogue()[node.type].role is Role.METRIC:
         return document(nodes, [*wires, "entropy.loss -> adam.loss"])
     total = {"total": "studio.LossSum"}
@@ -129,6 +147,8 @@ PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.M
 
 def placed(node_type: NodeType) -> Document:
     node = Node(node_type.key, PARAMS.get(node_type.key, {}))
+    if node_type.role is Role.LAYER and len([port for port in node_type.inputs if not port.optional]) == 2:
+        return operation(node)
     return PLACES.get(node_type.role, around)(node)
 
 

@@ -1,0 +1,17 @@
+"""How far, or how alike, vectors are, pair by pair."""
+
+from __future__ import annotations
+
+from engine.ops.linalg_norms import vector_norm
+from engine.tensor import Tensor
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of ``x₁ - x₂ + eps`` along the last dimension."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along `dim`; lengths count as `eps` at least."""
+    lengths = [vector_norm(x, 2, dim, True).clamp(min=eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)

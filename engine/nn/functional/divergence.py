@@ -1,0 +1,45 @@
+"""How far one distribution is from another."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
+from engine.ops.choice import where
+from engine.tensor import Tensor
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction | Literal["batchmean"] = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """``y (log y - x)``, the Kullback-Leibler divergence, for ``x`` that are logarithms of probabilities.
+
+    Args:
+        input: log-probabilities
+        target: probabilities, or their logarithms with `log_target`
+        reduction: "batchmean" divides the sum by the number of samples, which is the divergence; "mean" by the number
+            of elements, which is not
+        log_target: `target` holds logarithms too
+    """
+    refuse_old(size_average, reduce)
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        positive = target > 0
+        entropy = where(positive, target * where(positive, target, 1.0).log(), target * 0)
+        loss = where(target < 0, float("nan"), entropy) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss
+    if reduction == "mean":
+        warnings.warn(
+            "kl_div with reduction='mean' divides by the number of elements, which is not the divergence. "
+            "Use reduction='batchmean'.",
+            stacklevel=2,
+        )
+    return reduced(loss, reduction)

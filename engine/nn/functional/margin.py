@@ -1,0 +1,191 @@
+"""Losses that are 0 once a margin is kept: between classes, ranks, or distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.creation import arange
+from engine.errors import DTypeError, ShapeError
+from engine.nn.functional.distance import cosine_similarity, pairwise_distance
+from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
+from engine.ops.choice import where
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, for distances ``x``."""
+    refuse_old(size_average, reduce)
+    apart = where(target != 1, (margin - input).clamp(min=0), 0.0)
+    return reduced(apart + where(target != -1, input, 0.0), reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``max(0, -y (x₁ - x₂) + margin)``: the first shall be larger where the target is 1, smaller where it is -1."""
+    refuse_old(size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        shapes = " and ".join(format_shape(tensor.shape) for tensor in (input1, input2, target))
+        raise ShapeError(f"margin_ranking_loss: all tensors need the same number of dimensions, not {shapes}")
+    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``1 - cos(x₁, x₂)`` where the target is 1, ``max(0, cos(x₁, x₂) - margin)`` where it is -1."""
+    refuse_old(size_average, reduce)
+    if tuple(input1.shape) != tuple(input2.shape) or target.ndim != input1.ndim - 1:
+        raise ShapeError(
+            "cosine_embedding_loss needs two N×D inputs and a target of N, or two vectors and a scalar, not "
+            f"{format_shape(input1.shape)}, {format_shape(input2.shape)} and {format_shape(target.shape)}"
+        )
+    # As PyTorch's: a tiny number under the root, not under each norm.
+    tiny = 1e-12
+    product = (input1 * input2).sum(-1)
+    cosine = product / (((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)).sqrt()
+    alike = where(target == 1, 1 - cosine, 0.0)
+    return reduced(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm's distance (Balntas et al., 2016).
+
+    With `swap` the negative may also be compared with the positive, if those are nearer.
+    """
+    refuse_old(size_average, reduce)
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        distance_function=lambda a, b: pairwise_distance(a, b, p, eps),
+        margin=margin,
+        swap=swap,
+        reduction=reduction,
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of one's own; by default `pairwise_distance`."""
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: margin must be > 0, not {margin}")
+    distance = distance_function or pairwise_distance
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        shapes = " and ".join(format_shape(tensor.shape) for tensor in (anchor, positive, negative))
+        raise ShapeError(f"triplet_margin_loss: all tensors need the same number of dimensions, not {shapes}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced((near - far + margin).clamp(min=0), reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Old = None,
+    reduce: Old = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """``Σ max(0, margin - x[y] + x[i])ᵖ / C`` over the wrong classes; scores ``N×C`` or ``C``, classes ``N`` or one."""
+    refuse_old(size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
+    _check_whole("multi_margin_loss", target)
+    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
+        raise ShapeError(
+            f"multi_margin_loss needs scores N×C and classes N, not {format_shape(input.shape)} and "
+            f"{format_shape(target.shape)}"
+        )
+    right = input.gather(-1, target.unsqueeze(-1))
+    wrong = (margin - right + input).clamp(min=0)
+    if p == 2:
+        wrong = wrong * wrong
+    if weight is not None:
+        wrong = wrong * weight.index_select(0, target.reshape(-1)).reshape((*target.shape, 1))
+    others = arange(input.shape[-1], device=input.device) != target.unsqueeze(-1)
+    return reduced(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+) -> Tensor:
+    """``Σ max(0, 1 - (x[y] - x[i])) / C`` over all right classes y and wrong classes i.
+
+    `target` has the input's shape ``N×C`` or ``C`` and begins with the right classes; the first -1 ends them.
+    """
+    refuse_old(size_average, reduce)
+    _check_whole("multilabel_margin_loss", target)
+    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
+        raise ShapeError(
+            f"multilabel_margin_loss needs input and target of one shape, N×C or C, not {format_shape(input.shape)} "
+            f"and {format_shape(target.shape)}"
+        )
+    listed = (target < 0).to(input.dtype).cumsum(-1) == 0
+    classes = where(listed, target, 0)
+    positions = arange(input.shape[-1], device=input.device)
+    hit = (classes.unsqueeze(-1) == positions) & listed.unsqueeze(-1)
+    right = hit.any(-2)
+    gaps = (1 - (input.gather(-1, classes).unsqueeze(-1) - input.unsqueeze(-2))).clamp(min=0)
+    counted = listed.unsqueeze(-1) & ~right.unsqueeze(-2)
+    return reduced(where(counted, gaps, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
+
+
+def _check_whole(loss: str, target: Tensor) -> None:
+    if target.dtype.is_floating_point:
+        raise DTypeError(f"{loss}: classes are whole numbers (int64), not {target.dtype.name}. Use target.long().")
+
+
+__all__ = [
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "pairwise_distance",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]

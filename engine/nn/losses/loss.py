@@ -1,0 +1,31 @@
+"""What losses share."""
+
+from __future__ import annotations
+
+from engine.nn.functional.reduction import Old, Reduction, refuse_old
+from engine.nn.module import Module
+from engine.tensor import Tensor
+
+
+class Loss(Module):
+    """A loss whose elements are reduced to one number."""
+
+    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+        super().__init__()
+        refuse_old(size_average, reduce)
+        self.reduction: Reduction = reduction
+
+
+class WeightedLoss(Loss):
+    """A loss with weights, which are a buffer."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Old = None,
+        reduce: Old = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.weight: Tensor | None
