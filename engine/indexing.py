@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backend import namespace
 from engine.creation import from_array
 from engine.dispatch import run_in_place
 from engine.dtypes import bool_, uint8
@@ -80,7 +81,25 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
         found = [_ALL] * (x.ndim - used) if item is Ellipsis else [item]
         basic += found
         layout += [_ALL for one in found if one is None or isinstance(one, slice)]
+    if len(tensors) > 1 and any(item.dtype.kind == 0 and not item.is_meta for item in tensors):
+        layout, tensors = _without_masks(layout, tensors)
     return tuple(basic), tuple(layout), tensors
+
+
+def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any], list[Tensor]]:
+    """Masks that meet other index tensors as the positions that they mark, which broadcast and can be checked."""
+    order: list[Any] = []
+    found: list[Tensor] = []
+    for item in layout:
+        if not isinstance(item, Place):
+            order.append(item)
+            continue
+        one = tensors[item.number]
+        is_mask = one.dtype.kind == 0 and not one.is_meta
+        for places in map(from_array, namespace(one.device).nonzero(one._array)) if is_mask else (one,):
+            order.append(Place(len(found)))
+            found.append(places)
+    return order, found
 
 
 def _check_mask(mask: Tensor, x: Tensor, place: int) -> None:
