@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine import random
+from engine.dtypes import bool_
 from engine.ops.record import op
 from engine.ops.update import clone
 from engine.shape import Spec, count
@@ -14,17 +15,45 @@ from engine.shape import Spec, count
     "other",
     method=False,
     random=True,
+    outputs=2,
     sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)})],
 )
-def keep_mask(xp, x, p: float, state: random.State):
-    """1 / (1 − p) with probability 1 − p, else 0, in x's shape and dtype, from the counters at `state`."""
-    keep = random.kept(state, x.size, p).reshape(x.shape)
-    return xp.multiply(xp.asarray(keep), 1 / (1 - p) if p < 1 else 0.0, dtype=x.dtype)
+def drop(xp, x, p: float, state: random.State):
+    """x / (1 − p) with probability 1 − p, else 0, by the counters at `state`; and where it is kept."""
+    keep = xp.asarray(random.kept(state, x.size, p).reshape(x.shape))
+    return _scaled(xp, x, keep, p), keep
 
 
-@keep_mask.shape
+@drop.shape
 def _(x: Spec, p: float, state: random.State):
+    return x, Spec(x.shape, bool_)
+
+
+@drop.gradient
+def _(g, out1, p):
+    return keep_scaled(g[0], out1, p=p)
+
+
+@op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.booleans(3, 4)), {"p": 0.5})])
+def keep_scaled(xp, x, keep, p: float):
+    """x / (1 − p) where it is kept, else 0."""
+    return _scaled(xp, x, keep, p)
+
+
+@keep_scaled.shape
+def _(x: Spec, keep: Spec, p: float):
     return x
+
+
+@keep_scaled.gradient("x")
+def _(g, keep, p):
+    return keep_scaled(g, keep, p=p)
+
+
+def _scaled(xp: Any, x: Any, keep: Any, p: float) -> Any:
+    out = xp.multiply(x, keep)
+    out *= 1 / (1 - p) if p < 1 else 0.0
+    return out
 
 
 def dropout(x: Any, p: float = 0.5, training: bool = True, generator: random.Generator | None = None) -> Any:
@@ -40,4 +69,4 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, generator: random.Gen
         state = random.State(0, 0, 0)
     else:
         state = (generator or random.default_generator).reserve(-(-count(x.shape) // 2))
-    return x * keep_mask(x.detach(), p=p, state=state)
+    return drop(x, p=p, state=state)[0]
