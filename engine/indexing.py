@@ -33,8 +33,11 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """Writes `value`, broadcast, into the memory of `x`."""
-    basic, layout, tensors = _split(x, index)
+    basic, layout, tensors = ((index,), (), []) if type(index) is int else _split(x, index)
     if not isinstance(value, Tensor):
+        if not tensors and type(value) in (bool, int, float):
+            slice_(x, index=basic).fill_(value)
+            return
         if value is None or isinstance(value, (str, bytes)):
             raise TypeError(f"numbers or tensors can be written to a tensor, not a {type(value).__name__}")
         value = x.new_tensor(value)

@@ -21,7 +21,7 @@ from engine.creation import from_numpy
 from engine.dtypes import BY_NAME, DType
 from engine.errors import WeightsError
 from engine.io import atomic
-from engine.io.weights import decode, encode
+from engine.io.weights import decode, encode, is_pytorch
 from engine.tensor import Tensor
 
 STRUCTURE = "gradwire.structure"
@@ -68,7 +68,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         data = Path(f).read_bytes() if isinstance(f, (str, Path)) else f.read()
     except FileNotFoundError:
         raise WeightsError(f"{place}: there is no such file.") from None
-    if data.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
+    if is_pytorch(data[:9]):
         raise WeightsError(f"{place}: is a PyTorch checkpoint. Save its tensors as safetensors and load those.")
     try:
         tensors = decode(data, place, _device(map_location))

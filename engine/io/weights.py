@@ -97,8 +97,7 @@ def _opened(path: Path) -> Iterator[Any]:
         what = "it is a folder" if path.is_dir() else "there is no such file"
         raise WeightsError(f"{path}: {what}. Choose a .safetensors file.")
     try:
-        start = _first_bytes(path)
-        if start.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
+        if is_pytorch(_first_bytes(path)):
             raise WeightsError(f"{path}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
         with safe_open(path, framework="numpy") as file:
             yield file
@@ -110,6 +109,14 @@ def _opened(path: Path) -> Iterator[Any]:
         raise WeightsError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
 
+def is_pytorch(start: bytes) -> bool:
+    """Whether a file that begins so is a PyTorch checkpoint: a zip archive, or a pickle.
+
+    A safetensors file begins with the length of its JSON, which may look like a pickle's first two bytes.
+    """
+    return start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{")
+
+
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(4)
+        return file.read(9)

@@ -102,3 +102,13 @@ def test_refusals(tmp_path: Path) -> None:
         engine.load(io.BytesIO(b"\x09"))
     with pytest.raises(WeightsError, match="file: 'tensor' has no numbers"):
         engine.save(engine.ones(2, device="meta"), io.BytesIO())
+
+
+def test_a_length_that_looks_like_a_pickle(tmp_path: Path) -> None:
+    lengths = set()
+    for size in range(300, 700):
+        engine.save({"x": "a" * size}, tmp_path / "file")
+        start = (tmp_path / "file").read_bytes()[:2]
+        lengths.add(start)
+        assert engine.load(tmp_path / "file") == {"x": "a" * size}
+    assert b"\x80\x02" in lengths
