@@ -25,8 +25,8 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
             setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, name.startswith("__r")))
         for name in (op.name, *op.aliases) if op.method else ():
             _add(cls, name, op.function)
-            if op.kind == "elementwise":
-                _add(cls, f"{name}_", _in_place(op, run_in_place))
+            if op.in_place:
+                _add(cls, f"{name}_", _variant(op, run_in_place))
         if op.kind == "elementwise":
             for name in op.operators:
                 if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
@@ -36,7 +36,8 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
             if composite.method:
                 _add(cls, name, composite.function)
             if composite.in_place:
-                _add(cls, f"{name}_", _written_back(composite.name, composite.function))
+                make = _turned if composite.in_place == "view" else _written_back
+                _add(cls, f"{name}_", make(composite.name, composite.function))
     for name, function in others.items():
         _add(cls, name, function)
 
@@ -63,6 +64,13 @@ _OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic, np.ndarray)
 """NumPy arrays are let through so that the op's own error says how to make a tensor of them."""
 
 
+def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place variant of an op, by its kind."""
+    if op.kind == "elementwise":
+        return _in_place(op, run_in_place)
+    return _turned(op.name, op.function) if op.view else _written_back(op.name, op.function)
+
+
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs and (found := rerouted(op, kwargs)):
@@ -78,7 +86,8 @@ def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     """The in-place variant of a composite: its result is copied into the tensor, with its history."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = function(self, *args, **kwargs)
+        # What the gradient needs must outlive the write.
+        result = function(self.clone() if self.requires_grad else self, *args, **kwargs)
         if result.dtype.kind > self.dtype.kind:
             raise DTypeError(
                 f"{name}_() cannot write its {result.dtype.name} result into a {self.dtype.name} tensor. "
@@ -93,3 +102,25 @@ def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"In-place version of `{name}`."
     return in_place
+
+
+def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place variant of a view: the tensor becomes the view of what it was."""
+
+    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.detach()
+        for part in _HISTORY:
+            setattr(before, part, getattr(self, part))
+        result = function(before, *args, **kwargs)
+        if result is not before:
+            for part in ("_array", *_HISTORY):
+                setattr(self, part, getattr(result, part))
+        return self
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"In-place version of `{name}`."
+    return in_place
+
+
+_HISTORY = ("_base", "_index", "_node", "_requires_grad", "_view")
+"""What a tensor knows of how it came about."""

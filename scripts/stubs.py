@@ -75,7 +75,7 @@ def _methods_of(op: Op) -> Iterator[str]:
             yield f"def __i{name.strip('_')}__(self, other: Any) -> Tensor: ..."
     for name in (op.name, *op.aliases) if op.method else ():
         yield f"def {name}({_arguments(op, 'self')}) -> {_result(op)}: ..."
-        if op.kind == "elementwise":
+        if op.in_place:
             yield f"def {name}_({_arguments(op, 'self')}) -> Tensor: ..."
 
 

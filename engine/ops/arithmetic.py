@@ -91,7 +91,11 @@ def floor_divide(xp, x, y, out=None):
         return xp.floor_divide(x, y, out=out)
     found = xp.floor_divide(x, y)
     # Where y is 0 NumPy gives NaN; PyTorch gives the quotient's infinity.
-    return xp.where(xp.equal(y, 0), xp.true_divide(x, y), found)
+    found = xp.where(xp.equal(y, 0), xp.true_divide(x, y), found)
+    if out is None:
+        return found
+    out[...] = found
+    return out
 
 
 @op(method=False, numbers=True, domain=(0.5, 2.0))
@@ -166,11 +170,9 @@ def _(g, x):
 
 
 @op(aliases=("sgn",))
-def sign(xp, x, out=None):
-    """−1, 0 or 1."""
-    if x.dtype.kind == "b":
-        return x.copy()
-    return xp.sign(x, out=out)
+def sign(xp, x):
+    """−1, 0 or 1; 0 for NaN, as in PyTorch."""
+    return x.copy() if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
 @sign.gradient
@@ -216,7 +218,7 @@ def positive(x: Any) -> Any:
 @composite(sample=lambda s: s.binary(), method=False)
 def rsub(x: Any, y: Any, alpha: float = 1) -> Any:
     """y − alpha · x."""
-    return sub(y, x, alpha=alpha) if hasattr(y, "dtype") else sub(x * 0 + y, x, alpha=alpha)
+    return sub(y, x, alpha=alpha)
 
 
 @op(sample=lambda s: [(s.integers(20, 3, 4), s.integers(20, 4)), (s.integers(9, 3) - 4, s.integers(9, 3) - 4)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.dtypes import bool_, finfo, get_default_dtype, int64, is_floating
+from engine.dtypes import bool_, finfo, get_default_dtype, int64
 from engine.ops.record import composite, op
 
 
@@ -162,7 +162,7 @@ def _(g, x, max):
     return where(x > max, g, 0.0)
 
 
-@op(sample=lambda s: s.binary(numbers=False))
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
 def copysign(xp, x, y):
     """The size of x with the sign of y."""
     return xp.copysign(x, y)
@@ -181,7 +181,7 @@ def _(g):
 @op(sample=lambda s: [(s.repeated(3, 4), s.normal(4)), (s.normal(3), s.normal(2, 3))])
 def heaviside(xp, x, y):
     """0 for negative x, 1 for positive, y where x is 0."""
-    return xp.heaviside(x, y) if is_floating(x.dtype) else xp.where(x == 0, y, (x > 0).astype(x.dtype))
+    return xp.where(x == 0, y, (x > 0).astype(x.dtype))
 
 
 @composite(in_place=True, sample=lambda s: [
@@ -200,4 +200,6 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
 @composite(public=True, method=False, sample=lambda s: [((s.normal(3, 4), 0.1, 20.0), {})])
 def threshold(x: Any, threshold: float, value: float) -> Any:
     """x where it is above the threshold, else the value."""
-    return where(x > threshold, x, value)
+    if not x.is_floating_point():
+        value = int(value)
+    return where(x <= threshold, value, x)

@@ -44,6 +44,8 @@ def _(x: Spec, weights: Spec | None = None, minlength: int = 0):
 ])  # fmt: skip
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
+    if weights is not None and weights.dtype is not dtypes.float32:
+        weights = weights.to(dtypes.float64)
     return counted(x, weights, minlength=minlength)
 
 
@@ -57,7 +59,10 @@ def histc(xp, x, bins: int = 100, min: float = 0, max: float = 0):
         low, high = float(x.min()), float(x.max())
     if low == high:
         low, high = low - 1, high + 1
-    counts, _ = xp.histogram(x.reshape(-1).astype(xp.float64), bins=bins, range=(low, high))
+    flat = x.reshape(-1)
+    inside = flat[(flat >= low) & (flat <= high)]
+    at = xp.minimum(((inside - low) / (high - low) * bins).astype(xp.int64), bins - 1)
+    counts = xp.bincount(at, minlength=bins)
     return counts.astype(x.dtype)
 
 
@@ -76,10 +81,10 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
     if hasattr(bins, "dtype"):
         edges = bins
     else:
-        low, high = range or ((flat.min().item(), flat.max().item()) if flat.numel() else (0.0, 0.0))
+        low, high = range or ((flat.min().item(), flat.max().item()) if flat.numel() else (0.0, 1.0))
         if low == high:
-            low, high = low - 1, high + 1
-        edges = (x.new_ones(bins + 1).cumsum(0) - 1) * ((high - low) / bins) + low
+            low, high = low - 0.5, high + 0.5
+        edges = x.new_tensor(np.linspace(low, high, bins + 1))
     number = edges.shape[0] - 1
     inside = (flat >= edges[0]) & (flat <= edges[number])
     at = (searchsorted(edges, flat, right=True) - 1).clamp(0, number - 1)
@@ -94,7 +99,7 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
 
 
 def _places(s: Any) -> Any:
-    rows, one = np.sort(s.repeated(3, 6), -1), np.sort(s.repeated(6))
+    rows, one = np.sort(s.repeated(3, 6) + s.dtype(2), -1), np.sort(s.repeated(6) + s.dtype(2))
     return [((one, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
         ((rows, s.repeated(3, 4)), {}), ((one, s.repeated(3)), {"side": "right"}), ((one, s.repeated(3)), {"out_int32": True}),
     ]  # fmt: skip
@@ -135,7 +140,7 @@ def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right
 
 
 @composite(method=False, sample=lambda s: [
-    ((s.repeated(3, 4), np.sort(s.repeated(5))), {"right": right}) for right in (False, True)
+    ((s.repeated(3, 4), np.sort(s.repeated(5) + s.dtype(2))), {"right": right}) for right in (False, True)
 ])  # fmt: skip
 def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """The number of the bucket between sorted boundaries that each element falls into."""
@@ -193,7 +198,8 @@ def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
 def runs(xp, x, dim: int | None = None):
     """The first of each run of equals, which run each element is in, and how long each is."""
     flat = x.reshape(-1) if dim is None else xp.moveaxis(x, dim, 0)
-    new = (flat[1:] != flat[:-1]).reshape(max(len(flat) - 1, 0), -1).any(axis=1)
+    later = flat[1:] != flat[:-1]
+    new = later.any(axis=tuple(range(1, later.ndim))) if later.ndim > 1 else later
     starts = xp.concatenate([xp.ones(min(len(flat), 1), bool), new])
     number = xp.cumsum(starts) - 1
     values = flat[starts] if dim is None else xp.moveaxis(flat[starts], 0, dim)

@@ -18,13 +18,13 @@ def _triangles(s: Any) -> Any:
     return [((s.normal(3, 4),), {"diagonal": k}) for k in (-1, 0, 1, 5)] + [((s.normal(2, 3, 3),), {})]
 
 
-@op("other", sample=_triangles)
+@op("other", in_place=True, sample=_triangles)
 def tril(xp, x, diagonal: int = 0):
     """What is on the diagonal and below it; zeros above."""
     return xp.tril(x, diagonal)
 
 
-@op("other", sample=_triangles)
+@op("other", in_place=True, sample=_triangles)
 def triu(xp, x, diagonal: int = 0):
     """What is on the diagonal and above it; zeros below."""
     return xp.triu(x, diagonal)

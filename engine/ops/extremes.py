@@ -74,7 +74,7 @@ def _(g, out1, x: Spec, dim, keepdim):
 def _extremes(s: Any) -> Any:
     return [((s.distinct(3, 4),), {}), ((s.distinct(3, 4, 2),), {"dim": 1}), ((s.distinct(3, 4), -1, True), {}),
             ((s.normal(3, 4), s.normal(4)), {}), ((s.repeated(3, 7),), {"dim": 1}),
-            ((s.normal(),), {"dim": 0})]  # fmt: skip
+            ((s.repeated(3, 7),), {}), ((s.normal(),), {"dim": 0})]  # fmt: skip
 
 
 @composite(result="Any", sample=_extremes)

@@ -37,8 +37,8 @@ def log_gamma(xp: Any, x: Any) -> Any:
     inverse = 1 / (high * high)
     series = _polynomial(inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]) / high
     found = (high - 0.5) * xp.log(high) - high + 0.5 * math.log(2 * math.pi) + series - xp.log(product)
-    found = xp.where(xp.isinf(high), math.inf, found)
-    return xp.where(x < 0.5, xp.log(math.pi / xp.abs(_sine(xp, x))) - found, found)
+    found = xp.where(x < 0.5, xp.log(math.pi / xp.abs(_sine(xp, x))) - found, found)
+    return xp.where(xp.isinf(x), math.inf, found)
 
 
 @in_double

@@ -12,7 +12,7 @@ from engine.ops.movement import cat, expand
 from engine.ops.parts import pad_with_zeros
 from engine.ops.record import composite
 from engine.ops.shaping import atleast_1d, atleast_2d, atleast_3d
-from engine.shape import format_shape
+from engine.shape import Dim, format_shape
 
 
 @composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]
@@ -118,6 +118,8 @@ def cartesian_prod(*tensors: Any) -> Any:
 def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All ways to take r elements of a vector in order, one in each row."""
     ways: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if isinstance(x.shape[0], Dim):
+        raise ShapeError(f"combinations: of {x.shape[0]} elements the number of ways is not known")
     chosen = list(ways(range(x.shape[0]), r))
     if not chosen or not r:
         return x.new_empty(0, r) if r else x.new_empty(0)

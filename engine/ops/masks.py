@@ -27,10 +27,12 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
         if value.ndim:
             raise ShapeError(f"masked_fill: the value is one number, not {tuple(value.shape)}. Use where().")
         value = value.to(x.dtype)
-    elif isinstance(value, float) and not x.is_floating_point():
-        value = type(value)(value) if value != value or abs(value) == float("inf") else int(value)
-        if isinstance(value, float):
+    elif isinstance(value, float) and x.dtype.kind == 1:
+        if value != value or abs(value) == float("inf"):
             raise DTypeError(f"masked_fill: {value} cannot be written into {x.dtype.name}. Convert with .float().")
+        value = int(value)
+    if not x.dtype.kind and not hasattr(value, "dtype"):
+        value = bool(value)
     return choose(mask, value, x)
 
 

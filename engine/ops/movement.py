@@ -80,7 +80,7 @@ def _(g, x: Spec, dims):
 
 @composite(
     sample=lambda s: [((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3), -1, 0), {}), ((s.normal(), 0, -1), {})],
-    in_place=True,
+    in_place="view",
     aliases=("swapaxes", "swapdims"),
 )
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
@@ -93,7 +93,7 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
     return permute(x, tuple(order))
 
 
-@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place=True)
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place="view")
 def t(x: Any) -> Any:
     """A matrix transposed; vectors and scalars as they are."""
     if x.ndim > 2:
@@ -102,7 +102,7 @@ def t(x: Any) -> Any:
 
 
 @op("movement", view=True, varargs="shape", sample=lambda s: [
-    ((s.normal(3, 1),), {"shape": (2, 3, 4)}), ((s.normal(3, 1),), {"shape": (-1, 4)}),
+    ((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3, 1), (-1, 4)), {}),
 ])  # fmt: skip
 def expand(xp, x, shape: Sizes):
     """Dimensions of size 1 repeated to `shape` without copying; −1 keeps a size."""
@@ -168,7 +168,7 @@ def expand_as(x: Any, other: Any) -> Any:
     return expand(x, tuple(other.shape))
 
 
-@op("movement", view=True, sample=lambda s: [
+@op("movement", view=True, in_place=True, sample=lambda s: [
     ((s.normal(2, 3),), {"dim": dim}) for dim in (0, 1, -1)
 ])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
@@ -191,7 +191,7 @@ def _(g, x: Spec):
     return g.reshape(x.shape)
 
 
-@op("movement", view=True, sample=lambda s: [
+@op("movement", view=True, in_place=True, sample=lambda s: [
     ((s.normal(2, 1, 3, 1),), {"dim": dim}) for dim in (None, 1, -1, 0, (1, 3))
 ])  # fmt: skip
 def squeeze(xp, x, dim: int | Sizes | None = None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from engine.errors import ShapeError
 from engine.ops.index import slice_
 from engine.ops.record import composite, op
 from engine.ops.rules import wrap_dim
-from engine.shape import Spec, format_shape
+from engine.shape import Dim, Spec, format_shape
 
 
 @op("movement", view=True, sample=lambda s: [
@@ -91,7 +92,7 @@ def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> 
     """Pieces of one size along `dim` (the last may be smaller), or of the sizes listed."""
     size = split_size_or_sections
     total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
-    sizes = _equal_sizes(total, size) if isinstance(size, int) else list(size)
+    sizes = _equal_sizes(_known("split", total, dim), size) if isinstance(size, int) else list(size)
     if sum(sizes) != total:
         raise ShapeError(f"split: the sizes {sizes} add up to {sum(sizes)}, but dimension {dim} has {total}")
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -102,6 +103,13 @@ def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> 
 def split_with_sizes(x: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Pieces of the sizes listed along `dim`."""
     return split(x, list(split_sizes), dim)
+
+
+def _known(name: str, total: Any, dim: int) -> int:
+    """The size of a dimension. Raises ShapeError for a symbolic one, which cannot be counted through."""
+    if isinstance(total, Dim):
+        raise ShapeError(f"{name}: dimension {dim} is {total}, of which the number of pieces is not known")
+    return total
 
 
 def _equal_sizes(total: int, size: int) -> list[int]:
@@ -118,7 +126,7 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     if chunks < 1:
         raise ShapeError(f"chunk: there must be at least one piece, not {chunks}")
     total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
-    if total == 0:
+    if _known("chunk", total, dim) == 0:
         return split(x, [0] * chunks, dim)
     return split(x, max(1, -(-total // chunks)), dim)
 
@@ -129,7 +137,7 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 ])  # fmt: skip
 def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Pieces along `dim`: so many, as equal as can be, or cut at the places listed."""
-    total = x.shape[wrap_dim("tensor_split", dim, x.ndim)]
+    total = _known("tensor_split", x.shape[wrap_dim("tensor_split", dim, x.ndim)], dim)
     cuts = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
     if isinstance(cuts, int):
         if cuts < 1:
@@ -137,7 +145,7 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, .
         small, larger = divmod(total, cuts)
         cuts = [i * small + min(i, larger) for i in range(1, cuts)]
     bounds = [0, *(min(cut, total) if cut >= 0 else max(cut + total, 0) for cut in cuts), total]
-    return tuple(narrow(x, dim, start, max(stop - start, 0)) for start, stop in zip(bounds, bounds[1:], strict=False))
+    return tuple(narrow(x, dim, start, max(stop - start, 0)) for start, stop in itertools.pairwise(bounds))
 
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(2, 4), 2), {}), ((s.normal(4), [1]), {})])
@@ -172,4 +180,4 @@ def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
     place = wrap_dim("unbind", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("unbind: a tensor without dimensions has no places")
-    return tuple(select(x, place, i) for i in range(x.shape[place]))
+    return tuple(select(x, place, i) for i in range(_known("unbind", x.shape[place], dim)))

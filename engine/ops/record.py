@@ -46,19 +46,21 @@ def _no_executor(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 EXECUTOR = Executor(_no_executor)
 
 
+Asked = Literal["input", "spec", "static", "out"]
+
+
 @dataclass(frozen=True, slots=True)
 class GradientRule:
-    """A gradient function for the inputs at `covers`, and what it asks for, by name."""
+    """A gradient function for the inputs at `covers`, and what its arguments after the gradient are, in order."""
 
     function: Callable[..., Any]
     covers: tuple[int, ...]
-    inputs: tuple[tuple[str, int], ...]
-    """(argument, input index) of tensors to keep."""
-    specs: tuple[tuple[str, int], ...]
-    """(argument, input index) of which shape and dtype are enough."""
-    statics: tuple[str, ...]
-    outs: tuple[tuple[str, int], ...]
-    """(argument, output index) of results to keep."""
+    asks: tuple[tuple[Asked, Any], ...]
+    """("input", index) for a tensor to keep, ("spec", index) where shape and dtype of an input are enough,
+    ("static", name), ("out", index) for a result to keep."""
+
+    def indices(self, kind: Asked) -> list[int]:
+        return [key for asked, key in self.asks if asked == kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Op:
         sample: Callable[..., Any] | None = None,
         domain: tuple[float, float] | None = None,
         aliases: tuple[str, ...] = (),
+        in_place: bool | None = None,
     ) -> None:
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
@@ -118,6 +121,8 @@ class Op:
         self.sample = sample
         """For tests: takes a `Sampler`, returns a list of (args, kwargs)."""
         self.domain = domain
+        self.in_place = kind == "elementwise" if in_place is None else in_place
+        """There is a method `NAME_` that writes the result into the tensor, or makes the tensor the view."""
         self.aliases = aliases
         """Further names, under which it is public, a method and in place as under its own."""
         self.takes_numbers = kind == "elementwise"
@@ -233,11 +238,11 @@ class Op:
             rules = tuple(self.rules) if wanted else ()
         else:
             rules = tuple(rule for rule in self.rules if any(wanted >> i & 1 for i in rule.covers))
-        if self.variadic and any(rule.inputs for rule in rules):
+        if self.variadic and any(rule.indices("input") for rule in rules):
             saves = tuple(range(self.keeps_from, count))
         else:
-            saves = tuple(sorted({index for rule in rules for _, index in rule.inputs}))
-        return Plan(rules, saves, tuple(sorted({index for rule in rules for _, index in rule.outs})))
+            saves = tuple(sorted({index for rule in rules for index in rule.indices("input")}))
+        return Plan(rules, saves, tuple(sorted({index for rule in rules for index in rule.indices("out")})))
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -279,24 +284,21 @@ class Op:
         raise TypeError(f"{self.name}() is missing the argument {name!r}")
 
     def _add_rule(self, function: Callable[..., Any], covers: tuple[int, ...]) -> Callable[..., Any]:
-        inputs: list[tuple[str, int]] = []
-        specs: list[tuple[str, int]] = []
-        statics: list[str] = []
         results = {"out": 0} if self.outputs == 1 else {f"out{index}": index for index in range(self.outputs)}
-        outs: list[tuple[str, int]] = []
+        asks: list[tuple[Asked, Any]] = []
         for argument in list(inspect.signature(function).parameters.values())[1:]:
             if argument.name in self.inputs:
-                place = (argument.name, self.inputs.index(argument.name))
-                (specs if argument.annotation in (Spec, "Spec") else inputs).append(place)
+                kept = argument.annotation not in (Spec, "Spec")
+                asks.append(("input" if kept else "spec", self.inputs.index(argument.name)))
             elif argument.name in self._known_statics:
-                statics.append(argument.name)
+                asks.append(("static", argument.name))
             elif argument.name in results:
-                outs.append((argument.name, results[argument.name]))
+                asks.append(("out", results[argument.name]))
             else:
                 raise RegistryError(
                     f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have"
                 )
-        self.rules.append(GradientRule(function, covers, tuple(inputs), tuple(specs), tuple(statics), tuple(outs)))
+        self.rules.append(GradientRule(function, covers, tuple(asks)))
         return function
 
 
@@ -370,7 +372,7 @@ class Composite:
     function: Callable[..., Any]
     method: bool
     public: bool
-    in_place: bool
+    in_place: bool | Literal["view"]
     result: str
     sample: Callable[..., Any] | None
     aliases: tuple[str, ...] = ()
@@ -381,7 +383,7 @@ def composite(
     *,
     method: bool = True,
     public: bool = True,
-    in_place: bool = False,
+    in_place: bool | Literal["view"] = False,
     result: str = "Tensor",
     sample: Callable[..., Any] | None = None,
     aliases: tuple[str, ...] = (),
@@ -391,7 +393,7 @@ def composite(
     Args:
         method: it is a tensor method as well
         public: it is exported as `engine.NAME`
-        in_place: there is a method `NAME_` that writes the result into the tensor
+        in_place: there is a method `NAME_` that writes the result into the tensor; "view": that makes it the view
         result: what it returns, for the type stubs
         sample: as of an op
         aliases: as of an op

@@ -32,7 +32,10 @@ def round(xp, x, out=None, decimals: int = 0):
         return xp.rint(x, out=out) if out is not None else xp.rint(x).astype(x.dtype, copy=False)
     scale = 10.0 ** builtins.abs(decimals)
     scaled = xp.rint(x * scale) / scale if decimals > 0 else xp.rint(x / scale) * scale
-    return scaled.astype(x.dtype, copy=False)
+    if out is None:
+        return scaled.astype(x.dtype, copy=False)
+    out[...] = scaled
+    return out
 
 
 def _nothing(g):

@@ -53,7 +53,7 @@ def _(g, dim):
     return running_sum(g.flip((dim,)), dim=dim).flip((dim,))
 
 
-@composite(in_place=True, sample=lambda s: [*_along(s), ((s.normal(4), 0), {"dtype": dtypes.float32})])
+@composite(in_place=True, sample=lambda s: [*_along(s), ((s.normal(4), 0), {"dtype": dtypes.float64})])
 def cumsum(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
     """Sums along `dim` of everything up to each element."""
     return _scanned(lambda x, dim: running_sum(x, dim=dim, dtype=dtype), x, dim, dtype)
@@ -116,7 +116,7 @@ def _(g, a, out, dim):
 
 
 @composite(in_place=True, sample=lambda s: [
-    *_along(s), ((s.normal(4), 0), {"dtype": dtypes.float32}),
+    *_along(s), ((s.normal(4), 0), {"dtype": dtypes.float64}),
     *(((x, 1), {}) for x in (np.where(s.booleans(3, 4), s.normal(3, 4), s.dtype(0)),)),
 ])  # fmt: skip
 def cumprod(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
@@ -245,7 +245,13 @@ def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = N
 ], aliases=("trapz",))  # fmt: skip
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The integral of y over x along `dim`, by trapezoids."""
-    return _trapezoids(y, x, dx, dim).sum(dim)
+    size = y.shape[wrap_dim("trapezoid", dim, y.ndim)]
+    if x is not None:
+        return (_widths(y, x, dim) * _pairs(y, dim)).sum(dim) / 2
+    if size == 0:
+        return y.sum(dim) * 0.0
+    ends = y.narrow(dim, 0, 1).squeeze(dim) + y.narrow(dim, size - 1, 1).squeeze(dim)
+    return (y.sum(dim) - ends * 0.5) * (1.0 if dx is None else dx)
 
 
 @composite(method=False, sample=lambda s: [
@@ -253,14 +259,20 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
 ])  # fmt: skip
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The integral of y up to each element but the first along `dim`, by trapezoids."""
-    return cumsum(_trapezoids(y, x, dx, dim), dim)
+    pairs = _pairs(y, dim)
+    if x is not None:
+        return cumsum(_widths(y, x, dim) * pairs, dim) / 2
+    return cumsum(pairs, dim) * ((1.0 if dx is None else dx) / 2)
 
 
-def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
-    size = y.shape[wrap_dim("trapezoid", dim, y.ndim)]
-    heights = (y.narrow(dim, 1, max(size - 1, 0)) + y.narrow(dim, 0, max(size - 1, 0))) / 2
-    if x is None:
-        return heights if dx is None else heights * dx
+def _pairs(y: Any, dim: int) -> Any:
+    """Sums of neighbours."""
+    fewer = max(y.shape[wrap_dim("trapezoid", dim, y.ndim)] - 1, 0)
+    return y.narrow(dim, y.shape[dim] - fewer, fewer) + y.narrow(dim, 0, fewer)
+
+
+def _widths(y: Any, x: Any, dim: int) -> Any:
+    """Differences of neighbours in x, which may have the one dimension of the integral only."""
     if x.ndim == 1:
         x = x.reshape([-1 if i == dim % y.ndim else 1 for i in range(y.ndim)])
-    return heights * diff(x, dim=dim)
+    return diff(x, dim=dim)

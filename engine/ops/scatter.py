@@ -19,6 +19,7 @@ from engine.ops.index import (
     scatter_into,
     slice_,
 )
+from engine.ops.masks import masked_fill
 from engine.ops.record import composite, op
 from engine.ops.rules import wrap_dim
 from engine.shape import Spec, format_shape
@@ -160,15 +161,15 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
 
 
 def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool) -> Any:
-    hits = scatter_into((src * 0 + 1).detach(), index, tuple(x.shape), dim)
+    hits = scatter_into(index * 0 + 1, index, tuple(x.shape), dim)
     if not include_self:
-        x = where(hits > 0, _neutral(x, how), x)
+        x = where(hits > 0, x.new_full((), _neutral(x, how)), x)
     if how in ("sum", "mean"):
         total = x + scatter_into(src, index, tuple(x.shape), dim)
         if how == "sum":
             return total
         number = (hits + 1 if include_self else hits).clamp(min=1)
-        return total / number if x.is_floating_point() else total // number
+        return total / number if x.is_floating_point() else (total // number).to(x.dtype)
     return combined_along(x, src, index, dim=dim, how=how)
 
 
@@ -178,6 +179,8 @@ def _neutral(x: Any, how: str) -> Any:
         return 0
     if how == "prod":
         return 1
+    if not x.dtype.kind:
+        return how == "amin"
     if x.is_floating_point():
         return float("-inf") if how == "amax" else float("inf")
     limits = np.iinfo(x.dtype.numpy)
@@ -204,7 +207,8 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
     if x.ndim == 0:
         return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
     layout = _layout("index_add", x, dim)
-    return x + put_zeros((source * alpha if alpha != 1 else source, index), shape=tuple(x.shape), layout=layout)
+    added = (source * alpha).to(x.dtype) if alpha != 1 else source
+    return x + put_zeros((added, index), shape=tuple(x.shape), layout=layout)
 
 
 @composite(in_place=True, sample=_slices)
@@ -214,12 +218,16 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 @composite(in_place=True, sample=lambda s: [
-    *(((x, d, i, 2.0), {}) for (x, d, i, _), _ in _slices(s)), ((s.normal(4, 5), 1, s.integers(5, 2), s.normal()), {}),
+    *(((x, d, i, 2.0), {}) for (x, d, i, _), _ in _slices(s)), ((s.normal(4, 5), 1, s.permutation(5)[:2], s.normal()), {}),
 ])  # fmt: skip
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     """x with one value at the places of `dim` that `index` lists."""
-    value = value.to(x.dtype) if hasattr(value, "dtype") else x.new_tensor(value)
-    return put_at((x, value, index), layout=_layout("index_fill", x, dim))
+    place = wrap_dim("index_fill", dim, x.ndim)
+    size = x.shape[place] if x.ndim else 1
+    index = index.reshape(-1)
+    hits = put_zeros((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
+    mask = hits.reshape([-1 if i == place else 1 for i in range(x.ndim)])
+    return masked_fill(x, mask, value)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])

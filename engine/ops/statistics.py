@@ -122,10 +122,10 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndi
     if not 1 <= k <= x.shape[place]:
         raise ShapeError(f"kthvalue: k must be 1 to {x.shape[place]}, the size of dimension {dim}, not {k}")
     values, indices = sort(x, place)
-    return _picked(values.narrow(place, k - 1, 1), indices.narrow(place, k - 1, 1), place, keepdim)
+    return _picked(*(one.narrow(place, k - 1, 1).contiguous() for one in (values, indices)), place, keepdim)
 
 
-@op("other", method=False, outputs=2, sample=lambda s: [((s.repeated(3, 7),), {"dim": dim}) for dim in (0, 1)])
+@op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
 def most_frequent(xp, x, dim: int):
     """The most frequent value along `dim`, which is kept with size 1, and the last place that it is at."""
     order = stable_order(xp, x, dim, False)
@@ -209,7 +209,7 @@ def _ranks(values: Any, q: Any, ignore: bool) -> Any:
     last = values.shape[-1] - 1
     if ignore:
         return q * (last - missing).clamp(min=0)
-    return where(missing > 0, float(last), q * last)
+    return where(missing > 0, last, q * last)
 
 
 def _between(values: Any, ranks: Any, interpolation: str) -> Any:

@@ -43,11 +43,11 @@ def _(x: Spec, dimension: int, size: int, step: int):
 
 @unfold.gradient
 def _(g, x: Spec, dimension, size, step):
-    return fold_windows(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
+    return add_unfolded(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
 
 
 @op("movement", method=False, sample=lambda s: [((s.normal(3, 3),), {"shape": (7,), "dim": 0, "step": 2})])
-def fold_windows(xp, x, shape: Sizes, dim: int, step: int):
+def add_unfolded(xp, x, shape: Sizes, dim: int, step: int):
     """Zeros of `shape` to which windows are added where `unfold` took them."""
     out = xp.zeros(shape, x.dtype)
     for k in range(x.shape[-1]):
@@ -55,17 +55,17 @@ def fold_windows(xp, x, shape: Sizes, dim: int, step: int):
     return out
 
 
-@fold_windows.shape
+@add_unfolded.shape
 def _(x: Spec, shape: Sizes, dim: int, step: int):
     return shape
 
 
-@fold_windows.gradient
+@add_unfolded.gradient
 def _(g, x: Spec, dim, step):
     return g.unfold(dim, x.shape[-1], step)
 
 
-@op("movement", view=True, sample=lambda s: [
+@op("movement", view=True, in_place=True, sample=lambda s: [
     ((s.normal(3, 4),), {"size": (2, 2), "stride": (1, 2)}), ((s.normal(3, 4),), {"size": (3,), "stride": (5,)}),
     ((s.normal(3, 4),), {"size": (2, 2), "stride": (4, 1), "storage_offset": 5}),
 ])  # fmt: skip

@@ -29,7 +29,7 @@ APART: dict[str, str] = {
 }
 """Public names that PyTorch does not have, and why they are there."""
 
-SHAPE_IN_PLACE: set[str] = set()
+SHAPE_IN_PLACE = {"as_strided", "squeeze", "t", "transpose", "unsqueeze"}
 """Ops whose in-place variant changes the tensor's shape."""
 
 TOLERANCES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from typing import Any
 
@@ -23,10 +24,14 @@ RECORDS = reference.records()
 each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
 
 ON_NUMBERS = {
-    "allclose", "argwhere", "bincount", "counted", "distinct", "equal", "histogram", "masked_select", "nonzero", "runs",
-    "unique", "unique_consecutive",
+    "allclose", "argwhere", "bincount", "counted", "distinct", "equal", "histogram", "masked_select", "nonzero",
+    "one_hot", "repeat_interleave", "repeated_places", "runs", "unique", "unique_consecutive", "where",
 }  # fmt: skip
 """Functions whose result, or its shape, depends on the numbers: on the meta device they say so."""
+
+
+OF_LARGE_SIZES = {"diag", "diagonal", "slice"}
+"""Functions that compare sizes: a symbol stands for a large number, which the samples' sizes are not."""
 
 
 def specs(result: Any) -> list[Any]:
@@ -38,18 +43,20 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool")
 
 @each
 def test_the_meta_device_foretells_shape_and_dtype(record: Record) -> None:
-    for call, dtype in itertools.product(samples(record), DTYPES):
+    dtypes = DTYPES if reference.offered(record) else [dtype for dtype in DTYPES if "float" in dtype]
+    for call, dtype in itertools.product(samples(record), dtypes):
         args, kwargs = to_engine(variants.with_dtype(call, engine.dtypes.named(dtype).numpy.type))
         try:
             real = record.function(*args, **kwargs)
         except (EngineError, TypeError, ZeroDivisionError, ValueError):
             continue  # not for this dtype
         args, kwargs = mapped(lambda item: item.to("meta") if isinstance(item, Tensor) else item, (args, kwargs))
-        if record.name in ON_NUMBERS:
-            with pytest.raises(EngineError, match=r"meta device|numbers"):
-                record.function(*args, **kwargs)
+        try:
+            found = record.function(*args, **kwargs)
+        except EngineError as error:
+            assert record.name in ON_NUMBERS and re.search("meta device|depends on the numbers", str(error)), call
         else:
-            assert specs(record.function(*args, **kwargs)) == specs(real), call
+            assert specs(found) == specs(real), call
 
 
 def symbolic(value: Any, size: int) -> Any:
@@ -66,7 +73,7 @@ def symbolic(value: Any, size: int) -> Any:
 
 @each
 def test_symbolic_sizes_are_the_real_ones(record: Record) -> None:
-    if record.name in ON_NUMBERS:
+    if record.name in ON_NUMBERS or record.name in OF_LARGE_SIZES:
         return
     for call in samples(record):
         first = next((a for a in leaves(call[0]) if isinstance(a, np.ndarray)), None)

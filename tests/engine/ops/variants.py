@@ -44,11 +44,16 @@ def with_dtype(call: Call, dtype: Any) -> Call:
     return of_floats(lambda a: a.astype(dtype), call)
 
 
+def _first(a: Any, at: Any) -> Any:
+    """The first element alone; an index becomes 0, so that it stays one."""
+    return np.asarray(a[(at,) * a.ndim + (...,)] * a.dtype.type(a.dtype.kind != "i"))
+
+
 SIZES: dict[str, Callable[[Any], Any]] = {
     "no rows": lambda a: a[:0] if a.ndim else a,
     "no columns": lambda a: a[..., :0] if a.ndim else a,
-    "ones": lambda a: a[(slice(0, 1),) * a.ndim],
-    "no dimensions": lambda a: a[(0,) * a.ndim + (...,)] if a.size else a,
+    "ones": lambda a: _first(a, slice(0, 1)),
+    "no dimensions": lambda a: _first(a, 0) if a.size else a,
 }
 
 
