@@ -111,22 +111,26 @@ def load(name: str) -> Any:
 
 def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Step]:
     """A step of each library, all from the first one's weights on the same data."""
-    numpy = importlib.import_module("numpy")
-    draw = numpy.random.default_rng(0)
-    images = draw.standard_normal(benchmark.input).astype(numpy.float32)
-    classes = draw.integers(0, 10, benchmark.input[0])
     models = {name: benchmark.model(library.nn) for name, library in libraries.items()}
     weights = {key: tensor.numpy() for key, tensor in models["engine"].state_dict().items()}
     steps = {}
     for name, library in libraries.items():
         model = models[name]
         model.load_state_dict({key: library.tensor(array) for key, array in weights.items()})
-        steps[name] = step_of(library, model, library.tensor(images), library.tensor(classes))
+        optimizer = library.optim.Adam(model.parameters(), lr=1e-3)
+        steps[name] = step_of(library, model, optimizer, *batch_of(library, benchmark.input))
     return steps
 
 
-def step_of(library: Any, model: Any, images: Any, classes: Any) -> Step:
-    optimizer = library.optim.Adam(model.parameters(), lr=1e-3)
+def batch_of(library: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Images and classes, the same for every library."""
+    numpy = importlib.import_module("numpy")
+    draw = numpy.random.default_rng(0)
+    images = draw.standard_normal(shape).astype(numpy.float32)
+    return library.tensor(images), library.tensor(draw.integers(0, 10, shape[0]))
+
+
+def step_of(library: Any, model: Any, optimizer: Any, images: Any, classes: Any) -> Step:
     loss_function = library.nn.CrossEntropyLoss()
 
     def step() -> Any:

@@ -89,10 +89,23 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import data, fit, func, io, linalg, metrics, nn, optim, testing, utils  # noqa: E402
+from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, testing, utils  # noqa: E402
+from engine.amp import (  # noqa: E402
+    autocast,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+)
 from engine.io import load, save  # noqa: E402
+from engine.shortcuts import *  # noqa: E402, F403
+
+cuda.amp = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = [
+    "amp",
+    "autocast",
     "autograd",
     "backends",
     "bfloat16",
@@ -100,6 +113,7 @@ __all__ = [
     "can_cast",
     "channels_last",
     "channels_last_3d",
+    "clear_autocast_cache",
     "contiguous_format",
     "creation",
     "cuda",
@@ -120,6 +134,7 @@ __all__ = [
     "float32",
     "float64",
     "Generator",
+    "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_num_threads",
@@ -137,6 +152,9 @@ __all__ = [
     "int8",
     "io",
     "is_anomaly_check_nan_enabled",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_enabled",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference",
@@ -179,4 +197,5 @@ __all__ += creation.__all__
 __all__ += determinism.__all__
 __all__ += legacy.__all__
 __all__ += predicates.__all__
+__all__ += shortcuts.__all__
 __all__ += functions.__all__

@@ -37,12 +37,19 @@ from engine.creation.ranges import logspace as logspace
 from engine.creation.ranges import range_ as range_
 from engine.creation.ranges import tril_indices as tril_indices
 from engine.creation.ranges import triu_indices as triu_indices
+from engine.creation.tapers import bartlett_window as bartlett_window
+from engine.creation.tapers import blackman_window as blackman_window
+from engine.creation.tapers import hamming_window as hamming_window
+from engine.creation.tapers import hann_window as hann_window
+from engine.creation.tapers import kaiser_window as kaiser_window
 
 __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "bartlett_window",
     "bernoulli",
+    "blackman_window",
     "empty",
     "empty_like",
     "empty_strided",
@@ -52,6 +59,9 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
     "linspace",
     "logspace",
     "multinomial",

@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 from engine.parity.reasons import REASONS
 
+HOMONYMS = {"torch.ops"}
+"""Names under which the engine has something else."""
+
 State = Literal["there", "left out", "missing"]
 
 
@@ -50,7 +53,7 @@ def names(namespace: str | None = None) -> Iterator[Name]:
         if namespace is None or space in (namespace, f"torch.{namespace}"):
             ours = engine_space(space)
             for member in members:
-                there = hasattr(ours, member)
+                there = hasattr(ours, member) and f"{space}.{member}" not in HOMONYMS
                 yield Name(space, member, there, "" if there else reason(f"{space}.{member}"))
 
 

@@ -1,0 +1,92 @@
+"""Peak memory of a training step here and in PyTorch: what the process grows by beyond model, data and optimizer state.
+
+python benchmarks/memory.py                 every step of train_step.py
+python benchmarks/memory.py --only mlp-64   one of them; may be repeated
+python benchmarks/memory.py --json          one object a line
+
+Each library trains in a process of its own. The peak is Linux's (`VmHWM`), which can be set back; elsewhere there is
+nothing to measure with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import train_step
+
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+STEPS = 5
+MB = 1024
+
+
+def main() -> None:
+    options = parse()
+    if options.inside:
+        print(grown(options.only[0], options.inside, options.threads))
+        return
+    if not RESET.exists():
+        print("peak memory can only be measured on Linux", file=sys.stderr)
+        return
+    libraries = ["engine", *(["torch"] if importlib.util.find_spec("torch") else [])]
+    for name in options.only or train_step.BENCHMARKS:
+        report(name, {library: apart(name, library, options.threads) / MB for library in libraries}, options.json)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(train_step.BENCHMARKS), help="may be repeated")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each library")
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--inside", choices=("engine", "torch"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def apart(name: str, library: str, threads: int) -> int:
+    """kB that `library` needs, found in a process of its own."""
+    command = [sys.executable, __file__, "--inside", library, "--only", name, "--threads", str(threads)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def grown(name: str, library: str, threads: int) -> int:
+    """kB between what is there before the first step, optimizer state aside, and the peak of some steps."""
+    train_step.set_threads(threads)
+    module = train_step.load(library)
+    if library == "torch":
+        module.set_num_threads(threads)
+    benchmark = train_step.BENCHMARKS[name]
+    # A first step on the smallest batch loads what is loaded once and makes the optimizer's state.
+    model = benchmark.model(module.nn)
+    optimizer = module.optim.Adam(model.parameters(), lr=1e-3)
+    train_step.step_of(module, model, optimizer, *train_step.batch_of(module, (2, *benchmark.input[1:])))()
+    step = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, benchmark.input))
+    gc.collect()
+    RESET.write_text("5", encoding="ascii")
+    before = kilobytes("VmRSS")
+    for _ in range(STEPS):
+        step()
+    return kilobytes("VmHWM") - before
+
+
+def kilobytes(field: str) -> int:
+    line = next(line for line in STATUS.read_text(encoding="ascii").splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1])
+
+
+def report(name: str, peaks: dict[str, float], as_json: bool) -> None:
+    ratio = peaks["engine"] / peaks["torch"] if peaks.get("torch") else None
+    if as_json:
+        figures = {f"{library}_mb": round(peak, 2) for library, peak in peaks.items()}
+        print(json.dumps({"benchmark": name, "ratio": ratio} | figures), flush=True)
+        return
+    times = ", ".join(f"{library} {peak:.1f} MB" for library, peak in peaks.items())
+    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {times}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

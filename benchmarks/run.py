@@ -1,0 +1,127 @@
+"""Runs the benchmarks against PyTorch and writes the table in docs/performance.md.
+
+python benchmarks/run.py                        all of them; takes some minutes, on a machine that does nothing else
+python benchmarks/run.py --only train_step      one suite; the others keep their figures. May be repeated
+python benchmarks/run.py --print                show the table, write nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FOLDER = Path(__file__).resolve().parent
+DOCUMENT = FOLDER.parent / "docs" / "performance.md"
+BLOCK = "<!-- {name} -->\n{text}<!-- end of {name} -->\n"
+
+
+class Suite(NamedTuple):
+    title: str
+    target: str
+    """What the ratios are to be."""
+
+
+SUITES = {
+    "overhead": Suite("A call on four numbers", "2 µs without and 4 µs with gradient"),
+    "train_step": Suite("A training step", "at most 1.5 times PyTorch's time"),
+    "memory": Suite("Peak memory of a training step", "at most PyTorch's"),
+    "convolution": Suite("Convolution", "at most 1.3 times PyTorch's time"),
+    "operators": Suite("Layers and operators", "at most twice PyTorch's time"),
+}
+UNITS = {"us": "µs", "ms": "ms", "mb": "MB"}
+
+
+def main() -> None:
+    options = parse()
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name in options.only or SUITES:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        table = table_of(SUITES[name], rows_of(name, options.threads))
+        if options.print:
+            print(table)
+        text = replaced(text, name, table)
+    if not options.print:
+        DOCUMENT.write_text(replaced(text, "machine", machine(options.threads)), encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(SUITES), help="run this one; may be repeated")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each library, where a suite has the choice")
+    parser.add_argument("--print", action="store_true", help="show the tables instead of writing them")
+    return parser.parse_args()
+
+
+def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
+    """What a suite prints with --json."""
+    command = [sys.executable, str(FOLDER / f"{name}.py"), "--json"]
+    if name in ("train_step", "memory"):
+        command += ["--threads", str(threads)]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def table_of(suite: Suite, rows: list[dict[str, Any]]) -> str:
+    """Markdown: one line a measurement, the ratio last."""
+    lines = [
+        f"\n### {suite.title}\n",
+        f"Aim: {suite.target}.\n",
+        "| | engine | PyTorch | ratio |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in rows:
+        title = next(value for value in row.values() if isinstance(value, str))
+        ratio = f"{row['ratio']:.2f}" if row.get("ratio") is not None else ""
+        lines.append(f"| {title} | {figure(row, 'engine')} | {figure(row, 'torch')} | {ratio} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def figure(row: dict[str, Any], library: str) -> str:
+    """The figure whose key says the unit, such as `engine_ms`; with three digits."""
+    found = next(((key.rpartition("_")[2], row[key]) for key in row if key.startswith(f"{library}_")), None)
+    return f"{found[1]:.3g} {UNITS[found[0]]}" if found else ""
+
+
+def machine(threads: int) -> str:
+    packages = ", ".join(f"{name} {found}" for name in ("numpy", "torch") if (found := version_of(name)))
+    cores = os.cpu_count()
+    return (
+        f"\nMeasured with Python {platform.python_version()}, {packages}, {threads} threads on {cores} cores of: "
+        f"{processor()}.\n\n"
+    )
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def processor() -> str:
+    information = Path("/proc/cpuinfo")
+    text = information.read_text(encoding="utf-8") if information.exists() else ""
+    match = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    return match[1] if match else platform.processor() or platform.machine()
+
+
+def replaced(text: str, name: str, block: str) -> str:
+    """The document with another text between the marks of `name`."""
+    start, end = BLOCK.format(name=name, text="\0").split("\0")
+    before, _, rest = text.partition(start)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{DOCUMENT.name} has no place for {name!r}: add the lines {start.strip()} and {end.strip()}")
+    return before + start + block + end + after
+
+
+if __name__ == "__main__":
+    main()

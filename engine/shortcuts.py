@@ -1,0 +1,159 @@
+"""Functions that PyTorch has in `torch` although their home is elsewhere, and compositions of functions of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine import linalg
+from engine.creation import randn
+from engine.errors import RangeError, ShapeError
+from engine.functions import stack
+from engine.nn.functional import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    alpha_dropout,
+    avg_pool1d,
+    celu,
+    channel_shuffle,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    cosine_similarity,
+    dropout,
+    feature_alpha_dropout,
+    group_norm,
+    hardshrink,
+    layer_norm,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    pairwise_distance,
+    pixel_shuffle,
+    pixel_unshuffle,
+    prelu,
+    rrelu,
+    selu,
+)
+from engine.tensor import Tensor
+from engine.utils.dlpack import to_dlpack
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same numbers in the same memory, without history."""
+    return input.detach()
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the GPU that the tensor is on; -1 on the CPU."""
+    return input.get_device()
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Vandermonde's matrix: the powers N - 1, …, 0 of each element in a row, or 0, …, N - 1 if `increasing`."""
+    if x.ndim != 1:
+        raise ShapeError(f"vander(): one row of numbers is needed, not a tensor of {x.ndim} dimensions")
+    count = len(x) if N is None else N
+    if count < 0:
+        raise RangeError(f"vander(): N={N} is below 0")
+    powers = range(count) if increasing else reversed(range(count))
+    columns = [x**power for power in powers]
+    return stack(columns, dim=1) if columns else x.new_zeros((len(x), 0))
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Places in a tensor of `shape` for places in it when it is flat."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    if indices.dtype.is_floating_point or indices.dtype.name == "bool":
+        raise ShapeError(f"unravel_index(): places are whole numbers, not {indices.dtype.name}")
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"unravel_index(): a shape has no negative sizes, but {sizes} has")
+    found: list[Tensor] = []
+    for size in reversed(sizes):
+        found.append(indices % size)
+        indices = indices.div(size, rounding_mode="floor")
+    return tuple(reversed(found))
+
+
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Nearly the `q` largest singular values of a matrix and their vectors, as `(U, S, V)`.
+
+    Source: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 5.1.
+
+    Args:
+        A: the matrices
+        q: how many
+        niter: how often the sketch is refined
+        M: what is subtracted from A before
+    """
+    A = A if M is None else A - M
+    rows, columns = A.shape[-2:]
+    count = min(6 if q is None else q, rows, columns)
+    sketch = A @ randn(*A.shape[:-2], columns, count, dtype=A.dtype, device=A.device)
+    basis = _orthonormal(sketch)
+    for _ in range(2 if niter is None else niter):
+        basis = _orthonormal(A @ _orthonormal(A.mT @ basis))
+    U, S, Vh = linalg.svd(basis.mT @ A, full_matrices=False)
+    return basis @ U, S, Vh.mT
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """Nearly the first `q` principal components of the rows of a matrix, as `(U, S, V)`; see `svd_lowrank`.
+
+    Args:
+        A: observations in rows, variables in columns
+        q: how many; at most 6 unless given
+        center: subtract the mean of each column before
+        niter: how often the sketch is refined
+    """
+    most = min(A.shape[-2:])
+    count = min(6, most) if q is None else q
+    if not 0 <= count <= most:
+        raise RangeError(f"pca_lowrank(): q={q} is not between 0 and {most}, the smaller side of the matrix")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, count, niter)
+
+
+def _orthonormal(matrix: Tensor) -> Tensor:
+    return linalg.qr(matrix)[0]
+
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
+    "alpha_dropout",
+    "avg_pool1d",
+    "celu",
+    "channel_shuffle",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_similarity",
+    "detach",
+    "dropout",
+    "feature_alpha_dropout",
+    "get_device",
+    "group_norm",
+    "hardshrink",
+    "layer_norm",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "pairwise_distance",
+    "pca_lowrank",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "prelu",
+    "rrelu",
+    "selu",
+    "svd_lowrank",
+    "to_dlpack",
+    "unravel_index",
+    "vander",
+]

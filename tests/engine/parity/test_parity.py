@@ -1,0 +1,82 @@
+"""Every public name of PyTorch is there or left out for a reason, and what is there takes the same arguments."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import parity_names
+from engine.parity import REASONS, names, version
+from engine.parity.__main__ import main
+from engine.parity.names import engine_space, matches, reason, stored
+from tests.engine.parity.differences import DIFFERENCES
+from tests.engine.parity.signatures import found
+
+PATHS = {f"{space}.{name}" for space, members in stored().items() for name in members}
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed here")
+
+
+def test_every_name_is_there_or_left_out_for_a_reason() -> None:
+    assert [name.path for name in names() if name.state == "missing"] == []
+
+
+def test_no_reason_is_given_for_what_is_there() -> None:
+    assert [name.path for name in names() if name.there and reason(name.path)] == []
+
+
+def test_every_reason_is_about_something() -> None:
+    unused = [
+        pattern
+        for patterns in REASONS.values()
+        for pattern in patterns
+        if not any(matches(path, pattern) for path in PATHS)
+    ]
+    assert unused == []
+
+
+@needs_torch
+def test_the_names_are_those_of_the_installed_pytorch() -> None:
+    torch: Any = pytest.importorskip("torch")
+    if torch.__version__.partition("+")[0] != version():
+        pytest.skip(f"PyTorch {torch.__version__} is installed, and the list is of {version()}")
+    assert json.loads(parity_names.text())["names"] == stored()
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore")  # looking at everything in PyTorch wakes some deprecated names
+def test_arguments_and_defaults_are_pytorchs() -> None:
+    listed = {line for lines in DIFFERENCES.values() for line in lines}
+    differ = set(found())
+    assert (sorted(differ - listed), sorted(listed - differ)) == ([], []), "(not explained, gone)"
+
+
+def test_what_is_there_can_be_imported_from_where_it_is_in_pytorch() -> None:
+    assert [space for space in stored() if engine_space(space) is None and any(n.there for n in names(space))] == []
+
+
+def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--namespace", "nn.init"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["torch.nn.init.calculate_gain", "yes"]
+    assert any(line.startswith("torch.nn.init.uniform ") and "deprecated" in line for line in lines)
+    there, left_out, missing = map(int, lines[-1].split()[1:])
+    assert there + left_out + missing == len(stored()["torch.nn.init"])
+
+
+def test_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--missing", "--namespace", "torch.linalg"]) == 0
+    assert "yes" not in capsys.readouterr().out
+    assert main(["--left-out", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["pytorch"] == version()
+    assert {row["state"] for row in document["names"]} == {"left out"}
+    assert sum(document["summary"]["all"].values()) == len(PATHS)
+
+
+def test_the_list_is_beside_the_module() -> None:
+    folder = Path(engine_space("torch.parity").__file__).parent
+    assert (folder / "names.json").exists()
