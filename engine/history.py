@@ -136,7 +136,7 @@ class HasHistory(TensorMethods):
     def _unit_gradient(self) -> Tensor:
         """What a backward pass from a single number starts with."""
         me = cast("Tensor", self)
-        if me.numel() != 1:
+        if self._array.shape and me.numel() != 1:
             raise AutogradError(
                 f"backward() of a {format_shape(me.shape)} tensor needs a gradient of that shape. "
                 "Reduce it first, for instance with .sum() or .mean(), or pass gradient=."

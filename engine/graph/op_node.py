@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from engine import dtypes
@@ -13,7 +12,6 @@ from engine.ops.record import GradientRule, Op
 from engine.shape import Spec
 
 _NOTHING: dict[int, Saved] = {}
-_PYTORCH_NAMES = {"self": 0, "other": 1, "result": -1}
 
 
 class OpNode(Node):
@@ -67,16 +65,18 @@ class OpNode(Node):
         g = grads[0] if op.outputs == 1 else tuple(grads)
         for rule in self.plan:
             covered = range(len(edges)) if op.variadic else rule.covers
-            if useful is not None and not any(
-                (edge := edges[i]) is not None and id(edge[0]) in useful for i in covered
-            ):
+            if useful is not None and not any(leads_to(edges[i], useful) for i in covered):
                 continue
-            found = rule.function(g, **self._arguments(rule))
-            if not isinstance(found, (tuple, list)):
-                found = (found,)
+            found = rule.function(g, *self._arguments(rule))
+            if type(found) is not tuple:
+                found = found if type(found) is list else (found,)
             for index, gradient in zip(covered, found, strict=True):
                 if gradient is not None and edges[index] is not None:
-                    result[index] = _fit(gradient, *metas[index])
+                    shape, dtype = metas[index]
+                    array = gradient._array
+                    if array.dtype is not dtype or array.shape != shape:
+                        gradient = _fit(gradient, shape, dtype)
+                    result[index] = gradient
         if not keep and self.saved:  # a node that keeps nothing can run again, as in PyTorch
             self.saved, self.released = _NOTHING, True
         return result
@@ -105,42 +105,58 @@ class OpNode(Node):
     def kept(self) -> list[Any]:
         return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, Packed)]
 
-    def __getattr__(self, name: str) -> Any:
-        """PyTorch's `_saved_self`, `_saved_other`, `_saved_result` and the like: what was saved, by argument."""
-        if name.startswith("_saved_"):
-            what = name.removeprefix("_saved_")
-            inputs = () if self.op.variadic else self.op.inputs
-            index = inputs.index(what) if what in inputs else _PYTORCH_NAMES.get(what)
-            if self.released:
-                refuse_released(self)
-            if index is not None and index in self.saved:
-                found = self.unpack(index)
-                return found if index >= 0 else found._with_history(self, -1 - index)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    # PyTorch's names of what is saved. Properties, because a class with __getattr__ is slow to read from.
+
+    @property
+    def _saved_self(self) -> Any:
+        return self._saved(0)
+
+    @property
+    def _saved_other(self) -> Any:
+        return self._saved(1)
+
+    @property
+    def _saved_result(self) -> Any:
+        return self._saved(-1)._with_history(self, 0)
+
+    def _saved(self, index: int) -> Any:
+        if self.released:
+            refuse_released(self)
+        if index not in self.saved:
+            raise AttributeError(f"{self.name()} has not saved that: its gradient does not need it")
+        return self.unpack(index)
 
     # -- what a rule asks for
 
-    def _arguments(self, rule: GradientRule) -> dict[str, Any]:
-        statics, saved = self.statics, self.saved
-        arguments: dict[str, Any] = {name: statics[name] for name in rule.statics}
+    def _arguments(self, rule: GradientRule) -> list[Any]:
         if self.op.variadic:
-            for name, _ in rule.specs:
-                arguments[name] = [self._spec(i) for i in range(len(self.edges))]
-            for name, _ in rule.inputs:
-                arguments[name] = self._variadic()
-        else:
-            for name, index in rule.specs:
-                arguments[name] = self._spec(index)
-            for name, index in rule.inputs:
-                arguments[name] = self.unpack(index) if index in saved else self.metas[index]
-        for name, index in rule.outs:
-            out = self.unpack(-1 - index)
-            arguments[name] = out._with_history(self, index) if out.is_floating_point() else out
+            return [self._of_variadic(kind, key) for kind, key in rule.asks]
+        saved, arguments = self.saved, []
+        for kind, key in rule.asks:
+            if kind == "input":
+                value, version = saved[key] if key in saved else (self.metas[key], 0)
+                if key in saved and (version is None or value._storage.version != version):
+                    value = self.unpack(key)
+            elif kind == "static":
+                value = self.statics[key]
+            elif kind == "spec":
+                value = self._spec(key)
+            else:
+                value = self._result(key)
+            arguments.append(value)
         return arguments
 
-    def _variadic(self) -> Sequence[Any]:
-        first = self.op.keeps_from
+    def _of_variadic(self, kind: str, key: Any) -> Any:
+        if kind == "static":
+            return self.statics[key]
+        if kind == "out":
+            return self._result(key)
+        first = self.op.keeps_from if kind == "input" else len(self.edges)
         return [self._spec(i) if i < first else self.unpack(i) for i in range(len(self.edges))]
+
+    def _result(self, index: int) -> Any:
+        out = self.unpack(-1 - index)
+        return out._with_history(self, index) if out.is_floating_point() else out
 
     def _spec(self, index: int) -> Any:
         meta = self.metas[index]
@@ -152,13 +168,16 @@ class OpNode(Node):
         return with_history(unpack(packed, self.metas[index]), self.edges[index])
 
 
+def leads_to(edge: Edge, useful: frozenset[int]) -> bool:
+    return edge is not None and id(edge[0]) in useful
+
+
 def _now(tensor: Any) -> Saved:
     return tensor, tensor._storage.version
 
 
 def _fit(gradient: Any, shape: Any, dtype: Any) -> Any:
     """Sums what broadcasting repeated, and returns to the input's dtype."""
-    array = gradient._array
-    if array.shape != shape:
+    if gradient._array.shape != shape:
         gradient = gradient.sum_to_size(shape)
-    return gradient if array.dtype is dtype or array.dtype == dtype else gradient.to(dtypes.from_numpy(dtype))
+    return gradient if gradient._array.dtype == dtype else gradient.to(dtypes.from_numpy(dtype))

@@ -50,7 +50,7 @@ def test_saved_tensors_by_pytorchs_names() -> None:
 
     assert_same(program)
     with pytest.raises(AttributeError):
-        (leaf(engine, 1.0) * 2).grad_fn._saved_nothing  # noqa: B018
+        (leaf(engine, 1.0) * 2).grad_fn._saved_self  # noqa: B018
 
 
 def test_hooks_of_nodes_tensors_and_leaves_in_order() -> None:
