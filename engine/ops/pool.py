@@ -177,8 +177,3 @@ def _check(name: str, x: Spec, windows: Windows) -> None:
             f"{name}{len(windows.kernel)}d needs {2 + len(windows.kernel)} dimensions "
             f"(batch, channels, {len(windows.kernel)} spatial), not {format_shape(x.shape)}."
         )
-    if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
-        raise ShapeError(
-            f"{name}: padding {format_shape(windows.padding)} is more than half of "
-            f"the kernel {format_shape(windows.kernel)}"
-        )

@@ -81,10 +81,10 @@ def _wanted(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tu
     if len(given) != ndim:
         raise ShapeError(f"{name}: the output size has {ndim} numbers, not {len(given)}: {given}")
     wanted = tuple(size if want is None else want for want, size in zip(given, input.shape[2:], strict=True))
-    if any(not isinstance(want, Dim) and want < 1 for want in wanted) or 0 in input.shape[1:]:
-        raise ShapeError(
-            f"{name}: {format_shape(input.shape)} cannot become {format_shape(wanted)}: no size may be 0 but the batch"
-        )
+    if any(not isinstance(want, Dim) and want < 1 for want in wanted):
+        raise ShapeError(f"{name}: the output size must be at least 1, not {format_shape(wanted)}")
+    if 0 in input.shape[1:]:
+        raise ShapeError(f"{name}: no size of {format_shape(input.shape)} may be 0 but the batch")
     return wanted
 
 

@@ -162,6 +162,18 @@ def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
     return kernel_size if stride is None or stride in ((), []) else stride
 
 
+def _windows(
+    name: str, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation: Sizes, ceil_mode: bool, ndim: int
+) -> Windows:
+    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
+    if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
+        raise ShapeError(
+            f"{name}: padding {format_shape(windows.padding)} is more than half of "
+            f"the kernel {format_shape(windows.kernel)}"
+        )
+    return windows
+
+
 def _max_pool(
     name: str,
     input: Tensor,
@@ -174,7 +186,7 @@ def _max_pool(
     ndim: int,
 ) -> Any:
     input, one = batched(name, input, ndim)
-    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
+    windows = _windows(name, kernel_size, stride, padding, dilation, ceil_mode, ndim)
     values, number = max_windows(input, windows=windows)
     values = values.squeeze(0) if one else values
     if not return_indices:
@@ -222,7 +234,7 @@ def _avg_pool(
     if divisor == 0:
         raise ValueError(f"{name}: divisor_override must not be zero")
     input, one = batched(name, input, ndim)
-    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, 1, ndim, ceil_mode)
+    windows = _windows(name, kernel_size, stride, padding, 1, ceil_mode, ndim)
     total = sum_windows(input, windows=windows)
     total = total.squeeze(0) if one else total
     if divisor is not None:

@@ -98,4 +98,11 @@ CASES = [
     ("Upsample", VOLUME, {"size": (3, 8, 5), "mode": "trilinear", "align_corners": False}),
     ("UpsamplingNearest2d", IMAGE, {"scale_factor": 2}),
     ("UpsamplingBilinear2d", IMAGE, {"size": (9, 5)}),
+    ("Unfold", IMAGE, {"kernel_size": 2}),
+    ("Unfold", IMAGE, {"kernel_size": (3, 2), "dilation": (1, 2), "padding": 1, "stride": (2, 1)}),
+    ("Fold", (2, 12, 30), {"output_size": (7, 6), "kernel_size": 2}),
+    ("Fold", (2, 12, 20), {"output_size": (8, 6), "kernel_size": (3, 2), "padding": (1, 0), "stride": (2, 1)}),
+    ("PixelShuffle", (2, 8, 3, 4), {"upscale_factor": 2}),
+    ("PixelUnshuffle", (2, 2, 6, 9), {"downscale_factor": 3}),
+    ("ChannelShuffle", (2, 6, 3, 4), {"groups": 3}),
 ]

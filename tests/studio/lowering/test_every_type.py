@@ -36,7 +36,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.GroupNorm": {"num_groups": 1},
     "nn.LocalResponseNorm": {"size": 2},
     "nn.Unfold": {"kernel_size": 2},
-    "nn.Fold": {"output_size": 9, "kernel_size": 2, "stride": 7},
+    "nn.Fold": {"output_size": 8, "kernel_size": 1},
     "nn.PixelShuffle": {"upscale_factor": 1},
     "nn.PixelUnshuffle": {"downscale_factor": 2},
     "nn.ChannelShuffle": {"groups": 1},
@@ -98,7 +98,7 @@ def _shaped_for(key: str) -> Node:
     """What makes of 1×8×8 the dimensions that a layer takes."""
     if key in FLAT:
         return Node("nn.Flatten")
-    if key.endswith("1d"):
+    if key.endswith("1d") or key == "nn.Fold":
         return Node("nn.Flatten", {"start_dim": 2})
     return Node("nn.Unflatten", {"dim": 3, "unflattened_size": [2, 4]}) if key.endswith("3d") else Node("nn.Identity")
 

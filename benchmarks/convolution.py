@@ -1,0 +1,109 @@
+"""Convolution layers, forward and backward, here and in PyTorch: CPU seconds of one thread, as ratios of medians.
+
+python benchmarks/convolution.py                  all shapes
+python benchmarks/convolution.py --rounds 30      more rounds, for a quieter figure
+
+Both libraries compute in this process, in turns, on the same numbers; CPU time leaves out what others do meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # before NumPy is imported
+
+
+class Layer(NamedTuple):
+    title: str
+    function: str
+    input: tuple[int, ...]
+    weight: tuple[int, ...]
+    options: dict[str, int]
+
+
+def conv(batch: int, size: int, channels: int, outputs: int) -> Layer:
+    title = f"{batch}x{size}x{size}, {channels} to {outputs}, 3x3"
+    return Layer(title, "conv2d", (batch, channels, size, size), (outputs, channels, 3, 3), {"padding": 1})
+
+
+LAYERS = [
+    conv(64, 14, 32, 64),
+    conv(16, 56, 64, 64),
+    conv(16, 28, 128, 128),
+    conv(16, 14, 256, 256),
+    Layer("64x28x28, 1 to 32, 3x3", "conv2d", (64, 1, 28, 28), (32, 1, 3, 3), {"padding": 1}),
+    Layer("16x56x56, 64 to 128, 3x3, stride 2", "conv2d", (16, 64, 56, 56), (128, 64, 3, 3),
+          {"stride": 2, "padding": 1}),
+    Layer("4x224x224, 3 to 64, 7x7, stride 2", "conv2d", (4, 3, 224, 224), (64, 3, 7, 7), {"stride": 2, "padding": 3}),
+    Layer("16x28x28, 256 to 64, 1x1", "conv2d", (16, 256, 28, 28), (64, 256, 1, 1), {}),
+    Layer("16x56x56, 64 depthwise, 3x3", "conv2d", (16, 64, 56, 56), (64, 1, 3, 3), {"padding": 1, "groups": 64}),
+    Layer("32x1024, 64 to 64, 5", "conv1d", (32, 64, 1024), (64, 64, 5), {"padding": 2}),
+    Layer("2x16x28x28, 32 to 32, 3x3x3", "conv3d", (2, 32, 16, 28, 28), (32, 32, 3, 3, 3), {"padding": 1}),
+    Layer("16x14x14, 128 to 64, 4x4, stride 2", "conv_transpose2d", (16, 128, 14, 14), (128, 64, 4, 4),
+          {"stride": 2, "padding": 1}),
+]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9, help="how often each is timed")
+    rounds = parser.parse_args().rounds
+    libraries = [importlib.import_module(name) for name in ("engine", "torch")]
+    libraries[1].set_num_threads(1)
+    print("ratios to PyTorch's CPU time, then milliseconds forward and backward: ours, PyTorch's")
+    print(f"{'layer':<52}{'forward':>9}{'backward':>10}{'both':>7}")
+    for layer in LAYERS:
+        ours, theirs = (medians(times) for times in measured(layer, libraries, rounds))
+        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+        title = f"{layer.function} {layer.title}"
+        milliseconds = f"{ours[2] * 1e3:8.1f}{theirs[2] * 1e3:8.1f}"
+        print(f"{title:<52}{ratios[0]:9.2f}{ratios[1]:10.2f}{ratios[2]:7.2f}{milliseconds}", flush=True)
+
+
+def measured(layer: Layer, libraries: list[Any], rounds: int) -> list[list[tuple[float, float]]]:
+    """For each library the seconds of forward and backward, round by round; the first two rounds do not count."""
+    steps = [step_of(layer, library) for library in libraries]
+    times: list[list[tuple[float, float]]] = [[] for _ in steps]
+    for _ in range(rounds + 2):
+        for taken, step in zip(times, steps, strict=True):
+            taken.append(step())
+    return [taken[2:] for taken in times]
+
+
+def step_of(layer: Layer, library: Any) -> Callable[[], tuple[float, float]]:
+    numpy = importlib.import_module("numpy")
+    random = numpy.random.default_rng(0)
+    shapes = [layer.input, layer.weight]
+    leaves = [library.tensor(random.standard_normal(shape, dtype="float32"), requires_grad=True) for shape in shapes]
+    function = getattr(importlib.import_module(f"{library.__name__}.nn.functional"), layer.function)
+    gradient = library.tensor(random.standard_normal(function(*leaves, **layer.options).shape, dtype="float32"))
+
+    def step() -> tuple[float, float]:
+        for leaf in leaves:
+            leaf.grad = None
+        start = time.process_time()
+        out = function(*leaves, **layer.options)
+        middle = time.process_time()
+        out.backward(gradient)
+        return middle - start, time.process_time() - middle
+
+    return step
+
+
+def medians(times: list[tuple[float, float]]) -> tuple[float, float, float]:
+    forward, backward = zip(*times, strict=True)
+    return statistics.median(forward), statistics.median(backward), statistics.median(map(sum, times))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Channels as pixels, pixels as channels, and channels in another order."""
+
+from __future__ import annotations
+
+from engine.nn import functional as F
+from engine.nn.module import Module
+from engine.registry import LAYERS, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Shape", tags=("depth to space", "super resolution", "upsample"))
+class PixelShuffle(Module):
+    """Larger images from more channels: ``N×(C·r²)×H×W`` becomes ``N×C×(H·r)×(W·r)`` (Shi et al., arXiv 1609.05158).
+
+    Args:
+        upscale_factor: r, how many times higher and wider the image becomes
+    """
+
+    def __init__(self, upscale_factor: Size) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+@LAYERS.register(category="Shape", tags=("space to depth", "downsample"))
+class PixelUnshuffle(Module):
+    """More channels from larger images: ``N×C×(H·r)×(W·r)`` becomes ``N×(C·r²)×H×W``, the inverse of PixelShuffle.
+
+    Args:
+        downscale_factor: r, how many times lower and narrower the image becomes
+    """
+
+    def __init__(self, downscale_factor: Size) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"
+
+
+@LAYERS.register(category="Shape", tags=("shufflenet", "groups"))
+class ChannelShuffle(Module):
+    """Channels taken from each group in turn, so that groups mix: ``N×C×…`` keeps its shape (arXiv 1707.01083).
+
+    Args:
+        groups: into how many groups the channels are divided
+    """
+
+    def __init__(self, groups: Size) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"
