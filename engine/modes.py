@@ -27,6 +27,8 @@ class Modes(threading.local):
     """New tensors are inference tensors, unknown to autograd for good."""
     observer: Any = None
     """Who is told of each op call, while somebody looks (`engine.inspect`)."""
+    autocast: Any = None
+    """Who chooses the precision of ops (`engine.amp`)."""
     packing: Packing | None = None
     packing_refused: str | None = None
     """Why nothing may be packed, where somebody forbade it."""

@@ -21,6 +21,8 @@ from engine.tensor import Storage, Tensor
 
 def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     """Calls `op` on tensors and numbers and records it for autograd."""
+    if MODES.autocast is not None:
+        inputs = MODES.autocast.prepare(op, inputs)
     needs_grad = mixed = False
     device: Device | None = None
     dtype: Any = None

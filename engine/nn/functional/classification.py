@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.amp.casting import in_full_precision
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.choice import where
@@ -9,6 +10,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
+@in_full_precision
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -40,6 +42,7 @@ def cross_entropy(
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 
+@in_full_precision
 def nll_loss(
     input: Tensor,
     target: Tensor,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Literal
 
+from engine.amp.casting import in_full_precision
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.choice import where
 from engine.tensor import Tensor
 
 
+@in_full_precision
 def kl_div(
     input: Tensor,
     target: Tensor,

@@ -1,0 +1,21 @@
+"""Mixed precision: products in float16 or bfloat16 where that is safe."""
+
+from engine.amp import cuda as cuda
+from engine.amp.autocast import autocast as autocast
+from engine.amp.autocast import clear_autocast_cache as clear_autocast_cache
+from engine.amp.autocast import get_autocast_dtype as get_autocast_dtype
+from engine.amp.autocast import is_autocast_available as is_autocast_available
+from engine.amp.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from engine.amp.autocast import is_autocast_enabled as is_autocast_enabled
+from engine.amp.grad_scaler import GradScaler as GradScaler
+
+__all__ = [
+    "GradScaler",
+    "autocast",
+    "clear_autocast_cache",
+    "cuda",
+    "get_autocast_dtype",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_enabled",
+]

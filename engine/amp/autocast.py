@@ -1,0 +1,112 @@
+"""Mixed precision: products in 16 bits, delicate sums in 32."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from engine.amp.casting import Cache, Casting
+from engine.dtypes import DType, bfloat16, float16
+from engine.modes import MODES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULTS = {"cpu": bfloat16, "cuda": float16}
+
+
+class autocast:
+    """Inside, ops choose their precision: products run in `dtype`, and what is delicate in float32.
+
+    A context manager and a decorator; blocks nest, and ``enabled=False`` turns it off again inside. Put forward pass
+    and loss inside and the backward pass outside. Which ops do what is listed in `engine.amp.lists`. float64 stays as
+    it is. Source: Micikevicius et al., Mixed precision training, arXiv 1710.03740.
+
+    Args:
+        device_type: "cpu" or "cuda": where tensors are cast
+        dtype: the lower precision; float16 on "cuda" and bfloat16 on "cpu" if left out
+        enabled: whether anything is done
+        cache_enabled: cast each parameter once in a block
+    """
+
+    def __init__(
+        self, device_type: str, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        kind = str(device_type).partition(":")[0]
+        if kind not in DEFAULTS:
+            raise RuntimeError(f"autocast: device_type must be one of {', '.join(DEFAULTS)}, not {device_type!r}")
+        self.device = kind
+        self.fast_dtype = DEFAULTS[kind] if dtype is None else dtype
+        if enabled and self.fast_dtype not in (bfloat16, float16):
+            warnings.warn(
+                f"autocast is off: its dtype must be bfloat16 or float16, not {self.fast_dtype.name}", stacklevel=2
+            )
+            enabled = False
+        self._enabled = enabled
+        self._caches = cache_enabled is None or cache_enabled
+        self._outer: list[Casting | None] = []
+
+    def __enter__(self) -> autocast:
+        outer = MODES.autocast
+        self._outer.append(outer)
+        dtypes = {
+            kind: dtype for kind, dtype in (outer.dtypes if outer else {}).items() if kind not in (self.device, "meta")
+        }
+        if self._enabled:
+            dtypes |= {self.device: self.fast_dtype, "meta": self.fast_dtype}
+        elif dtypes:
+            dtypes["meta"] = next(iter(dtypes.values()))
+        cache = (outer.cache if outer and outer.cache else Cache()) if self._caches else None
+        MODES.autocast = Casting(dtypes, cache) if dtypes else None
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        MODES.autocast = self._outer.pop()
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(**self._arguments()):
+                return function(*args, **kwargs)
+
+        return cast(F, wrapped)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "device_type": self.device,
+            "dtype": self.fast_dtype,
+            "enabled": self._enabled,
+            "cache_enabled": self._caches,
+        }
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether ops on `device_type` choose their precision now."""
+    return MODES.autocast is not None and device_type in MODES.autocast.dtypes
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """The lower precision of the present block, or the one that a block would have."""
+    if is_autocast_enabled(device_type):
+        return MODES.autocast.dtypes[device_type]
+    if device_type not in DEFAULTS:
+        raise RuntimeError(f"autocast: device_type must be one of {', '.join(DEFAULTS)}, not {device_type!r}")
+    return DEFAULTS[device_type]
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether parameters are cast once in a block."""
+    return MODES.autocast is None or MODES.autocast.cache is not None
+
+
+def clear_autocast_cache() -> None:
+    """Forget the parameters that were cast."""
+    if MODES.autocast is not None and MODES.autocast.cache is not None:
+        MODES.autocast.cache.clear()
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether autocast knows this kind of device."""
+    return device_type in DEFAULTS

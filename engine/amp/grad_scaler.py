@@ -1,0 +1,194 @@
+"""Scaling losses so that small gradients survive float16."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+from engine.backend import cuda_available
+from engine.creation import tensor
+from engine.dtypes import float16, float32
+from engine.modes import no_grad
+from engine.tensor import Tensor
+
+
+class Stage(Enum):
+    """How far an optimizer is in the present iteration."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+class GradScaler:
+    """Multiplies the loss, divides the gradients, and leaves out steps whose gradients are not finite.
+
+    The factor is halved after such a step, and doubled after many good ones. Source: Micikevicius et al., arXiv
+    1710.03740.
+
+    Args:
+        device: "cuda" or "cpu"; without a GPU, "cuda" turns scaling off
+        init_scale: the factor to start with
+        growth_factor: what the factor grows by
+        backoff_factor: what it is multiplied by when gradients were not finite
+        growth_interval: good steps until it grows
+        enabled: without it, all methods pass things on
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and str(device).startswith("cuda") and not cuda_available():
+            warnings.warn("GradScaler for cuda is off: CUDA is not available", stacklevel=2)
+            enabled = False
+        if enabled and growth_factor <= 1:
+            raise ValueError(f"GradScaler: growth_factor must be above 1, not {growth_factor}")
+        if enabled and backoff_factor >= 1:
+            raise ValueError(f"GradScaler: backoff_factor must be below 1, not {backoff_factor}")
+        self._enabled = enabled
+        self._device = device
+        self._scale = init_scale
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = 0
+        self._stages: dict[int, Stage] = {}
+        self._found_inf: dict[int, bool] = {}
+
+    def scale(self, outputs: Any) -> Any:
+        """A loss, or a nest of losses, times the factor."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)
+        if isinstance(outputs, Iterable):
+            scaled = [self.scale(output) for output in outputs]
+            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+        raise ValueError(
+            f"GradScaler: outputs must be a tensor or an iterable of tensors, not {type(outputs).__name__}"
+        )
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients by the factor now, for instance to clip them before the step."""
+        if not self._enabled:
+            return
+        stage = self._stages.get(id(optimizer), Stage.READY)
+        if stage is Stage.UNSCALED:
+            raise RuntimeError("unscale_() was already called for this optimizer since the last update()")
+        if stage is Stage.STEPPED:
+            raise RuntimeError("unscale_() is called after step(). Call it before.")
+        inverse, finite = 1 / self._scale, True
+        with no_grad():
+            for group in optimizer.param_groups:
+                for param in group["params"]:
+                    if param.grad is None:
+                        continue
+                    if param.grad.dtype is float16:
+                        raise ValueError(
+                            "GradScaler: float16 gradients cannot be unscaled. Keep the parameters in float32 and "
+                            "compute under autocast."
+                        )
+                    finite = bool(param.grad.isfinite().all()) and finite
+                    param.grad.mul_(inverse)
+        self._found_inf[id(optimizer)] = not finite
+        self._stages[id(optimizer)] = Stage.UNSCALED
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """`optimizer.step()`, left out if a gradient is not finite; unscales first where that was not done."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs or args:
+            raise RuntimeError("GradScaler: step() takes no closure: gradients are judged before the step")
+        stage = self._stages.get(id(optimizer), Stage.READY)
+        if stage is Stage.STEPPED:
+            raise RuntimeError("step() was already called for this optimizer since the last update()")
+        if stage is Stage.READY:
+            self.unscale_(optimizer)
+        result = None if self._found_inf[id(optimizer)] else optimizer.step(**kwargs)
+        self._stages[id(optimizer)] = Stage.STEPPED
+        return result
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Adapt the factor, once after all optimizers' steps; or set it to `new_scale`."""
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif not self._found_inf:
+            raise AssertionError("GradScaler: there were no gradients to judge before update(). Call step() first.")
+        else:
+            self._adapt(any(self._found_inf.values()))
+        self._stages.clear()
+        self._found_inf.clear()
+
+    def _adapt(self, found_inf: bool) -> None:
+        if found_inf:
+            self._scale *= self._backoff_factor
+            self._growth_tracker = 0
+            return
+        self._growth_tracker += 1
+        if self._growth_tracker == self._growth_interval:
+            grown = self._scale * self._growth_factor
+            self._scale = grown if math.isfinite(float(tensor(grown, dtype=float32).item())) else self._scale
+            self._growth_tracker = 0
+
+    # -- figures
+
+    def is_enabled(self) -> bool:
+        return self._enabled
+
+    def get_scale(self) -> float:
+        """The factor; 1 if scaling is off."""
+        return self._scale if self._enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        self._growth_interval = new_interval
+
+    def state_dict(self) -> dict[str, Any]:
+        """PyTorch's format; empty if scaling is off."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "this state is empty: it was saved by a GradScaler that was off. Load it into one that is off too."
+            )
+        self._scale = state_dict["scale"]
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._growth_tracker = state_dict["_growth_tracker"]
