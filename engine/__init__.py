@@ -16,6 +16,7 @@ from engine import (
     dtypes,
     errors,
     functions,
+    heap,
     indexing,
     inspect,
     legacy,
@@ -82,6 +83,7 @@ from engine.tensor import Size, Tensor
 
 newaxis = None
 
+heap.keep_freed_memory()
 methods.install(
     Tensor,
     _run_in_place,
