@@ -23,10 +23,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
+from engine.errors import RegistryError
+from engine.ops.out import with_out
 from engine.shape import Shape, Spec
 
 Kind = Literal["elementwise", "reduce", "movement", "other"]
+
+AUGMENTED = frozenset(
+    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+)
+"""Operators that have an augmented assignment, such as `+=`."""
+
+
+def is_reflected(operator: str) -> bool:
+    """Whether a method name is that of an operator with its operands exchanged, such as `__radd__`."""
+    return operator.startswith("__r") and operator != "__rshift__"
+
 
 REGISTRY: dict[str, Op] = {}
 COMPOSITES: dict[str, Composite] = {}
@@ -334,31 +346,6 @@ def rerouted(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
     return next((op.elsewhere[name] for name in kwargs if name in op.elsewhere), None) if op.elsewhere else None
 
 
-def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` with PyTorch's `out=`: the result is written into the tensor, or tensors, given there."""
-
-    def into(*args: Any, out: Any, **kwargs: Any) -> Any:
-        found = function(*args, **kwargs)
-        for target, result in zip(out, found, strict=True) if isinstance(found, tuple) else ((out, found),):
-            _write_out(function.__name__, target, result)
-        return out
-
-    return into
-
-
-def _write_out(name: str, target: Any, result: Any) -> None:
-    if result.requires_grad or target.requires_grad:
-        raise AutogradError(f"{name}(): what is written to out= cannot be differentiated. Do it inside no_grad().")
-    if result.dtype.kind > target.dtype.kind:
-        raise DTypeError(f"{name}(): out= is {target.dtype.name} and cannot take a {result.dtype.name} result.")
-    if tuple(target.shape) == tuple(result.shape):
-        target.copy_(result)
-    elif target.numel() == 0:
-        target.data = result.to(target.dtype)
-    else:
-        raise ShapeError(f"{name}(): out= is {tuple(target.shape)}, the result {tuple(result.shape)}")
-
-
 def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., Any]], Op]:
     """Declares an op; see `Op` for the options."""
     return lambda kernel: Op(kernel, kind, **options)
@@ -449,6 +436,7 @@ def operators() -> Iterator[Op]:
 
 
 __all__ = [
+    "AUGMENTED",
     "COMPOSITES",
     "EXECUTOR",
     "REGISTRY",
@@ -459,6 +447,7 @@ __all__ = [
     "Shape",
     "Spec",
     "composite",
+    "is_reflected",
     "op",
     "operators",
     "rerouted",

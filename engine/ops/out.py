@@ -1,0 +1,33 @@
+"""PyTorch's `out=`: results written into tensors that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.errors import AutogradError, DTypeError, ShapeError
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with PyTorch's `out=`: the result is written into the tensor, or tensors, given there."""
+
+    def into(*args: Any, out: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        for target, result in zip(out, found, strict=True) if isinstance(found, tuple) else ((out, found),):
+            _write_out(function.__name__, target, result)
+        return out
+
+    return into
+
+
+def _write_out(name: str, target: Any, result: Any) -> None:
+    if result.requires_grad or target.requires_grad:
+        raise AutogradError(f"{name}(): what is written to out= cannot be differentiated. Do it inside no_grad().")
+    if result.dtype.kind > target.dtype.kind:
+        raise DTypeError(f"{name}(): out= is {target.dtype.name} and cannot take a {result.dtype.name} result.")
+    if tuple(target.shape) == tuple(result.shape):
+        target.copy_(result)
+    elif target.numel() == 0:
+        target.data = result.to(target.dtype)
+    else:
+        raise ShapeError(f"{name}(): out= is {tuple(target.shape)}, the result {tuple(result.shape)}")
