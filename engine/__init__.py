@@ -8,6 +8,7 @@ from engine import threads
 os.environ.update(threads.missing_settings())  # before NumPy is imported
 
 from engine import (
+    accelerator,
     autograd,
     backends,
     creation,
@@ -32,7 +33,6 @@ from engine.backend import default_device as get_default_device
 from engine.config import get_num_threads, set_num_threads, show_config
 from engine.creation import *  # noqa: F403  (its own list is the list)
 from engine.creation import range_ as range
-from engine.creation.fill import METHODS as _FILL
 from engine.determinism import *  # noqa: F403
 from engine.dispatch import move as _move
 from engine.dispatch import run_in_place as _run_in_place
@@ -79,6 +79,7 @@ from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.predicates import *  # noqa: F403
 from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from engine.storage import UntypedStorage
 from engine.tensor import Size, Tensor
 
 newaxis = None
@@ -87,7 +88,7 @@ heap.keep_freed_memory()
 methods.install(
     Tensor,
     _run_in_place,
-    {"_move": _move, **indexing.METHODS, **_FILL},
+    {"_move": _move, "multinomial": creation.multinomial, **indexing.METHODS, **predicates.METHODS, **creation.METHODS},
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
@@ -106,6 +107,8 @@ from engine.shortcuts import *  # noqa: E402, F403
 cuda.amp = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = [
+    "accelerator",
+    "UntypedStorage",
     "amp",
     "autocast",
     "autograd",

@@ -9,7 +9,7 @@ import numpy as np
 from engine.backend import MetaArray
 from engine.dispatch import promotion
 from engine.dtypes import DType
-from engine.errors import ShapeError
+from engine.ops.choice import where
 from engine.ops.record import REGISTRY
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
@@ -42,9 +42,7 @@ def is_signed(input: Tensor) -> bool:
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether a tensor of one element is not 0."""
-    if input.numel() != 1:
-        raise ShapeError(f"is_nonzero() asks about one element, not {input.numel()}. Use input.any() or input.all().")
-    return bool(input)
+    return input.is_nonzero()
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
@@ -77,6 +75,14 @@ def _shape_only(value: Any) -> Any:
         return MetaArray(tuple(value.shape), value.dtype.numpy)
     return value.item() if isinstance(value, np.generic) else value
 
+
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The elements of this tensor where `condition` holds, elsewhere those of `other`."""
+    return where(condition, self, other)
+
+
+METHODS = {"is_nonzero": is_nonzero, "where": where_method}
+"""What `methods.install` gives to tensors."""
 
 __all__ = [
     "is_complex",
