@@ -5,6 +5,7 @@ from engine.nn import functional as functional
 from engine.nn import init as init
 from engine.nn.containers.module_dict import ModuleDict as ModuleDict
 from engine.nn.containers.module_list import ModuleList as ModuleList
+from engine.nn.containers.parameter_list import ParameterDict as ParameterDict
 from engine.nn.containers.parameter_list import ParameterList as ParameterList
 from engine.nn.containers.sequential import Sequential as Sequential
 from engine.nn.layers.adaptive_pool import AdaptiveAvgPool1d as AdaptiveAvgPool1d
@@ -140,6 +141,7 @@ from engine.nn.losses.regression import MSELoss as MSELoss
 from engine.nn.losses.regression import PoissonNLLLoss as PoissonNLLLoss
 from engine.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from engine.nn.module import Module as Module
+from engine.nn.parameter import Buffer as Buffer
 from engine.nn.parameter import Parameter as Parameter
 
 __all__ = [
@@ -158,6 +160,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Buffer",
     "CELU",
     "CTCLoss",
     "ChannelShuffle",
@@ -243,6 +246,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",

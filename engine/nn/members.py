@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.nn.parameter import Parameter
+from engine.nn.parameter import Buffer, Parameter
 from engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Members:
             self._replace(name, "_parameters", self.register_parameter, value)
         elif isinstance(value, Members):
             self._replace(name, "_modules", self.register_module, value)
+        elif isinstance(value, Buffer):
+            self._replace(name, "_buffers", lambda key, one: self.register_buffer(key, one, one.persistent), value)
         elif (table := self._table_of(name)) is None:
             object.__setattr__(self, name, value)
         elif value is None or (table is self._buffers and isinstance(value, Tensor)):
@@ -201,6 +203,18 @@ class Members:
                 )
             module = module._modules[name]
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` in the place of the one with the dotted name `target`; `strict` asks that there is one."""
+        path, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError("set_submodule needs a name: a module cannot replace itself")
+        if not isinstance(module, Members):
+            raise ValueError(f"module {target!r} must be an nn.Module, not {type(module).__name__}")
+        parent = self.get_submodule(path)
+        if strict and name not in parent._modules:
+            raise AttributeError(f"{type(parent).__name__} has no module {name!r} to replace")
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         path, _, name = target.rpartition(".")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from engine.backend import META, Device
 from engine.creation import empty_like
-from engine.dtypes import DType, float16, float32, float64
+from engine.dtypes import DType, bfloat16, float16, float32, float64
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import state
@@ -50,8 +50,11 @@ class Module(HasHooks, Members):
 
     def train(self, mode: bool = True) -> Self:
         """Switch this module and all below it to training (dropout drops, batch norm measures) or to evaluation."""
-        for module in self.modules():
-            module.training = bool(mode)
+        if not isinstance(mode, bool):
+            raise ValueError(f"train() takes True or False, not {mode!r}")
+        self.training = mode
+        for module in self.children():  # which may have a train() of their own
+            module.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -83,14 +86,19 @@ class Module(HasHooks, Members):
     def to(
         self,
         target: Device | str | DType | Tensor | None = None,
-        dtype: DType | None = None,
+        dtype: DType | bool | None = None,
+        non_blocking: bool = False,
         *,
         device: Device | str | None = None,
+        memory_format: object = None,
     ) -> Self:
         """Move all parameters and buffers to a device, and those that are floating-point to a dtype. In place.
 
-        Parameters stay the same objects, so an optimizer that holds them goes on working.
+        Parameters stay the same objects, so an optimizer that holds them goes on working. `non_blocking` and
+        `memory_format` have no effect.
         """
+        if isinstance(dtype, bool):  # PyTorch's to(tensor, non_blocking) and to(dtype, non_blocking)
+            dtype = None
         if isinstance(target, Tensor):
             device, dtype = target.device, target.dtype
         elif isinstance(target, DType):
@@ -108,11 +116,11 @@ class Module(HasHooks, Members):
                 )
             return tensor.to(device=device, dtype=dtype if tensor.dtype.is_floating_point else None)
 
-        return self._convert(move)
+        return self._apply(move)
 
     def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
         """Move to `device` with uninitialised memory: the way from the meta device to a real one."""
-        return self._convert(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
     def cpu(self) -> Self:
         return self.to("cpu")
@@ -129,8 +137,19 @@ class Module(HasHooks, Members):
     def double(self) -> Self:
         return self.to(float64)
 
-    def _convert(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace what every parameter, gradient and buffer holds by what `function` makes of it."""
+    def bfloat16(self) -> Self:
+        return self.to(bfloat16)
+
+    def type(self, dst_type: DType | str) -> Self:
+        """Convert parameters and buffers to a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def share_memory(self) -> Self:
+        """For PyTorch's sake: threads share all memory, and processes get copies."""
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace what every parameter, gradient and buffer holds by what `fn` makes of it."""
         memo: dict[int, Tensor] = {}
         with no_grad():
             for module in self.modules() if recurse else (self,):
@@ -138,11 +157,11 @@ class Module(HasHooks, Members):
                     if parameter is not None and id(parameter) not in memo:
                         memo[id(parameter)] = parameter
                         gradient = parameter.grad
-                        parameter.data = function(parameter.data)
-                        parameter.grad = None if gradient is None else function(gradient)
+                        parameter.data = fn(parameter.data)
+                        parameter.grad = None if gradient is None else fn(gradient)
                 for name, buffer in module._buffers.items():
                     if buffer is not None:
-                        module._buffers[name] = memo.setdefault(id(buffer), function(buffer))
+                        module._buffers[name] = memo.setdefault(id(buffer), fn(buffer))
         return self
 
     # -- state
@@ -170,7 +189,37 @@ class Module(HasHooks, Members):
         """
         return state.load(self, state_dict, strict=strict, assign=assign)
 
+    def get_extra_state(self) -> Any:
+        """What belongs to the state besides tensors. Override it together with `set_extra_state`."""
+        raise NotImplementedError(f"{type(self).__name__} has no extra state: define get_extra_state()")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes what `get_extra_state` returned."""
+        raise NotImplementedError(f"{type(self).__name__} has no extra state: define set_extra_state()")
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Puts this module's own state, without that of its children, into `destination`."""
+        for name, tensor in state.own(self):
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[prefix + state.EXTRA] = self.get_extra_state()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Called before anything is set, for overriding: to change `state_dict`, or to report to the lists."""
+
     # -- text
+
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     def extra_repr(self) -> str:
         """What stands between the parentheses of the module's repr."""
@@ -181,8 +230,8 @@ class Module(HasHooks, Members):
         lines = extra.split("\n") if extra else []
         children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
-            return f"{type(self).__name__}({extra})"
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines + children) + "\n)"
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
 def _indented(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A tensor that a module trains."""
+"""Tensors that become part of a module when they are assigned to an attribute."""
 
 from __future__ import annotations
 
@@ -23,3 +23,19 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the module whose attribute it is assigned to.
+
+    Args:
+        data: the values; an empty tensor if left out
+        persistent: part of the module's `state_dict`
+    """
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        data = empty(0) if data is None else data
+        super().__init__(data._array, data._storage)
+        self.persistent = persistent

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from engine.nn.module import Module
 
 
+EXTRA = "_extra_state"
+"""Behind a module's prefix: what is no tensor of its state."""
+
+
 class IncompatibleKeys(NamedTuple):
     """What did not fit when weights were loaded with ``strict=False``."""
 
@@ -33,8 +37,7 @@ def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_va
     hooks = module._hooks
     for hook in () if hooks is None else tuple(hooks.saving.values()):
         hook(module, prefix, keep_vars)
-    for name, tensor in _own(module):
-        destination[prefix + name] = tensor if keep_vars else tensor.detach()
+    module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
@@ -47,49 +50,63 @@ def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_va
 def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
     if not isinstance(given, Mapping):
         raise TypeError(f"a state dict is a mapping from names to tensors, not {type(given).__name__}")
-    given = _prepared(module, given, strict=strict)
-    places = list(_places(module, ""))
-    own = {key: tensor for key, _, _, tensor in places}
-    keys = IncompatibleKeys(
-        [key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files],
-        [key for key in given if key not in own],
+    keys = IncompatibleKeys([], [])
+    given = _prepared(module, given, keys, strict=strict)
+    places, extra = list(_places(module, "")), _extra(module)
+    present = {key: tensor for key, _, _, tensor in places}
+    keys.missing_keys.extend(
+        key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files
     )
-    found = {key: as_tensor(given[key]) for key in own if key in given}
-    misfits = [key for key, tensor in found.items() if tuple(tensor.shape) != tuple(own[key].shape)]
+    keys.missing_keys.extend(key for key in extra if key not in given)
+    keys.unexpected_keys.extend(key for key in given if key not in present and key not in extra)
+    found = {key: as_tensor(given[key]) for key in present if key in given}
+    misfits = [key for key, tensor in found.items() if tuple(tensor.shape) != tuple(present[key].shape)]
     told = [child for child in module.modules() if child._hooks is not None and child._hooks.loaded]
     if misfits or (strict and not told and any(keys)):
-        raise WeightsError(_message(module, own, given, found, *keys, misfits, strict=strict))
+        raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
     with no_grad():
         for key, owner, name, tensor in places:
             if key in found:
                 _set(owner, name, tensor, found[key], assign=assign)
+    for key, owner in extra.items():
+        if key in given:
+            owner.set_extra_state(given[key])
     for child in reversed(told):
         for hook in tuple(child._hooks.loaded.values()) if child._hooks is not None else ():
             if hook(child, keys) is not None:
                 raise TypeError("a hook on load_state_dict must return None: it may change the keys that it is given")
     if strict and any(keys):
-        raise WeightsError(_message(module, own, given, found, *keys, misfits, strict=strict, changed=True))
+        raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict, changed=True))
     return keys
 
 
-def _prepared(module: Module, given: Mapping[str, Any], *, strict: bool) -> Mapping[str, Any]:
-    """What was given, as the hooks of the modules leave it."""
-    hooked = [(path, m) for path, m in module.named_modules() if m._hooks is not None and m._hooks.loading]
-    if not hooked:
-        return given
+def _prepared(module: Module, given: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool) -> Mapping[str, Any]:
+    """What was given, as the modules' hooks and `_load_from_state_dict` leave it; they may add to `keys`."""
     given = dict(given)
-    missing: list[str] = []
-    unexpected: list[str] = []
     errors: list[str] = []
-    for path, child in hooked:
-        for hook in tuple(child._hooks.loading.values()) if child._hooks is not None else ():
-            hook(child, given, f"{path}." if path else "", {}, strict, missing, unexpected, errors)
+    for path, child in module.named_modules():
+        prefix = f"{path}." if path else ""
+        hooks = () if child._hooks is None else tuple(child._hooks.loading.values())
+        for hook in hooks:
+            hook(child, given, prefix, {}, strict, *keys, errors)
+        child._load_from_state_dict(given, prefix, {}, strict, *keys, errors)
     if errors:
         raise WeightsError("\n  ".join([f"These weights do not fit {type(module).__name__}:", *errors]))
     return given
 
 
-def _own(module: Module) -> Iterator[tuple[str, Tensor]]:
+def _extra(module: Module) -> dict[str, Module]:
+    """Key → module, of those with a state that is no tensor."""
+    named = module.named_modules(remove_duplicate=False)
+    base = next(kind for kind in type(module).__mro__ if "get_extra_state" in vars(kind) and kind.__name__ == "Module")
+    return {
+        f"{path}.{EXTRA}" if path else EXTRA: child
+        for path, child in named
+        if type(child).set_extra_state is not base.set_extra_state
+    }
+
+
+def own(module: Module) -> Iterator[tuple[str, Tensor]]:
     """(attribute, tensor) of what a module itself saves."""
     saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._unsaved}
     for name, tensor in (*module._parameters.items(), *saved.items()):
@@ -101,7 +118,7 @@ def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Ten
     """(key, owner, attribute, tensor) of everything that is saved; shared tensors under each of their names."""
     for path, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}{path}." if path else prefix
-        for name, tensor in _own(owner):
+        for name, tensor in own(owner):
             yield start + name, owner, name, tensor
 
 
@@ -132,7 +149,7 @@ def _message(
     fate = "what fits was loaded" if changed else "nothing was changed"
     lines = [f"These weights do not fit {type(module).__name__}; {fate}."]
     if strict:
-        lines += [f"  missing: {key} ({format_shape(own[key].shape)})" for key in missing]
+        lines += [f"  missing: {key}{f' ({format_shape(own[key].shape)})' if key in own else ''}" for key in missing]
         lines += [f"  unexpected: {key} ({format_shape(np.shape(given[key]))})" for key in unexpected]
     for key in misfits:
         shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(found[key].shape)} in the weights"

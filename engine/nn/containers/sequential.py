@@ -58,6 +58,27 @@ class Sequential(Module):
         del kept[index]
         self._refill(kept)
 
+    def __add__(self, other: Sequential) -> Sequential:
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Self:
+        return self.extend(other)
+
+    def __mul__(self, times: int) -> Sequential:
+        """The same modules several times over, with the same parameters."""
+        if not isinstance(times, int):
+            return NotImplemented
+        if times < 1:
+            raise ValueError(f"a Sequential can be repeated once or more, not {times} times")
+        return Sequential(*list(self) * times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend(list(self * times)[len(self) :])
+
     def append(self, module: Module) -> Self:
         self.register_module(str(len(self)), module)
         return self

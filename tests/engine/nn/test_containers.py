@@ -104,3 +104,87 @@ def test_parameter_list() -> None:
     assert list(parameters.state_dict()) == ["0", "1", "2"]
     assert [len(p) for p in parameters[1:]] == [2, 3]
     assert parameters[0].tolist() == [0]
+
+
+def test_sequentials_add_and_multiply() -> None:
+    a, b = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.ReLU())
+    assert [type(module) for module in a + b] == [nn.Linear, nn.ReLU]
+    assert [*(a * 2)] == [a[0], a[0]] == [*(2 * a)]
+    a *= 3
+    a += b
+    assert len(a) == 4
+    with pytest.raises(ValueError, match="once or more"):
+        a * 0
+
+
+def test_parameter_list_holds_other_things_too() -> None:
+    torch = pytest.importorskip("torch")
+    values = nn.ParameterList([engine.ones(2, 3), 3])
+    values += [engine.ones(1)]
+    values[1] = "text"
+    assert [*values][1] == "text"
+    assert [name for name, _ in values.named_parameters()] == ["0", "2"]
+    theirs = torch.nn.ParameterList([torch.ones(2, 3), "text", torch.ones(1)])
+    assert repr(values) == repr(theirs).replace("torch.", "engine.")
+    with pytest.raises(RuntimeError, match="only holds parameters"):
+        values()
+
+
+def test_parameter_dict() -> None:
+    torch = pytest.importorskip("torch")
+    values = nn.ParameterDict({"b": engine.ones(2), "a": nn.Parameter(engine.zeros(1))})
+    assert [*values] == ["b", "a"]
+    assert [name for name, _ in values.named_parameters()] == ["b", "a"]
+    assert list(values.state_dict()) == ["b", "a"]
+    assert "b" in values
+    assert len(values) == 2
+    assert values.get("c") is None
+    values.setdefault("c", engine.ones(3))
+    assert isinstance(values["c"], nn.Parameter)
+    values |= nn.ParameterDict([("d", engine.ones(1))])
+    assert list((values | nn.ParameterDict({"e": engine.ones(1)})).keys()) == ["b", "a", "c", "d", "e"]
+    assert list(reversed(values)) == ["d", "c", "a", "b"]
+    assert values.pop("d").shape == (1,)
+    assert values.popitem()[0] == "c"
+    del values["a"]
+    assert values.copy()["b"] is values["b"]
+    theirs = torch.nn.ParameterDict({"b": torch.ones(2)})
+    assert repr(values) == repr(theirs).replace("torch.FloatTensor", "engine.float32")
+    assert values.fromkeys(["x", "y"], 3).values() == [3, 3]
+    values.clear()
+    assert values.items() == []
+    with pytest.raises(KeyError, match="already exists"):
+        values["forward"] = engine.ones(1)
+    with pytest.raises(KeyError):
+        values["missing"]
+
+
+def test_assigned_buffers() -> None:
+    module = nn.Module()
+    module.kept = nn.Buffer(engine.ones(2))
+    module.scratch = nn.Buffer(engine.ones(3), persistent=False)
+    assert [name for name, _ in module.named_buffers()] == ["kept", "scratch"]
+    assert list(module.state_dict()) == ["kept"]
+    assert not module.kept.requires_grad
+
+
+def test_modules_are_replaced_by_name() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+    model.set_submodule("1.0", nn.Tanh())
+    assert isinstance(model[1][0], nn.Tanh)
+    with pytest.raises(AttributeError, match="no module 'x' to replace"):
+        model.set_submodule("1.x", nn.Tanh(), strict=True)
+    with pytest.raises(ValueError, match="needs a name"):
+        model.set_submodule("", nn.Tanh())
+
+
+def test_train_asks_each_module() -> None:
+    class Frozen(nn.BatchNorm1d):
+        def train(self, mode: bool = True) -> Any:
+            return super().train(False)
+
+    model = nn.Sequential(Frozen(2), nn.Dropout()).train()
+    assert not model[0].training
+    assert model[1].training
+    with pytest.raises(ValueError, match="True or False"):
+        model.train(1)  # pyright: ignore[reportArgumentType]
