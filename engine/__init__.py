@@ -88,7 +88,7 @@ heap.keep_freed_memory()
 methods.install(
     Tensor,
     _run_in_place,
-    {"_move": _move, "multinomial": creation.multinomial, **indexing.METHODS, **predicates.METHODS, **creation.METHODS},
+    {"_move": _move, **indexing.METHODS, **predicates.METHODS, **creation.METHODS},
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from engine import dtypes
 from engine.backend import CPU, Device, resolve
 from engine.dtypes import DType
-from engine.errors import RangeError
+from engine.errors import DTypeError, RangeError
 from engine.layout import memory_format
 from engine.ops import movement
 
@@ -43,6 +43,19 @@ class Converts:
         """Whether there are elements below zero in the dtype."""
         return self.dtype.is_signed
 
+    @property
+    def real(self) -> Tensor:
+        """The real part: the tensor itself."""
+        return cast("Tensor", self)
+
+    @property
+    def imag(self) -> Tensor:
+        raise DTypeError(f"a {self.dtype.name} tensor has no imaginary part: there are no complex tensors here")
+
+    def to_dense(self) -> Tensor:
+        """The tensor itself: none is sparse."""
+        return cast("Tensor", self)
+
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """This tensor with another dtype, on another device, or like another tensor. Itself if nothing changes.
 
@@ -63,7 +76,10 @@ class Converts:
         if dtype is None:
             place = "" if self.device is CPU else f"{self.device.type}."
             return f"engine.{place}{self.dtype.title}Tensor"
-        return self.to(dtype if isinstance(dtype, DType) else named(dtype))
+        if isinstance(dtype, DType):
+            return self.to(dtype)
+        place = f"{getattr(dtype, '__module__', '')}.{dtype}"
+        return self.to("cuda" if "cuda." in place else self.device, named(dtype))
 
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with the dtype and on the device of another."""

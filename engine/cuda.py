@@ -5,11 +5,24 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from engine import random
+from engine import dtypes, random
 from engine.backend import Device, cuda_available, namespace
+from engine.legacy import type_of
 from engine.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 is_available = cuda_available
+
+
+BoolTensor = type_of(dtypes.bool_, "cuda")
+ByteTensor = type_of(dtypes.uint8, "cuda")
+CharTensor = type_of(dtypes.int8, "cuda")
+ShortTensor = type_of(dtypes.int16, "cuda")
+IntTensor = type_of(dtypes.int32, "cuda")
+LongTensor = type_of(dtypes.int64, "cuda")
+HalfTensor = type_of(dtypes.float16, "cuda")
+BFloat16Tensor = type_of(dtypes.bfloat16, "cuda")
+FloatTensor = type_of(dtypes.float32, "cuda")
+DoubleTensor = type_of(dtypes.float64, "cuda")
 
 
 def is_initialized() -> bool:
@@ -202,7 +215,17 @@ def _pool(device: Any) -> Any:
 
 
 __all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
     "Event",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "current_device",
     "device",
     "device_count",

@@ -212,6 +212,11 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return self.copy_(changed.reshape(self.shape))
 
 
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `source` written at positions counted through the whole tensor, or added to what is there."""
+    return put_(self.clone(), index, source, accumulate)
+
+
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Writes one number on the main diagonal; `wrap` goes on with another one below, in a tall matrix."""
     if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
@@ -248,6 +253,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "index_put": index_put,
     "index_put_": index_put_,
     "map_": map_,
+    "put": put,
     "put_": put_,
 }
 """What `methods.install` gives to tensors."""

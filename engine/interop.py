@@ -60,6 +60,12 @@ class Interoperates:
     def __dlpack_device__(self) -> tuple[Any, int]:
         return cast("Tensor", self)._numbers().__dlpack_device__()
 
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        if self._storage.device.type != "cuda":
+            raise AttributeError("only tensors on a GPU have a CUDA array interface")
+        return cast("Tensor", self).detach()._array.__cuda_array_interface__
+
     # -- Python
 
     def item(self) -> Any:
@@ -93,6 +99,9 @@ class Interoperates:
         if me.numel() != 1:
             raise ShapeError(f"the truth of a tensor of {me.numel()} elements is not one value. Use .any() or .all().")
         return bool(self.item())
+
+    def __pos__(self) -> Tensor:
+        return cast("Tensor", self)
 
     def __iter__(self) -> Any:
         me = cast("Tensor", self)

@@ -15,32 +15,35 @@ class TensorType(type):
     """A class whose instances are the tensors of one dtype; called, it makes one of sizes or of data."""
 
     dtype: DType
+    place: str
 
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
-        return Tensor(*legacy_memory(data, cls.dtype, backend.resolve(device)))
+        return Tensor(*legacy_memory(data, cls.dtype, backend.resolve(device or cls.place)))
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and not instance.is_cuda
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.place
 
     def __repr__(cls) -> str:
-        return f"<class 'engine.{cls.__name__}'>"
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def _type_of(dtype: DType) -> Any:
-    name = f"{dtype.title}Tensor"
-    return TensorType(name, (), {"dtype": dtype, "__doc__": f"Tensors of {dtype.name}.", "__module__": "engine"})
+def type_of(dtype: DType, place: str = "cpu") -> Any:
+    """The tensor type of a dtype on a kind of device."""
+    name, module = f"{dtype.title}Tensor", "engine" if place == "cpu" else f"engine.{place}"
+    members = {"dtype": dtype, "place": place, "__doc__": f"Tensors of {dtype.name}.", "__module__": module}
+    return TensorType(name, (), members)
 
 
-BoolTensor = _type_of(dtypes.bool_)
-ByteTensor = _type_of(dtypes.uint8)
-CharTensor = _type_of(dtypes.int8)
-ShortTensor = _type_of(dtypes.int16)
-IntTensor = _type_of(dtypes.int32)
-LongTensor = _type_of(dtypes.int64)
-HalfTensor = _type_of(dtypes.float16)
-BFloat16Tensor = _type_of(dtypes.bfloat16)
-FloatTensor = _type_of(dtypes.float32)
-DoubleTensor = _type_of(dtypes.float64)
+BoolTensor = type_of(dtypes.bool_)
+ByteTensor = type_of(dtypes.uint8)
+CharTensor = type_of(dtypes.int8)
+ShortTensor = type_of(dtypes.int16)
+IntTensor = type_of(dtypes.int32)
+LongTensor = type_of(dtypes.int64)
+HalfTensor = type_of(dtypes.float16)
+BFloat16Tensor = type_of(dtypes.bfloat16)
+FloatTensor = type_of(dtypes.float32)
+DoubleTensor = type_of(dtypes.float64)
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -112,6 +112,10 @@ class HasMemory:
         """Where the first element lies."""
         return address(_numbers(self))
 
+    def is_set_to(self, tensor: Tensor) -> bool:
+        """Whether both are the same numbers in the same memory."""
+        return (self.data_ptr(), self.shape, self.stride()) == (tensor.data_ptr(), tensor.shape, tensor.stride())
+
     def untyped_storage(self) -> UntypedStorage:
         """The memory, shared with all views of it."""
         return UntypedStorage(_numbers(self), self._storage.device)

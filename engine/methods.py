@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import DTypeError, RegistryError, ShapeError
-from engine.ops.record import COMPOSITES, EXECUTOR, Op, operators, rerouted
+from engine.ops.record import AUGMENTED, COMPOSITES, EXECUTOR, Op, is_reflected, operators, rerouted
 from engine.shape import Dim, format_shape
 
 
@@ -22,14 +22,14 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
     """Gives `cls` every op as method, in-place variant and operator; and `others`, which stand above tensors."""
     for op in operators():
         for name in op.operators:
-            setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, name.startswith("__r")))
+            setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, is_reflected(name)))
         for name in (op.name, *op.aliases) if op.method else ():
             _add(cls, name, op.function)
             if op.in_place:
                 _add(cls, f"{name}_", _variant(op, run_in_place))
         if op.kind == "elementwise":
             for name in op.operators:
-                if not name.startswith("__r") and name.strip("_") in ("add", "sub", "mul", "truediv", "pow"):
+                if not is_reflected(name) and name.strip("_") in AUGMENTED:
                     setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
     for composite in COMPOSITES.values():
         for name in (composite.name, *composite.aliases):
@@ -40,6 +40,11 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
                 _add(cls, f"{name}_", make(composite.name, composite.function))
     for name, function in others.items():
         _add(cls, name, function)
+
+
+def _reflected(operator: str) -> bool:
+    """Whether the tensor is the second operand."""
+    return operator.startswith("__r") and operator != "__rshift__"
 
 
 def _add(cls: type, name: str, function: Callable[..., Any]) -> None:

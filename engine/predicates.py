@@ -42,7 +42,7 @@ def is_signed(input: Tensor) -> bool:
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether a tensor of one element is not 0."""
-    return input.is_nonzero()
+    return bool(input)
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:

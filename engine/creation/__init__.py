@@ -20,6 +20,7 @@ from engine.creation.drawn import randint_like as randint_like
 from engine.creation.drawn import randn as randn
 from engine.creation.drawn import randn_like as randn_like
 from engine.creation.drawn import randperm as randperm
+from engine.creation.fill import METHODS as FILLS
 from engine.creation.filled import empty as empty
 from engine.creation.filled import empty_like as empty_like
 from engine.creation.filled import empty_strided as empty_strided
@@ -42,6 +43,9 @@ from engine.creation.tapers import blackman_window as blackman_window
 from engine.creation.tapers import hamming_window as hamming_window
 from engine.creation.tapers import hann_window as hann_window
 from engine.creation.tapers import kaiser_window as kaiser_window
+
+METHODS = {**FILLS, "multinomial": multinomial}
+"""Functions that are methods of tensors as well."""
 
 __all__ = [
     "arange",

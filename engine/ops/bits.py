@@ -39,13 +39,13 @@ def _shifts(s: Any) -> Any:
     return [(s.integers(16, 3, 4), s.integers(4, 4)), (s.integers(99, 5) - 50, 2)]
 
 
-@op(operators=("__lshift__",), sample=_shifts)
+@op(operators=("__lshift__", "__rlshift__"), sample=_shifts)
 def bitwise_left_shift(xp, x, y):
     """x · 2ʸ, of whole numbers."""
     return xp.left_shift(x, y)
 
 
-@op(operators=("__rshift__",), sample=_shifts)
+@op(operators=("__rshift__", "__rrshift__"), sample=_shifts)
 def bitwise_right_shift(xp, x, y):
     """⌊x / 2ʸ⌋, of whole numbers."""
     return xp.right_shift(x, y)

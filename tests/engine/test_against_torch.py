@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import engine
 from tests.engine.expressions import check
 
 CREATION = """
@@ -330,6 +333,9 @@ lib.arange(6).reshape(2, 3).H, lib.arange(6).reshape(2, 3).mH, lib.ones(2, 3, 4)
 lib.ones(2, 3, 4).H
 lib.ones(3).mT
 lib.ones(2).pin_memory()
+lib.ones(2).is_set_to(lib.ones(2)), lib.ones(2).real, lib.ones(2).to_dense(), lib.ones(3).multinomial(2).shape
+lib.ones(2).imag
+(lambda x: x.is_set_to(x.view(2)))(lib.ones(2))
 """
 
 PYTHON = """
@@ -354,6 +360,10 @@ reversed(lib.arange(3)), reversed(lib.tensor(3))
 'a' in lib.arange(3)
 None in lib.arange(3)
 len(lib.ones(2, 3))
++lib.ones(2), lib.tensor(1).is_nonzero(), hasattr(lib.ones(2), '__cuda_array_interface__')
+lib.tensor([8]) >> 1, 8 >> lib.tensor([1]), lib.tensor([8]) << 1, 3 << lib.tensor([1])
+lib.ones(2).is_nonzero()
+lib.accelerator.is_available(), lib.accelerator.current_accelerator(), lib.accelerator.device_count()
 len(lib.tensor(3))
 iter(lib.tensor(3))
 list(lib.arange(3))
@@ -390,6 +400,8 @@ lib.ones(3).put_(lib.tensor([0, 2]), lib.tensor([5., 6.]))
 lib.ones(2, 2).T.put_(lib.tensor([0, -1]), lib.tensor([5., 6.]))
 lib.ones(3).put_(lib.tensor([0, 0]), lib.tensor([5., 6.]), accumulate=True)
 lib.ones(3).put_(lib.tensor([3]), lib.tensor([5.]))
+lib.ones(3).put(lib.tensor([1]), lib.tensor([5.]))
+lib.arange(3).where(lib.arange(3) > 1, 7)
 lib.ones(3).put_(lib.tensor([0]), lib.tensor([5., 6.]))
 lib.zeros(2, 2).index_put_((lib.tensor([0, 1]), lib.tensor([1, 0])), lib.tensor([1., 2.]))
 lib.zeros(2, 2).index_put_((lib.tensor([0, 0]),), lib.tensor(1.), accumulate=True)
@@ -434,6 +446,28 @@ lib.ones(2, 2).__setitem__(0, lib.ones(3))
 lib.ones(2, 2).__setitem__([0, 1], lib.ones(3))
 lib.ones(2).__setitem__(lib.ones(2) > 0, lib.ones(3))
 """
+
+
+AUGMENTED = ("+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>=")
+
+
+@pytest.mark.parametrize("operator", AUGMENTED)
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
+def test_augmented_assignment_writes_in_place(operator: str, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    if dtype == "bool" and operator in ("<<=", ">>="):
+        return  # the engine shifts booleans to booleans
+    found: list[Any] = []
+    for lib in (engine, torch):
+        x = lib.tensor([1, 1, 0] if dtype == "bool" else [5, 6, 7], dtype=getattr(lib, dtype))
+        names = {"x": x, "y": lib.tensor([True, False, True]) if dtype == "bool" else 2}
+        try:
+            exec(f"x {operator} y", names)
+        except (RuntimeError, TypeError) as error:
+            found.append(isinstance(error, RuntimeError))
+        else:
+            found.append((names["x"] is x, x.tolist(), str(x.dtype).partition(".")[2]))
+    assert found[0] == found[1]
 
 
 def _lines(text: str) -> list[str]:
