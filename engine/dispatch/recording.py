@@ -21,23 +21,28 @@ def record(
     where: Place,
     written: Storage | None = None,
 ) -> None:
-    """Makes the autograd node of a call and hangs its outputs on it; `written` is the memory that the call wrote to."""
+    """Makes the autograd node of a call and hangs its outputs on it.
+
+    Args:
+        inputs: as the call took them; views among them have been refreshed
+        written: the memory that the call wrote to
+    """
     edges: list[Any] = []
     metas: list[Any] = []
     wanted, bit = 0, 1
     for value in inputs:
-        edge = None
         if isinstance(value, Tensor):
             array = value._array
             metas.append((array.shape, array.dtype))
-            if value._view is not None:
-                value._refresh()
             if value._requires_grad:
                 wanted |= bit
-                edge = (value, 0) if value._node is None else (value._node, value._index)
+                node = value._node
+                edges.append((value, 0) if node is None else (node, value._index))
+            else:
+                edges.append(None)
         else:
             metas.append(value)
-        edges.append(edge)
+            edges.append(None)
         bit += bit
     plan = op.plan(wanted, len(edges))
     if not plan.rules:
@@ -53,8 +58,11 @@ def record(
     for index in plan.outs:
         out = outs[index]
         saved[-1 - index] = (Tensor(out._array, out._storage), out._storage.version)
-    outputs = tuple([(out._array.shape, out._array.dtype) for out in outs])
-    node = OpNode(op, tuple(edges), tuple(metas), statics, plan.rules, saved, outputs, where)
+    outputs: list[Any] = []
+    for out in outs:
+        array = out._array
+        outputs.append((array.shape, array.dtype))
+    node = OpNode(op, tuple(edges), tuple(metas), statics, plan.rules, saved, tuple(outputs), where)
     for index, out in enumerate(outs):
         dtype = outputs[index][1]
         if dtype in NATIVE_FLOATS or dtypes.is_floating(dtype):

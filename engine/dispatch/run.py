@@ -59,7 +59,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             out = Tensor(result if type(result) is np.ndarray else as_array(result, device), Storage(device))
         outs: Any = (out,)
     else:
-        out = outs = tuple([Tensor(as_array(one, device), Storage(device)) for one in result])
+        out = outs = _several(result, device)
     where = None
     if MODES.observer is not None:
         where = MODES.observer.call(op, inputs, statics, outs)
@@ -74,6 +74,10 @@ EXECUTOR.run = run
 def _promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
     dtype = promote(op, arrays) if op.promotes else None
     return infer(op, arrays, statics, dtype) if device is META else compute_mixed(op, arrays, statics, device)
+
+
+def _several(results: Sequence[Any], device: Device) -> tuple[Tensor, ...]:
+    return tuple([Tensor(as_array(result, device), Storage(device)) for result in results])
 
 
 def number(op: Op, value: Any) -> Any:

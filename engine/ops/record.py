@@ -202,7 +202,7 @@ class Op:
             rest = (*rest[:place], tuple(rest[place:]))
         if len(rest) > len(names):
             raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
-        if len(names) == 1 and not kwargs:
+        if len(names) == 1 and rest and not kwargs:
             return inputs, {names[0]: rest[0]}
         statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults
         if kwargs or len(rest) < len(names):
@@ -363,6 +363,7 @@ class Composite:
     result: str
     sample: Callable[..., Any] | None
     aliases: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
 
 def composite(
@@ -374,6 +375,7 @@ def composite(
     result: str = "Tensor",
     sample: Callable[..., Any] | None = None,
     aliases: tuple[str, ...] = (),
+    operators: tuple[str, ...] = (),
 ) -> Any:
     """Declares a function that is written in other ops, bare or with options.
 
@@ -384,6 +386,7 @@ def composite(
         result: what it returns, for the type stubs
         sample: as of an op
         aliases: as of an op
+        operators: as of an op
     """
     if function is None:
         return lambda function: composite(
@@ -394,10 +397,11 @@ def composite(
             result=result,
             sample=sample,
             aliases=aliases,
+            operators=operators,
         )
     name = function.__name__.rstrip("_")
     _claim(name, aliases)
-    COMPOSITES[name] = Composite(name, _for_users(function), method, public, in_place, result, sample, aliases)
+    COMPOSITES[name] = Composite(name, _for_users(function), method, public, in_place, result, sample, aliases, operators)
     return function
 
 
