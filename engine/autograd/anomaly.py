@@ -53,6 +53,11 @@ class detect_anomaly:
         self._entered.pop().__exit__(kind, error, trace)
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turns anomaly mode on or off."""
+    set_detect_anomaly(mode, check_nan)
+
+
 def is_anomaly_enabled() -> bool:
     return MODES.check_nan is not None
 

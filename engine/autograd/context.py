@@ -10,7 +10,7 @@ from engine.modes import MODES
 from engine.tensor import Tensor
 
 
-class FunctionContext:
+class FunctionCtx:
     """Any attribute may be set on it; tensors should go through `save_for_backward`."""
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:

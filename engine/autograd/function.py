@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine import observe
-from engine.autograd.context import FunctionContext
+from engine.autograd.context import FunctionCtx
 from engine.autograd.function_node import FunctionNode
 from engine.errors import AutogradError
 from engine.graph.node import Refusal
@@ -72,7 +72,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Calls `forward` and records `backward` for autograd."""
         needs = tuple([isinstance(value, Tensor) and value.requires_grad for value in args])
-        ctx = FunctionContext(needs)
+        ctx = FunctionCtx(needs)
         with no_grad():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -91,7 +91,7 @@ class Function:
         return getattr(cls, by_hand[0] if by_hand else "backward")
 
 
-def _record(function: type[Function], ctx: FunctionContext, args: Sequence[Any], results: list[Any]) -> list[Any]:
+def _record(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], results: list[Any]) -> list[Any]:
     """The results with their place in the graph."""
     inputs = {id(value) for value in args if isinstance(value, Tensor)}
     dirty = {id(tensor) for tensor in ctx._dirty}
@@ -116,7 +116,7 @@ def _record(function: type[Function], ctx: FunctionContext, args: Sequence[Any],
     return found
 
 
-def _check_dirty(function: type[Function], ctx: FunctionContext, results: Sequence[Any], recording: bool) -> None:
+def _check_dirty(function: type[Function], ctx: FunctionCtx, results: Sequence[Any], recording: bool) -> None:
     for tensor in ctx._dirty:
         if all(tensor is not result for result in results):
             raise AutogradError(
@@ -167,4 +167,4 @@ def _refusing(gradient: Any, edges: tuple[Any, ...], message: str) -> Any:
     return gradient._with_history(Refusal(edges, (spec,), message), 0)
 
 
-__all__ = ["Function", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]

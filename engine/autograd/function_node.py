@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from engine.autograd.context import FunctionContext
+from engine.autograd.context import FunctionCtx
 from engine.creation import zeros
 from engine.dtypes import from_numpy
 from engine.errors import AutogradError
@@ -22,7 +22,7 @@ class FunctionNode(Node):
     def __init__(
         self,
         function: Any,
-        ctx: FunctionContext,
+        ctx: FunctionCtx,
         edges: tuple[Edge, ...],
         inputs: tuple[Any, ...],
         results: tuple[Any, ...],

@@ -17,6 +17,7 @@ __all__ = [
     "AccumulateGrad",
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -71,6 +72,13 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         yield
     finally:
         MODES.packing_refused = outer
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[None]:
+    """Inside, what is saved for the backward pass are copies, so that the tensors themselves may be written to."""
+    with saved_tensors_hooks(lambda tensor: tensor.clone(), lambda tensor: tensor):
+        yield
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

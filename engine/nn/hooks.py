@@ -184,6 +184,14 @@ class HasHooks:
         under ``strict``."""
         return RemovableHandle.add(self._own_hooks().loaded, hook)
 
+    _register_state_dict_hook = register_state_dict_post_hook
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """As the one above, with the module as first argument only if asked for."""
+        return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *rest: hook(*rest))
+
     # PyTorch's names, by which users look whether there are hooks.
 
     @property

@@ -197,11 +197,15 @@ class Module(HasHooks, Members):
         """Takes what `get_extra_state` returned."""
         raise NotImplementedError(f"{type(self).__name__} has no extra state: define set_extra_state()")
 
+    @property
+    def _has_extra_state(self) -> bool:
+        return type(self).get_extra_state is not Module.get_extra_state
+
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Puts this module's own state, without that of its children, into `destination`."""
         for name, tensor in state.own(self):
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
+        if self._has_extra_state:
             destination[prefix + state.EXTRA] = self.get_extra_state()
 
     def _load_from_state_dict(

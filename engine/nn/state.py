@@ -98,12 +98,7 @@ def _prepared(module: Module, given: Mapping[str, Any], keys: IncompatibleKeys, 
 def _extra(module: Module) -> dict[str, Module]:
     """Key → module, of those with a state that is no tensor."""
     named = module.named_modules(remove_duplicate=False)
-    base = next(kind for kind in type(module).__mro__ if "get_extra_state" in vars(kind) and kind.__name__ == "Module")
-    return {
-        f"{path}.{EXTRA}" if path else EXTRA: child
-        for path, child in named
-        if type(child).set_extra_state is not base.set_extra_state
-    }
+    return {f"{path}.{EXTRA}" if path else EXTRA: child for path, child in named if child._has_extra_state}
 
 
 def own(module: Module) -> Iterator[tuple[str, Tensor]]:
@@ -149,13 +144,17 @@ def _message(
     fate = "what fits was loaded" if changed else "nothing was changed"
     lines = [f"These weights do not fit {type(module).__name__}; {fate}."]
     if strict:
-        lines += [f"  missing: {key}{f' ({format_shape(own[key].shape)})' if key in own else ''}" for key in missing]
-        lines += [f"  unexpected: {key} ({format_shape(np.shape(given[key]))})" for key in unexpected]
+        lines += [f"  missing: {key}{_shape(own, key)}" for key in missing]
+        lines += [f"  unexpected: {key}{_shape(given, key)}" for key in unexpected]
     for key in misfits:
         shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(found[key].shape)} in the weights"
         lines.append(f"  shape: {key} is {shapes}")
     lines.append(_remedy(own, given, misfits))
     return "\n".join(lines)
+
+
+def _shape(tensors: Mapping[str, Any], key: str) -> str:
+    return f" ({format_shape(np.shape(tensors[key]))})" if key in tensors else ""
 
 
 def _remedy(own: Mapping[str, Any], given: Mapping[str, Any], misfits: Sequence[str]) -> str:

@@ -321,6 +321,19 @@ def test_saving_on_the_cpu() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def test_saved_tensors_that_may_be_written_to() -> None:
+    def program(lib: Any) -> Any:
+        x = leaf(lib, 1.0, 2.0)
+        y = x * 2
+        with lib.autograd.graph.allow_mutation_on_saved_tensors():
+            z = y * y
+            y.add_(1)
+            z.sum().backward()
+        return x.grad
+
+    assert_same(program)
+
+
 def test_increment_version() -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0) * 1

@@ -235,3 +235,45 @@ def test_what_hooks_on_loading_leave_is_an_error() -> None:
     third.register_state_dict_post_hook(lambda *args: 3)
     with pytest.raises(TypeError, match="must return None"):
         third.state_dict()
+
+
+def test_state_that_is_no_tensor_and_state_of_ones_own() -> None:
+    def program(lib: Any) -> Any:
+        class Counter(lib.nn.Linear):
+            count = 3
+
+            def get_extra_state(self) -> Any:
+                return {"count": self.count}
+
+            def set_extra_state(self, state: Any) -> None:
+                self.count = state["count"]
+
+        class Renamed(lib.nn.Linear):
+            def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+                super()._save_to_state_dict(destination, prefix, keep_vars)
+                destination[prefix + "w"] = destination.pop(prefix + "weight")
+
+            def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+                if prefix + "w" in state_dict:
+                    state_dict[prefix + "weight"] = state_dict.pop(prefix + "w")
+                super()._load_from_state_dict(state_dict, prefix, *rest)
+
+        make = lambda: lib.nn.Sequential(Counter(2, 2), Renamed(2, 2))  # noqa: E731
+        first, second = make(), make()
+        first[0].count = 7
+        state = first.state_dict()
+        second.load_state_dict(state)
+        same = all(bool((a == b).all()) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+        missing = make().load_state_dict({k: v for k, v in state.items() if "extra" not in k}, strict=False)
+        return sorted(state), second[0].count, same, list(missing.missing_keys)
+
+    assert_same(program)
+
+
+def test_parts_can_be_exchanged_by_name() -> None:
+    def program(lib: Any) -> Any:
+        model = network(lib)
+        model.set_submodule("1", lib.nn.ReLU())
+        return model[1]._get_name(), model(given(lib))
+
+    assert_same(program)
