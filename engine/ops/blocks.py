@@ -127,23 +127,30 @@ class Scratch:
         return found[:size].reshape(shape)
 
 
+def phases(block: Block, x: Any, groups: int, long: int, scratch: Scratch, out: Any = None) -> Any:
+    """N×C×… flat: phases × groups × C/groups × `long` positions, with zeros in the gaps; in `out` if that is given."""
+    inner, number_of_phases = x.shape[1] // groups, count(block.windows.stride)
+    out = scratch("phases", number_of_phases, groups, inner, long) if out is None else out
+    out[...] = 0
+    for number, taken, here in block.phases():
+        seen = x[(block.samples, slice(None), *taken)]
+        target = out[number, :, :, : block.total].reshape(groups, inner, block.batch, *block.pitches)
+        target[(..., *here)] = seen.reshape(seen.shape[0], groups, inner, *seen.shape[2:]).transpose(
+            1, 2, 0, *range(3, 1 + seen.ndim)
+        )
+    return out
+
+
 def columns(block: Block, x: Any, groups: int, kernel: Sequence[Sequence[int]], room: int, scratch: Scratch) -> Any:
     """groups × (places in `kernel` · channels) × positions of N×C×…, and `room` positions beyond the last window."""
     inner, wide = x.shape[1] // groups, block.length + room
     long = max(block.total, wide + block.reach(kernel))
     out = scratch("columns", groups, len(kernel), inner, long)
-    one = count(block.windows.stride) == 1
-    phases = out[:, 0][None] if one else scratch("phases", count(block.windows.stride), groups, inner, long)
-    phases[...] = 0
-    for number, taken, here in block.phases():
-        seen = x[(block.samples, slice(None), *taken)]
-        target = phases[number, :, :, : block.total].reshape(groups, inner, block.batch, *block.pitches)
-        target[(..., *here)] = seen.reshape(seen.shape[0], groups, inner, *seen.shape[2:]).transpose(
-            1, 2, 0, *range(3, 1 + seen.ndim)
-        )
+    one = count(block.windows.stride) == 1  # then what the first place sees is the input itself
+    flat = phases(block, x, groups, long, scratch, out[:, 0][None] if one else None)
     for number in range(1 if one else 0, len(kernel)):
         phase, shift = block.seen_by(kernel[number])
-        out[:, number, :, :wide] = phases[phase, :, :, shift : shift + wide]
+        out[:, number, :, :wide] = flat[phase, :, :, shift : shift + wide]
     return out.reshape(groups, len(kernel) * inner, long)
 
 
@@ -153,13 +160,13 @@ def add_columns(out: Any, block: Block, found: Any, groups: int, scratch: Scratc
     inner = out.shape[1] // groups
     found = found.reshape(groups, len(kernel), inner, -1)
     long = max(block.total, block.length + block.reach(kernel))
-    phases = scratch("phases", count(block.windows.stride), groups, inner, long)
-    phases[...] = 0
+    flat = scratch("phases", count(block.windows.stride), groups, inner, long)
+    flat[...] = 0
     for number, at in enumerate(kernel):
         phase, shift = block.seen_by(at)
-        phases[phase, :, :, shift : shift + block.length] += found[:, number]
+        flat[phase, :, :, shift : shift + block.length] += found[:, number]
     for number, taken, here in block.phases():
-        source = phases[number, :, :, : block.total].reshape(groups * inner, block.batch, *block.pitches)
+        source = flat[number, :, :, : block.total].reshape(groups * inner, block.batch, *block.pitches)
         out[(block.samples, slice(None), *taken)] = source[(slice(None), slice(None), *here)].swapaxes(0, 1)
 
 

@@ -7,10 +7,11 @@ transposed convolution.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
-from engine.ops.blocks import Scratch, add_columns, blocks, columns, read_places, write_places
+from engine.ops.blocks import Block, Scratch, add_columns, blocks, columns, phases, read_places, write_places
 from engine.ops.record import op
 from engine.ops.rules import same_dtype
 from engine.ops.windows import Windows, per_dim
@@ -20,6 +21,8 @@ Sizes: TypeAlias = tuple[int, ...]
 
 _ENOUGH_ROWS = 48
 """A matrix product of fewer rows than this costs more than the copies that give it all places of the kernel."""
+_TOGETHER = 8
+"""Channels with filters of their own that are computed at a time."""
 _ENOUGH_PLACES = 64
 """Below this the samples of a 1×1 convolution are multiplied together, not one by one."""
 
@@ -97,6 +100,8 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
         for upper, lower in zip(g, _every(x, stride)[(..., *map(slice, places))], strict=True):
             out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
         return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    if outer == inner == 1:
+        return _depthwise_weight(xp, g, x, windows).reshape(-1, 1, *kernel).astype(narrow, copy=False)
     lead, scratch = _looped(windows, inner), Scratch(xp, g.dtype)
     leading, trailing = windows.split_kernel(lead)
     out = xp.zeros((len(leading), groups, len(trailing) * inner, outer), g.dtype)
@@ -116,6 +121,8 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
 def _correlate(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places: Sizes, groups: int) -> Any:
     """`convolution` at `places`, with zeros for what lies outside `x`."""
     inner, scratch = weight.shape[1], Scratch(xp, x.dtype)
+    if inner == 1 and groups == weight.shape[0]:
+        return _depthwise(xp, x, weight, bias, windows, places)
     lead = _looped(windows, inner)
     leading, trailing = windows.split_kernel(lead)
     kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 2, -1)
@@ -136,6 +143,55 @@ def _correlate(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places
             found += bias.reshape(groups, -1, 1)
         write_places(out, block, product)
     return out
+
+
+def _depthwise(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places: Sizes) -> Any:
+    """`_correlate` of each channel with a filter of its own: sums of products, for which no matrix product is wide."""
+    kernel, scratch = windows.offsets_in_kernel(), Scratch(xp, x.dtype)
+    factors = weight.reshape(-1, len(kernel))
+    out = xp.empty((x.shape[0], weight.shape[0], *places), x.dtype)
+    for some, block in _depthwise_blocks(windows, x, places):
+        flat, length = _flat(block, x[:, some], scratch), block.length
+        product = scratch("product", flat.shape[1], block.total)
+        found, more = product[:, :length], scratch("more", flat.shape[1], length)
+        for number, at in enumerate(kernel):
+            phase, shift = block.seen_by(at)
+            seen, target = flat[phase, :, shift : shift + length], more if number else found
+            xp.multiply(seen, factors[some, number, None], out=target)
+            if number:
+                found += more
+        if bias is not None:
+            found += bias[some, None]
+        write_places(out[:, some], block, product)
+    return out
+
+
+def _depthwise_weight(xp: Any, g: Any, x: Any, windows: Windows) -> Any:
+    """`convolution_weight` where each channel has a filter of its own."""
+    kernel, scratch = windows.offsets_in_kernel(), Scratch(xp, x.dtype)
+    out = xp.zeros((g.shape[1], len(kernel)), g.dtype)
+    for some, block in _depthwise_blocks(windows, x, g.shape[2:]):
+        flat = _flat(block, x[:, some], scratch)
+        upper = read_places(block, g[:, some], flat.shape[1], scratch)[:, 0]
+        for number, at in enumerate(kernel):
+            phase, shift = block.seen_by(at)
+            out[some, number] += xp.einsum("cp,cp->c", upper, flat[phase, :, shift : shift + block.length])
+    return out
+
+
+def _depthwise_blocks(windows: Windows, x: Any, places: Sizes) -> Iterator[tuple[slice, Block]]:
+    """Some channels at a time, so that their rows are long, and blocks of those."""
+    for start in range(0, x.shape[1], _TOGETHER):
+        some = slice(start, min(start + _TOGETHER, x.shape[1]))
+        position_bytes = (count(windows.stride) + 2) * (some.stop - start) * x.dtype.itemsize
+        for block in blocks(windows, x.shape[0], x.shape[2:], places, position_bytes):
+            yield some, block
+
+
+def _flat(block: Block, x: Any, scratch: Scratch) -> Any:
+    """Phases × channels × positions."""
+    long = max(block.total, block.length + block.reach(block.windows.offsets_in_kernel()))
+    return phases(block, x, x.shape[1], long, scratch)[:, :, 0]
 
 
 def _looped(windows: Windows, inner: int) -> int:
