@@ -25,7 +25,7 @@ from engine import (
     predicates,
 )
 from engine.autograd import grad, inference_mode
-from engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from engine.autograd.inference import is_inference, is_inference_mode_enabled
 from engine.backend import Device as device
 from engine.backend import cuda_available, set_default_device
@@ -82,6 +82,7 @@ from engine.random import Generator, default_generator, get_rng_state, initial_s
 from engine.storage import UntypedStorage
 from engine.tensor import Size, Tensor
 
+__version__ = "0.1.0"
 newaxis = None
 
 heap.keep_freed_memory()
@@ -161,6 +162,7 @@ __all__ = [
     "is_autocast_cache_enabled",
     "is_autocast_enabled",
     "is_anomaly_enabled",
+    "set_anomaly_enabled",
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",

@@ -152,7 +152,11 @@ class Optimizer:
         """
         self._hooks.run("state_dict_before", self)
         numbers = {id(param): number for number, param in enumerate(self._params())}
-        groups = [{**group, "params": [numbers[id(param)] for param in group["params"]]} for group in self.param_groups]
+        groups = [
+            {name: value for name, value in group.items() if name != "params"}
+            | {"params": [numbers[id(param)] for param in group["params"]]}
+            for group in self.param_groups
+        ]
         packed = {
             numbers[id(param)]: {name: self._packed(name, value) for name, value in state.items()}
             for param, state in self.state.items()
