@@ -34,6 +34,8 @@ class _Quiet(threading.local):
 
 
 QUIET = _Quiet()
+FAILURES = (RuntimeError, ValueError, TypeError, IndexError, OverflowError)
+"""What NumPy raises for arguments that do not go together."""
 
 
 def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
@@ -52,7 +54,7 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
             return op.kernel(xp, *arrays, **statics)
     except EngineError:
         raise
-    except (RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:
+    except FAILURES as error:
         return _again(op, arrays, statics, error)
 
 
@@ -67,7 +69,7 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
             QUIET.run(op.kernel, np, *arrays, out=out)
     except EngineError:
         raise
-    except (RuntimeError, ValueError, TypeError, IndexError, OverflowError) as error:
+    except FAILURES as error:
         _again(op, arrays, {**statics, "out": out}, error)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.backend import META, Device
-from engine.dispatch.kernels import as_array, compute, compute_mixed, infer
+from engine.backend import CPU, META, Device
+from engine.dispatch.kernels import FAILURES, QUIET, as_array, compute, compute_mixed, infer
 from engine.dispatch.promotion import promote
 from engine.dispatch.recording import record
 from engine.dispatch.transfer import common_device, moved
@@ -21,8 +21,29 @@ from engine.tensor import Storage, Tensor
 
 def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     """Calls `op` on tensors and numbers and records it for autograd."""
-    if MODES.autocast is not None:
-        inputs = MODES.autocast.prepare(op, inputs)
+    if len(inputs) == 2 and statics is op.defaults and op.makes_one and MODES.autocast is MODES.observer is None:
+        # The commonest calls, two tensors that go together: a sixth faster than by way of what all calls need.
+        x, y = inputs
+        if isinstance(x, Tensor) and isinstance(y, Tensor) and x._view is y._view is None:
+            a, b = x._array, y._array
+            device, dtype = x._storage.device, a.dtype
+            if b.dtype is dtype and dtype in NATIVE_FLOATS and device is y._storage.device is CPU:
+                try:
+                    result = QUIET.run(op.kernel, np, a, b)
+                except FAILURES:
+                    return _run(op, inputs, statics)  # which says what is wrong
+                out = Tensor(result if type(result) is np.ndarray else np.asarray(result), Storage(device))
+                if (x._requires_grad or y._requires_grad) and MODES.grad and op.rules:
+                    record(op, inputs, statics, (out,), None)
+                return out
+    return _run(op, inputs, statics)
+
+
+EXECUTOR.run = run
+
+
+def _run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+    inputs = inputs if MODES.autocast is None else MODES.autocast.prepare(op, inputs)
     needs_grad = mixed = False
     device: Device | None = None
     dtype: Any = None
@@ -38,7 +59,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             elif place is not device:
                 device = common_device(op, inputs)
                 if device is not META:
-                    return run(op, moved(inputs, device), statics)
+                    return _run(op, moved(inputs, device), statics)
             if array.dtype is not dtype:
                 mixed = True
             arrays.append(array)
@@ -66,9 +87,6 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     if needs_grad and MODES.grad and op.rules:
         record(op, inputs, statics, outs, where)
     return out
-
-
-EXECUTOR.run = run
 
 
 def _promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:

@@ -127,6 +127,8 @@ class Op:
         """Exported as `engine.NAME`."""
         self.operators = operators
         self.outputs = outputs
+        self.makes_one = outputs == 1 and not view
+        """A call makes one tensor with memory of its own."""
         self.random = random
         self.keeps_from = keeps_from
         """A gradient of variadic inputs needs only the shapes and dtypes of those before this one."""
@@ -401,7 +403,9 @@ def composite(
         )
     name = function.__name__.rstrip("_")
     _claim(name, aliases)
-    COMPOSITES[name] = Composite(name, _for_users(function), method, public, in_place, result, sample, aliases, operators)
+    COMPOSITES[name] = Composite(
+        name, _for_users(function), method, public, in_place, result, sample, aliases, operators
+    )
     return function
 
 
