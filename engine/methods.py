@@ -32,6 +32,8 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
                 if not is_reflected(name) and name.strip("_") in AUGMENTED:
                     setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
     for composite in COMPOSITES.values():
+        for name in composite.operators:
+            setattr(TensorMethods, name, composite.function)
         for name in (composite.name, *composite.aliases):
             if composite.method:
                 _add(cls, name, composite.function)

@@ -207,7 +207,7 @@ def _(g, x):
     return g * x * 2
 
 
-@composite(sample=lambda s: s.unary())
+@composite(operators=("__pos__",), sample=lambda s: s.unary())
 def positive(x: Any) -> Any:
     """x itself."""
     if x.dtype is bool_:

@@ -71,10 +71,15 @@ def _(x: Spec, bins: int = 100, min: float = 0, max: float = 0):
     return (bins,)
 
 
-@composite(result="Any", sample=lambda s: [
-    ((s.normal(20), 5), {}), ((s.normal(20), 5), {"range": (-1.0, 1.0)}),
-    ((s.normal(20), 4), {"weight": s.uniform(0, 1, 20), "density": True}), ((s.normal(9), s.dtype(1) * np.arange(4)), {}),
-])  # fmt: skip
+@composite(
+    result="Any",
+    sample=lambda s: [
+        ((s.normal(20), 5), {}),
+        ((s.normal(20), 5), {"range": (-1.0, 1.0)}),
+        ((s.normal(20), 4), {"weight": s.uniform(0, 1, 20), "density": True}),
+        ((s.normal(9), s.dtype(1) * np.arange(4)), {}),
+    ],
+)
 def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
     """Counts, or sums of weights, in bins of equal width or between the edges given; and the edges."""
     flat = x.detach().reshape(-1)
@@ -101,8 +106,10 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
 def _places(s: Any) -> Any:
     rows, one = np.sort(s.repeated(3, 6) + s.dtype(2), -1), np.sort(s.repeated(6) + s.dtype(2))
     return [((one, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
-        ((rows, s.repeated(3, 4)), {}), ((one, s.repeated(3)), {"side": "right"}), ((one, s.repeated(3)), {"out_int32": True}),
-    ]  # fmt: skip
+        ((rows, s.repeated(3, 4)), {}),
+        ((one, s.repeated(3)), {"side": "right"}),
+        ((one, s.repeated(3)), {"out_int32": True}),
+    ]
 
 
 @op("other", method=False, promotes=True, sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _places(s)[:3]])

@@ -48,9 +48,14 @@ def _(g, diagonal):
     return g.triu(diagonal)
 
 
-@op("movement", view=True, sample=lambda s: [
-    ((s.normal(3, 4),), {"offset": k}) for k in (-1, 0, 2, 5)
-] + [((s.normal(2, 3, 4),), {"offset": 1, "dim1": 0, "dim2": -1}), ((s.normal(2, 3, 4),), {"dim1": 2, "dim2": 1})])  # fmt: skip
+@op(
+    "movement",
+    view=True,
+    sample=lambda s: (
+        [((s.normal(3, 4),), {"offset": k}) for k in (-1, 0, 2, 5)]
+        + [((s.normal(2, 3, 4),), {"offset": 1, "dim1": 0, "dim2": -1}), ((s.normal(2, 3, 4),), {"dim1": 2, "dim2": 1})]
+    ),
+)
 def diagonal(xp, x, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The diagonal of two dimensions, as the last dimension; above the main one for a positive offset."""
     size = _length(x.shape, offset, *_axes(x.ndim, dim1, dim2))

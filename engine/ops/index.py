@@ -220,16 +220,21 @@ class Owner(NamedTuple):
     name: str = "gather"
     things: str = ""
 
-    def refuse(self, wrong: int, size: int, dim: int) -> ShapeError:
+    def refuse(self, wrong: int, size: int, dim: int) -> PositionError:
         if self.things:
-            return ShapeError(f"{self.name}: {wrong} is not one of the {size} {self.things}. Use 0 to {size - 1}.")
-        return ShapeError(f"{self.name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}.")
+            return PositionError(f"{self.name}: {wrong} is not one of the {size} {self.things}. Use 0 to {size - 1}.")
+        return PositionError(
+            f"{self.name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}."
+        )
+
+
+_GATHER, _INDEX_SELECT = Owner(), Owner("index_select")
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
 ])  # fmt: skip
-def gather_along(xp, x, index, dim: int, owner: Owner = Owner()):
+def gather_along(xp, x, index, dim: int, owner: Owner = _GATHER):
     """x's elements at `index` along `dim`."""
     _check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
@@ -237,13 +242,13 @@ def gather_along(xp, x, index, dim: int, owner: Owner = Owner()):
 
 
 @gather_along.shape
-def _(x: Spec, index: Spec, dim: int, owner: Owner = Owner()):
+def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
     check_index(owner.name, index, x.shape, dim)
     return Spec(index.shape, x.dtype)
 
 
 def _check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
-    """Raises ShapeError for a position that dimension `dim` does not have."""
+    """Raises PositionError for a position that dimension `dim` does not have."""
     if index.size and (index.min() < 0 or index.max() >= size):
         raise owner.refuse(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)
 
@@ -307,7 +312,7 @@ def _(g, index, dim):
     ((s.normal(4, 5), 1, s.integers(5, 4, 3)), {}), ((s.normal(4, 5), -2, s.integers(4, 2, 3)), {}),
     ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
 ])  # fmt: skip
-def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = Owner()) -> Any:
+def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = _GATHER) -> Any:
     """The elements of x at `index` along `dim`."""
     if x.ndim == 0 and index.ndim == 0:
         return gather_along(x.reshape(1), index.reshape(1), dim=dim, owner=owner).reshape(())
@@ -315,7 +320,8 @@ def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Ow
     return gather_along(x, index, dim=dim, owner=owner)
 
 
-@composite(method=False, sample=lambda s: [
+@composite(
+    sample=lambda s: [
     ((s.normal(4, 5), s.integers(5, 4, 3), 1), {}), ((s.normal(4, 5), s.integers(4, 2, 1), 0), {}),
     ((s.normal(4, 5), s.integers(20, 7)), {}),
 ])  # fmt: skip
@@ -335,7 +341,7 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     ((s.normal(4, 5), 0, s.integers(4, 3)), {}), ((s.normal(4, 5), -1, s.integers(5, 7)), {}),
     ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
 ])  # fmt: skip
-def index_select(x: Any, dim: int, index: Any, *, owner: Owner = Owner("index_select")) -> Any:
+def index_select(x: Any, dim: int, index: Any, *, owner: Owner = _INDEX_SELECT) -> Any:
     """The places of dimension `dim` that `index` lists."""
     place = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:

@@ -70,7 +70,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return choose(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
 
 
-@op("other", method=False, public=True, sample=lambda s: [((s.repeated(3, 4),), {}), ((s.repeated(5),), {})])
+@op("other", sample=lambda s: [((s.repeated(3, 4),), {}), ((s.repeated(5),), {})])
 def argwhere(xp, x):
     """The positions of what is not 0, one in each row."""
     return xp.asarray(xp.argwhere(x), xp.int64)

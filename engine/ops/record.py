@@ -190,6 +190,11 @@ class Op:
             statics = {**self.defaults, **kwargs} if kwargs else self.defaults
             if len(statics) == len(names):
                 return args, statics
+        elif self._takes_one and not kwargs and len(args) == arity + 1:
+            value = args[arity]
+            if self.varargs is not None and not isinstance(value, (tuple, list)) and value is not None:
+                value = (value,)
+            return args[:arity], {names[0]: value}
         if self.variadic:
             inputs: Sequence[Any] = tuple(args[0]) if args else tuple(kwargs.pop(self.inputs[0]))
             rest = args[1:]
@@ -204,8 +209,6 @@ class Op:
             rest = (*rest[:place], tuple(rest[place:]))
         if len(rest) > len(names):
             raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
-        if len(names) == 1 and rest and not kwargs:
-            return inputs, {names[0]: rest[0]}
         statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults
         if kwargs or len(rest) < len(names):
             statics = {**self.defaults, **statics, **kwargs}
@@ -275,6 +278,7 @@ class Op:
         self.static_names = tuple(argument.name for argument in statics)
         self.optional = bool(self._input_defaults)
         """An input may be None."""
+        self._takes_one = len(statics) == 1 and not self.variadic
         self._varargs_place = len(statics) if self.varargs is None else self.static_names.index(self.varargs)
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}

@@ -56,8 +56,12 @@ def _(g, index, dim):
 def _targets(s: Any) -> Any:
     """A tensor, a dimension, places that are hit once, and what to put there."""
     index = np.stack([s.permutation(5)[:3] for _ in range(4)])
-    return [((s.normal(4, 5), 1, index, s.normal(4, 3)), {}), ((s.normal(5, 2), 0, index[:2].T, s.normal(4, 2)), {}),
-            ((s.normal(4, 5), -1, index[:2], s.normal(4, 5)), {}), ((s.normal(4, 5), 1, index[:0], s.normal(4, 5)), {})]  # fmt: skip
+    return [
+        ((s.normal(4, 5), 1, index, s.normal(4, 3)), {}),
+        ((s.normal(5, 2), 0, index[:2].T, s.normal(4, 2)), {}),
+        ((s.normal(4, 5), -1, index[:2], s.normal(4, 5)), {}),
+        ((s.normal(4, 5), 1, index[:0], s.normal(4, 5)), {}),
+    ]
 
 
 def _repeats(s: Any) -> Any:
@@ -147,9 +151,15 @@ def _(g, x, src, index, out, dim, how):
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@composite(in_place=True, sample=lambda s: [
-    ((*args, how), {"include_self": itself}) for args, _ in _repeats(s) for how in _REDUCTIONS for itself in (True, False)
-])  # fmt: skip
+@composite(
+    in_place=True,
+    sample=lambda s: [
+        ((*args, how), {"include_self": itself})
+        for args, _ in _repeats(s)
+        for how in _REDUCTIONS
+        for itself in (True, False)
+    ],
+)
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """x with all of `src` that goes to a place combined there: its sum, product, mean, largest or smallest."""
     if reduce not in _REDUCTIONS:
@@ -214,12 +224,18 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
 @composite(in_place=True, sample=_slices)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     """x with the slices of `source` written at the places of `dim` that `index` lists."""
+    if x.ndim == 0:
+        return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
     return put_at((x, source, index), layout=_layout("index_copy", x, dim))
 
 
-@composite(in_place=True, sample=lambda s: [
-    *(((x, d, i, 2.0), {}) for (x, d, i, _), _ in _slices(s)), ((s.normal(4, 5), 1, s.permutation(5)[:2], s.normal()), {}),
-])  # fmt: skip
+@composite(
+    in_place=True,
+    sample=lambda s: [
+        *(((x, d, i, 2.0), {}) for (x, d, i, _), _ in _slices(s)),
+        ((s.normal(4, 5), 1, s.permutation(5)[:2], s.normal()), {}),
+    ],
+)
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     """x with one value at the places of `dim` that `index` lists."""
     place = wrap_dim("index_fill", dim, x.ndim)
@@ -228,6 +244,17 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     hits = put_zeros((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
     mask = hits.reshape([-1 if i == place else 1 for i in range(x.ndim)])
     return masked_fill(x, mask, value)
+
+
+@composite(in_place=True, sample=lambda s: [
+    ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5), how), {"include_self": itself})
+    for how in _REDUCTIONS[1:] for itself in (True, False)
+])  # fmt: skip
+def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """x with the slices of `source` combined at the places of `dim` that `index` lists; see `scatter_reduce`."""
+    place = wrap_dim("index_reduce", dim, x.ndim)
+    wide = index.reshape([-1 if i == place else 1 for i in range(x.ndim)]).expand(source.shape)
+    return scatter_reduce(x, place, wide, source, reduce, include_self=include_self)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])

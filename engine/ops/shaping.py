@@ -9,7 +9,7 @@ from engine.errors import ShapeError
 from engine.ops.movement import expand, permute, reshape, view
 from engine.ops.record import composite, op
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
-from engine.shape import Spec, count, format_shape
+from engine.shape import Shape, Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -77,7 +77,7 @@ def movedim(x: Any, source: Any, destination: Any) -> Any:
     return permute(x, tuple(placed[d] if d in placed else next(rest) for d in range(x.ndim)))
 
 
-@composite(public=False, in_place=False, sample=lambda s: [((s.normal(2, 3, 4),), {})])
+@composite(sample=lambda s: [((s.normal(2, 3, 4),), {})])
 def adjoint(x: Any) -> Any:
     """The last two dimensions exchanged."""
     return x.transpose(-2, -1)
@@ -132,7 +132,7 @@ def repeat(xp, x, repeats: Sizes):
     return xp.tile(x, tuple(repeats)) if repeats else x.copy()
 
 
-def _repeated(shape: Sizes, repeats: Sizes) -> Sizes:
+def _repeated(shape: Shape, repeats: Sizes) -> Shape:
     if len(repeats) < len(shape):
         raise ShapeError(f"repeat: {format_shape(shape)} needs at least {len(shape)} numbers, not {tuple(repeats)}")
     if any(number < 0 for number in repeats):
@@ -182,7 +182,8 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
         return reshape(wide, (*sizes[:place], sizes[place] * repeats, *sizes[place + 1 :]))
     if repeats.shape[0] != x.shape[place]:
         raise ShapeError(
-            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of dimension {dim}"
+            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of "
+            f"dimension {dim}"
         )
     return x.index_select(place, repeated_places(repeats, total=output_size))
 

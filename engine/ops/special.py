@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.dtypes import get_default_dtype
 from engine.ops import gamma, quantile_normal
 from engine.ops.choice import where
 from engine.ops.erf import error_function
@@ -89,9 +88,11 @@ def _(g, x, n):
     return g * derivative_of_digamma(x, n=n + 1)
 
 
-@composite(method=False, sample=lambda s: [((n, s.uniform(0.3, 4.0, 3, 4)), {}) for n in (0, 1, 2, 3)])
-def polygamma(n: int, x: Any) -> Any:
-    """The n-th derivative of digamma."""
+@composite(in_place=True, sample=lambda s: [((n, s.uniform(0.3, 4.0, 3, 4)), {}) for n in (0, 1, 2, 3)])
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma; as a method x.polygamma(n)."""
+    if hasattr(n, "dtype"):
+        n, x = x, n
     if n < 0:
         raise ValueError(f"polygamma(): n must be 0 or more, not {n}")
     return digamma(x) if n == 0 else derivative_of_digamma(x, n=n)

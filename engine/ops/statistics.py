@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine import dtypes
@@ -21,9 +21,15 @@ from engine.shape import Dim, Spec, count, format_shape
 def _spreads(s: Any) -> Any:
     x = s.normal(3, 4, 2)
     return [((x,), {"dim": dim, "keepdim": keep}) for dim in (None, 0, -1, (0, 2)) for keep in (False, True)] + [
-        ((x,), {}), ((x, False), {}), ((x, 1, False), {}), ((x, 1, True, True), {}), ((x,), {"dim": 1, "correction": 0}),
-        ((x,), {"dim": 1, "correction": 2}), ((x,), {"unbiased": False}), ((x, (0, 1)), {"unbiased": False}),
-    ]  # fmt: skip
+        ((x,), {}),
+        ((x, False), {}),
+        ((x, 1, False), {}),
+        ((x, 1, True, True), {}),
+        ((x,), {"dim": 1, "correction": 0}),
+        ((x,), {"dim": 1, "correction": 2}),
+        ((x,), {"unbiased": False}),
+        ((x, (0, 1)), {"unbiased": False}),
+    ]
 
 
 @composite(sample=_spreads)
@@ -105,10 +111,11 @@ def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[A
         return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
     ordered = sort(x, place)
     at = rank(x.shape[place], x.isnan().sum(place, True))
-    return _picked(ordered.values.gather(place, at), ordered.indices.gather(place, at), place, keepdim)
+    return _picked([one.gather(place, at) for one in ordered], place, keepdim)
 
 
-def _picked(values: Any, indices: Any, dim: int, keepdim: bool) -> ValuesIndices:
+def _picked(found: Sequence[Any], dim: int, keepdim: bool) -> ValuesIndices:
+    values, indices = found
     return ValuesIndices(values, indices) if keepdim else ValuesIndices(values.squeeze(dim), indices.squeeze(dim))
 
 
@@ -121,8 +128,7 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndi
         return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
     if not 1 <= k <= x.shape[place]:
         raise ShapeError(f"kthvalue: k must be 1 to {x.shape[place]}, the size of dimension {dim}, not {k}")
-    values, indices = sort(x, place)
-    return _picked(*(one.narrow(place, k - 1, 1).contiguous() for one in (values, indices)), place, keepdim)
+    return _picked([one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim)
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
@@ -158,7 +164,7 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     refuse_nothing("mode", x.spec, dim)
     if x.ndim == 0:
         return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(*most_frequent(x, dim=place), place, keepdim)
+    return _picked(most_frequent(x, dim=place), place, keepdim)
 
 
 # -- quantiles --------------------------------------------------------------------------------

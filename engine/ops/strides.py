@@ -14,10 +14,16 @@ from engine.shape import Spec, count, format_shape
 Sizes: TypeAlias = tuple[int, ...]
 
 
-@op("movement", view=True, public=False, sample=lambda s: [
-    ((s.normal(7),), {"dimension": 0, "size": 3, "step": 2}), ((s.normal(2, 5),), {"dimension": -1, "size": 2, "step": 1}),
-    ((s.normal(5, 2),), {"dimension": 0, "size": 3, "step": 1}),
-])  # fmt: skip
+@op(
+    "movement",
+    view=True,
+    public=False,
+    sample=lambda s: [
+        ((s.normal(7),), {"dimension": 0, "size": 3, "step": 2}),
+        ((s.normal(2, 5),), {"dimension": -1, "size": 2, "step": 1}),
+        ((s.normal(5, 2),), {"dimension": 0, "size": 3, "step": 1}),
+    ],
+)
 def unfold(xp, x, dimension: int, size: int, step: int):
     """Windows of `size` every `step` places of a dimension, whose insides are a new last dimension."""
     place, places = _windows(x.shape, dimension, size, step)

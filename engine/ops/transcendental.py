@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from engine.dtypes import float64
+from engine.dtypes import float64, int32
 from engine.errors import DTypeError
 from engine.ops.choice import where
 from engine.ops.record import composite, op
+from engine.shape import Spec
 
 
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
@@ -200,3 +201,43 @@ def _(g, out, y):
 def ldexp(x: Any, other: Any) -> Any:
     """x · 2^other."""
     return x * pow(2.0, other.to(x.dtype) if x.is_floating_point() else other)
+
+
+class Frexp(NamedTuple):
+    """What `frexp` returns."""
+
+    mantissa: Any
+    exponent: Any
+
+
+def _wide(s: Any) -> Any:
+    return [((s.normal(3, 4) * s.dtype(9),), {}), ((s.normal(0),), {})]
+
+
+@composite(result="Any", sample=_wide)
+def frexp(x: Any) -> Frexp:
+    """Mantissas below 1, from ½ on, and exponents of 2."""
+    return Frexp(*binary_parts(x))
+
+
+@op("other", floats=True, method=False, outputs=2, sample=_wide)
+def binary_parts(xp, x):
+    """Mantissas below 1, from ½ on, and exponents of 2."""
+    mantissa, exponent = xp.frexp(x)
+    return mantissa, exponent.astype(xp.int32)
+
+
+@binary_parts.shape
+def _(x: Spec):
+    return x, Spec(x.shape, int32)
+
+
+@binary_parts.gradient
+def _(g, out1):
+    return None if g[0] is None else g[0] / pow(2.0, out1.to(g[0].dtype))
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def nextafter(xp, x, y):
+    """The next number that there is from x towards y."""
+    return xp.nextafter(x, y)

@@ -6,6 +6,7 @@ from engine.amp.casting import in_full_precision
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.choice import where
+from engine.ops.index import Owner, gather
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -38,7 +39,7 @@ def cross_entropy(
     if target.dtype.is_floating_point:
         return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)
     if label_smoothing == 0:
-        return nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
+        return _nll("cross_entropy", log_probabilities, target, weight, ignore_index, reduction)
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 
@@ -54,10 +55,16 @@ def nll_loss(
 ) -> Tensor:
     """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
     refuse_old(size_average, reduce)
-    _check_classes("nll_loss", input, target, weight)
+    return _nll("nll_loss", input, target, weight, ignore_index, reduction)
+
+
+def _nll(
+    name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction
+) -> Tensor:
+    _check_classes(name, input, target, weight)
     counted = target != ignore_index
     classes = where(counted, target, 0)
-    loss = -_pick(input, classes)
+    loss = -_pick(name, input, classes)
     if weight is not None:
         loss = loss * _factors(weight, classes)
     loss = where(counted, loss, 0.0)  # an ignored target does not count, be its loss infinite
@@ -75,7 +82,7 @@ def _smoothed_nll(
     _check_classes("cross_entropy", log_probabilities, target, weight)
     counted = target != ignore_index
     classes = where(counted, target, 0)
-    right, spread = _pick(log_probabilities, classes), log_probabilities
+    right, spread = _pick("cross_entropy", log_probabilities, classes), log_probabilities
     if weight is not None:
         right, spread = right * _factors(weight, classes), spread * _along(weight, spread)
     loss = right * (label_smoothing - 1) - spread.mean(_class_dim(spread)) * label_smoothing
@@ -111,9 +118,9 @@ def _along(weight: Tensor, like: Tensor) -> Tensor:
     return weight.reshape(-1, *(1,) * (like.ndim - 1 - _class_dim(like)))
 
 
-def _pick(input: Tensor, classes: Tensor) -> Tensor:
+def _pick(name: str, input: Tensor, classes: Tensor) -> Tensor:
     dim = _class_dim(input)
-    return input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
+    return gather(input, dim, classes.unsqueeze(dim), owner=Owner(name, "classes")).squeeze(dim)
 
 
 def _factors(weight: Tensor, classes: Tensor) -> Tensor:

@@ -22,7 +22,10 @@ RANDOM = [record for record in OFFERED if isinstance(record, Op) and record.rand
 COMPARED = [record for record in COMPARED if record not in RANDOM]
 each = pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)
 
-NO_GRADIENT_THERE = {"nanmean": "of nothing but NaN PyTorch multiplies 0 by infinity"}
+NO_GRADIENT_THERE = {
+    "nanmean": "of nothing but NaN PyTorch multiplies 0 by infinity",
+    "nextafter": "PyTorch's result wants a gradient, which it then has not",
+}
 """Ops whose gradient PyTorch lacks, or has otherwise, and why ours is right."""
 
 DTYPES_OTHERWISE = {("histc", "bfloat16"): "PyTorch rounds the edges of the bins to bfloat16"}
@@ -215,6 +218,8 @@ def test_in_place_variants_exist(record: Record) -> None:
 )
 def test_in_place_variants_write_the_same_numbers(record: Record) -> None:
     for call in samples(record):
+        if not isinstance(call[0][0], np.ndarray):
+            call = (call[0][::-1], call[1])  # the tensor, of which it is a method, comes second in the function
         args, kwargs = to_engine(call)
         with engine.no_grad():
             want = record.function(*args, **kwargs)
@@ -246,3 +251,94 @@ def check_gradient_in_place(record: Record, call: Call) -> None:
         found.append([] if value is None else gradients(engine, value, floats_of((args, kwargs)), create=False))
     for ours, want in zip(*found, strict=True):
         np.testing.assert_allclose(ours.detach().numpy(), want.detach().numpy(), err_msg=str(call))
+
+
+# -- operators --------------------------------------------------------------------------------
+
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "eq", "ne",
+          "lt", "le", "gt", "ge")  # fmt: skip
+OPERANDS = {
+    "numbers": (np.array([1.5, 2.0, 3.25]), np.array([[2.0], [0.5]])),
+    "whole numbers": (np.array([5, 6, 7]), np.array([[1], [2]])),
+    "booleans": (np.array([True, False]), np.array([True, True])),
+    "a tensor and a number": (np.array([5, 6, 7]), 2),
+    "a tensor and a fraction": (np.array([5, 6, 7]), 2.5),
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("operands", OPERANDS)
+def test_operators_reflected_and_augmented(name: str, operands: str) -> None:
+    x, y = OPERANDS[operands]
+    for method in (f"__{name}__", f"__r{name}__", f"__i{name}__"):
+        if not hasattr(torch.Tensor, method):
+            continue
+        try:
+            want = getattr(to_torch(torch, x), method)(to_torch(torch, y))
+        except (RuntimeError, TypeError):
+            continue
+        if want is not NotImplemented:
+            assert_same(getattr(to_engine(x), method)(to_engine(y)), want, (method, x, y))
+
+
+def test_unary_operators() -> None:
+    x = np.array([1.5, -2.0])
+    for name in ("__neg__", "__abs__", "__pos__"):
+        assert_same(getattr(to_engine(x), name)(), getattr(to_torch(torch, x), name)(), name)
+    assert_same(~to_engine(x > 0), ~to_torch(torch, x > 0), "~")
+    assert_same(~to_engine(np.array([1, 2])), ~to_torch(torch, np.array([1, 2])), "~")
+
+
+# -- out= -------------------------------------------------------------------------------------
+
+
+def test_out_is_written_to() -> None:
+    x, y, out = engine.tensor([1.0, 2.0]), engine.tensor([3.0, 5.0]), engine.zeros(2)
+    assert engine.add(x, y, out=out) is out
+    assert out.tolist() == [4.0, 7.0]
+    empty = engine.empty(0)
+    assert engine.cumsum(x, 0, out=empty) is empty
+    assert empty.tolist() == [1.0, 3.0]
+    values, indices = engine.empty(0), engine.empty(0, dtype=engine.int64)
+    engine.sort(engine.tensor([2.0, 1.0]), out=(values, indices))
+    assert (values.tolist(), indices.tolist()) == ([1.0, 2.0], [1, 0])
+    with pytest.raises(engine.errors.ShapeError, match=r"add\(\): out= is \(3,\), the result \(2,\)"):
+        engine.add(x, y, out=engine.zeros(3))
+    with pytest.raises(engine.errors.DTypeError, match="out= is int64 and cannot take a float32 result"):
+        engine.add(x, y, out=engine.zeros(2, dtype=engine.int64))
+    with pytest.raises(engine.errors.AutogradError, match="cannot be differentiated"):
+        engine.add(x.requires_grad_(), y, out=out)
+
+
+def test_pytorchs_and_numpys_names_of_arguments() -> None:
+    x = engine.tensor([[1.0, 2.0], [3.0, 5.0]])
+    assert engine.sum(input=x, axis=0, keepdims=True).tolist() == [[4.0, 7.0]]
+    assert engine.add(input=x, other=x).tolist() == (x * 2).tolist()
+    assert engine.std(input=x, axis=1, unbiased=False).tolist() == [0.5, 1.0]
+    with pytest.raises(TypeError, match=r"sum\(\) has no argument 'along'"):
+        x.sum(along=1)
+
+
+# -- look-ups name who looks up ---------------------------------------------------------------
+
+
+def test_an_index_out_of_range_names_the_function_and_the_number_of_things() -> None:
+    F = engine.nn.functional
+    scores, rows = engine.zeros(2, 4), engine.zeros(5, 2)
+    cases: dict[str, Any] = {
+        "cross_entropy: 7 is not one of the 4 classes. Use 0 to 3.": lambda: F.cross_entropy(
+            scores, engine.tensor([0, 7])
+        ),
+        "nll_loss: -1 is not one of the 4 classes. Use 0 to 3.": lambda: F.nll_loss(scores, engine.tensor([0, -1])),
+        "embedding: 5 is not one of the 5 rows of the weight. Use 0 to 4.": lambda: F.embedding(
+            engine.tensor([5]), rows
+        ),
+        "index_select: index 5 is outside dimension 0 of size 5. Use 0 to 4.": lambda: rows.index_select(
+            0, engine.tensor([5])
+        ),
+        "gather: index 9 is outside dimension 1 of size 4. Use 0 to 3.": lambda: scores.gather(1, engine.tensor([[9]])),
+    }
+    for message, call in cases.items():
+        with pytest.raises(IndexError) as caught:
+            call()
+        assert str(caught.value) == message
