@@ -3,6 +3,7 @@
 from engine.graph import RemovableHandle as RemovableHandle
 from engine.nn import functional as functional
 from engine.nn import init as init
+from engine.nn import utils as utils
 from engine.nn.containers.module_dict import ModuleDict as ModuleDict
 from engine.nn.containers.module_list import ModuleList as ModuleList
 from engine.nn.containers.parameter_list import ParameterDict as ParameterDict
@@ -288,4 +289,5 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "utils",
 ]

@@ -139,7 +139,7 @@ class ParameterDict(_Holder):
         return [(key, self[key]) for key in self._keys]
 
     def update(self, parameters: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
-        pairs = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
+        pairs: Any = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
         for key, value in pairs:
             self[key] = value
 

@@ -1,0 +1,76 @@
+"""Batch norm put into the layer before it, for evaluation."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from engine.creation import ones_like, zeros_like
+from engine.modes import no_grad
+from engine.nn.parameter import Parameter
+from engine.tensor import Tensor
+
+
+@no_grad()
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """A convolution that gives what `conv` and `bn` give one after the other in evaluation."""
+    _check(conv, bn)
+    fused = copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
+    return fused
+
+
+@no_grad()
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
+    """The weight and bias of such a convolution."""
+    scale = (ones_like(bn_rm) if bn_w is None else bn_w) * (bn_rv + bn_eps).rsqrt()
+    shape = (1, -1, *(1,) * (conv_w.ndim - 2)) if transpose else (-1, *(1,) * (conv_w.ndim - 1))
+    bias = ((zeros_like(bn_rm) if conv_b is None else conv_b) - bn_rm) * scale
+    weight = (conv_w * scale.reshape(shape)).to(conv_w.dtype)
+    bias = (bias if bn_b is None else bias + bn_b).to(conv_w.dtype)
+    trained = conv_w.requires_grad, conv_w.requires_grad if conv_b is None else conv_b.requires_grad
+    return Parameter(weight, trained[0]), Parameter(bias, trained[1])
+
+
+@no_grad()
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """A linear layer that gives what `linear` and `bn` give one after the other in evaluation."""
+    _check(linear, bn)
+    if bn.num_features not in (linear.out_features, 1):
+        raise ValueError(f"the linear layer has {linear.out_features} outputs, but batch norm takes {bn.num_features}")
+    fused = copy.deepcopy(linear)
+    fused.weight, fused.bias = fuse_linear_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return fused
+
+
+def fuse_linear_bn_weights(
+    linear_w: Tensor,
+    linear_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+) -> tuple[Parameter, Parameter]:
+    """The weight and bias of such a linear layer."""
+    return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+
+
+def _check(layer: Any, bn: Any) -> None:
+    if layer.training or bn.training:
+        raise ValueError("layers can only be fused for evaluation. Call eval() on both first.")
+    if bn.running_mean is None or bn.running_var is None:
+        raise ValueError("batch norm without running statistics cannot be fused")

@@ -1,0 +1,107 @@
+"""Weight norm and spectral norm by hooks before the forward pass: PyTorch's old ones, with their parameters' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.modes import no_grad
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.nn.utils.norms import (
+    as_matrix,
+    input_dimension,
+    largest_singular_value,
+    norm_except,
+    normalized,
+    random_direction,
+    weight_from,
+)
+from engine.tensor import Tensor
+
+HANDLES = "_norm_handles"
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Train the weight's length `NAME_g` and direction `NAME_v` apart; `parametrizations.weight_norm` is newer."""
+    weight, place = _taken(module, name), -1 if dim is None else dim
+    setattr(module, f"{name}_g", Parameter(norm_except(weight.detach(), place)))
+    setattr(module, f"{name}_v", Parameter(weight.detach()))
+
+    def compute(module: Module) -> Tensor:
+        return weight_from(getattr(module, f"{name}_g"), getattr(module, f"{name}_v"), place)
+
+    return _hooked(module, name, "weight_norm", compute)
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again."""
+    return _restored(module, name, "weight_norm", (f"{name}_g", f"{name}_v"))
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide the weight by its largest singular value; `parametrizations.spectral_norm` is newer.
+
+    What is trained is `NAME_orig`; the singular vectors are the buffers `NAME_u` and `NAME_v`.
+    """
+    if n_power_iterations <= 0:
+        raise ValueError(f"spectral_norm: n_power_iterations must be ≥ 1, not {n_power_iterations}")
+    place = input_dimension(module) if dim is None else dim
+    weight = _taken(module, name)
+    matrix = as_matrix(weight.detach(), place)
+    module.register_parameter(f"{name}_orig", weight)
+    for end, size in (("u", matrix.shape[0]), ("v", matrix.shape[1])):
+        module.register_buffer(f"{name}_{end}", random_direction(matrix, size, eps))
+
+    def compute(module: Module) -> Tensor:
+        weight, u, v = (getattr(module, f"{name}_{end}") for end in ("orig", "u", "v"))
+        matrix = as_matrix(weight, place)
+        if module.training:
+            with no_grad():
+                for _ in range(n_power_iterations):
+                    v.copy_(normalized(matrix.mT @ u, eps))
+                    u.copy_(normalized(matrix @ v, eps))
+        return weight / largest_singular_value(matrix, u.clone(), v.clone())
+
+    return _hooked(module, name, "spectral_norm", compute)
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again."""
+    return _restored(module, name, "spectral_norm", tuple(f"{name}_{end}" for end in ("orig", "u", "v")))
+
+
+def _taken(module: Module, name: str) -> Parameter:
+    weight = module._parameters.get(name)
+    if weight is None:
+        raise ValueError(f"{type(module).__name__} has no parameter {name!r}")
+    delattr(module, name)
+    return weight
+
+
+def _hooked(module: Module, name: str, kind: str, compute: Callable[[Module], Tensor]) -> Module:
+    """Computes the weight now and before each forward pass."""
+    with no_grad():
+        setattr(module, name, compute(module))
+    handle = module.register_forward_pre_hook(lambda module, args: setattr(module, name, compute(module)))
+    module.__dict__.setdefault(HANDLES, {})[kind, name] = (handle, compute)
+    return module
+
+
+def _restored(module: Module, name: str, kind: str, parts: tuple[str, ...]) -> Module:
+    found: dict[Any, Any] = module.__dict__.get(HANDLES, {})
+    if (kind, name) not in found:
+        raise ValueError(f"{type(module).__name__} has no {kind} on {name!r}")
+    handle, compute = found.pop((kind, name))
+    training = module.training
+    module.training = False  # no further step of the estimate
+    with no_grad():
+        weight = compute(module).detach()
+    module.training = training
+    handle.remove()
+    for part in (name, *parts):
+        delattr(module, part)
+    module.register_parameter(name, Parameter(weight))
+    return module

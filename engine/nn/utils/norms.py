@@ -1,0 +1,48 @@
+"""The arithmetic of weight norm and spectral norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.creation import randn
+from engine.modes import no_grad
+from engine.ops.linalg_norms import vector_norm
+from engine.tensor import Tensor
+
+
+def norm_except(weight: Tensor, dim: int) -> Tensor:
+    """The Euclidean norm over all dimensions but `dim`, which are kept with size 1; of everything for -1."""
+    if dim == -1:
+        return vector_norm(weight)
+    return vector_norm(weight, 2, tuple(place for place in range(weight.ndim) if place != dim % weight.ndim), True)
+
+
+def weight_from(length: Tensor, direction: Tensor, dim: int) -> Tensor:
+    """``g v / |v|`` (Salimans and Kingma, arXiv 1602.07868)."""
+    return direction * (length / norm_except(direction, dim))
+
+
+def as_matrix(weight: Tensor, dim: int) -> Tensor:
+    """`weight` with `dim` first and all others in the second dimension."""
+    if dim:
+        weight = weight.permute(dim, *(place for place in range(weight.ndim) if place != dim))
+    return weight.reshape(weight.shape[0], -1)
+
+
+def normalized(vector: Tensor, eps: float) -> Tensor:
+    return vector / vector_norm(vector).clamp(min=eps)
+
+
+def random_direction(like: Tensor, size: int, eps: float) -> Tensor:
+    with no_grad():
+        return normalized(randn(size, dtype=like.dtype, device=like.device), eps)
+
+
+def largest_singular_value(matrix: Tensor, u: Tensor, v: Tensor) -> Tensor:
+    """``uᵀ W v``, for singular vectors that nothing is computed through."""
+    return (u * (matrix @ v)).sum()
+
+
+def input_dimension(module: Any) -> int:
+    """The dimension of a layer's weight that counts its outputs."""
+    return 1 if type(module).__name__.startswith("ConvTranspose") else 0

@@ -1,0 +1,102 @@
+"""Parametrizations: weights with a norm of their own, with a bounded slope, or orthogonal."""
+
+from __future__ import annotations
+
+from engine.errors import ShapeError
+from engine.modes import no_grad
+from engine.nn.module import Module
+from engine.nn.utils.norms import (
+    as_matrix,
+    input_dimension,
+    largest_singular_value,
+    norm_except,
+    normalized,
+    random_direction,
+    weight_from,
+)
+from engine.nn.utils.orthogonal import orthogonal
+from engine.nn.utils.parametrize import register_parametrization
+from engine.tensor import Tensor
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Train the weight's length and direction apart: ``g v / |v|`` (Salimans and Kingma, arXiv 1602.07868).
+
+    Args:
+        module: the layer
+        name: its tensor
+        dim: the dimension along which there are several lengths; None for one length of the whole
+    """
+    return register_parametrization(module, name, _WeightNorm(-1 if dim is None else dim), unsafe=True)
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide the weight by its largest singular value, estimated along the way (Miyato et al., arXiv 1802.05957).
+
+    Args:
+        module: the layer
+        name: its tensor
+        n_power_iterations: how often the estimate is improved in each training pass
+        eps: the least norm that is divided by
+        dim: the dimension of the outputs; by the kind of layer if left out
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"{type(module).__name__} has no tensor {name!r}")
+    dim = input_dimension(module) if dim is None else dim
+    return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return weight_from(weight_g, weight_v, self.dim)
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return norm_except(weight, self.dim), weight
+
+
+class _SpectralNorm(Module):
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        if not -weight.ndim <= dim < weight.ndim:
+            raise ShapeError(f"spectral_norm: there is no dimension {dim} in a weight of {weight.ndim} dimensions")
+        if n_power_iterations <= 0:
+            raise ValueError(f"spectral_norm: n_power_iterations must be ≥ 1, not {n_power_iterations}")
+        self.dim = dim % weight.ndim
+        self.eps = eps
+        self.n_power_iterations = n_power_iterations
+        if weight.ndim > 1:
+            matrix = as_matrix(weight.detach(), self.dim)
+            self.register_buffer("_u", random_direction(matrix, matrix.shape[0], eps))
+            self.register_buffer("_v", random_direction(matrix, matrix.shape[1], eps))
+            self._improve(matrix, 15)
+
+    @no_grad()
+    def _improve(self, matrix: Tensor, times: int) -> None:
+        for _ in range(times):
+            self._u.copy_(normalized(matrix @ self._v, self.eps))
+            self._v.copy_(normalized(matrix.mT @ self._u, self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if weight.ndim == 1:
+            return normalized(weight, self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            self._improve(matrix.detach(), self.n_power_iterations)
+        # Copies, so that another forward pass does not change what the backward pass of this one needs.
+        return weight / largest_singular_value(matrix, self._u.clone(), self._v.clone())
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value
+
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]

@@ -1,0 +1,193 @@
+"""Parameters that are computed from others: ``module.weight`` becomes a function of what is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.errors import DTypeError, ShapeError
+from engine.modes import no_grad
+from engine.nn.containers.module_dict import ModuleDict
+from engine.nn.containers.module_list import ModuleList
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+_cache: dict[tuple[int, str], Any] = {}
+_depth = 0
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Inside, each parametrized tensor is computed once, however often it is used."""
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if not _depth:
+            _cache.clear()
+
+
+class ParametrizationList(ModuleList):
+    """The functions that make one tensor of a module, in order, and what the first is given: `original`.
+
+    Functions of several tensors, such as the weight norm, have `original0`, `original1`, …
+    """
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        super().__init__(modules)
+        if not modules:
+            raise ValueError("ParametrizationList needs at least one parametrization")
+        self.unsafe = unsafe
+        with no_grad():
+            values = _inverse(list(modules), original)
+        self.is_tensor = isinstance(values, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(values)
+        for name, value in zip(self._names(), [values] if self.is_tensor else values, strict=True):
+            if isinstance(original, Parameter):
+                setattr(self, name, Parameter(value.detach(), original.requires_grad))
+            else:
+                self.register_buffer(name, value)
+        if not unsafe:
+            self.check(original)
+
+    def _names(self) -> list[str]:
+        return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
+
+    def check(self, wanted: Tensor) -> None:
+        """Raises unless the result has `wanted`'s shape and dtype."""
+        with no_grad():
+            found = self()
+        if not isinstance(found, Tensor):
+            raise TypeError(f"a parametrization must give a tensor, not {type(found).__name__}")
+        if found.dtype is not wanted.dtype:
+            raise DTypeError(f"the parametrization changes the dtype from {wanted.dtype.name} to {found.dtype.name}")
+        if tuple(found.shape) != tuple(wanted.shape):
+            raise ShapeError(
+                f"the parametrization changes the shape from {format_shape(wanted.shape)} to "
+                f"{format_shape(found.shape)}. Pass unsafe=True if that is meant."
+            )
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set what is trained so that the result is `value`."""
+        with no_grad():
+            values = _inverse(list(self), value)
+            for name, each in zip(self._names(), [values] if self.is_tensor else values, strict=True):
+                original = getattr(self, name)
+                if tuple(original.shape) != tuple(each.shape):
+                    raise ShapeError(
+                        f"{name} is {format_shape(original.shape)}, but the new value needs {format_shape(each.shape)}"
+                    )
+                original.copy_(each)
+
+    def forward(self) -> Any:
+        first, *others = list(self)
+        value = first(*[getattr(self, name) for name in self._names()])
+        for module in others:
+            value = module(value)
+        return value
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Make ``module.tensor_name`` the result of `parametrization` of what is trained.
+
+    A parametrization that has `right_inverse` lets the tensor keep its value, and be assigned to. With `unsafe` it may
+    change shape and dtype. Parametrizing again puts the new function behind those there are.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        functions = module.parametrizations[tensor_name]
+        value = getattr(module, tensor_name)
+        functions.append(parametrization)
+        if not unsafe:
+            functions.check(value)
+        functions.unsafe |= unsafe
+        functions.right_inverse(value) if hasattr(parametrization, "right_inverse") else None
+    elif tensor_name in module._parameters or tensor_name in module._buffers:
+        original = getattr(module, tensor_name)
+        functions = ParametrizationList([parametrization], original, unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            _make_parametrized(module)
+        _add_property(type(module), tensor_name)
+        module.parametrizations[tensor_name] = functions
+    else:
+        raise ValueError(f"{type(module).__name__} has no parameter or buffer {tensor_name!r} to parametrize")
+    return module
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether the tensor, or any, is the result of parametrizations."""
+    functions = module._modules.get("parametrizations")
+    if not isinstance(functions, ModuleDict):
+        return False
+    return len(functions) > 0 if tensor_name is None else tensor_name in functions
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make ``module.tensor_name`` an ordinary parameter again: the result, or else what it was computed from."""
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"{type(module).__name__} has no parametrization of {tensor_name!r}")
+    functions = module.parametrizations[tensor_name]
+    if not leave_parametrized and not functions.is_tensor:
+        raise ValueError("a tensor that is made of several cannot be left as it was. Pass leave_parametrized=True.")
+    trained = functions._names()[0] in functions._parameters
+    with no_grad():
+        value = (getattr(module, tensor_name) if leave_parametrized else functions.original).detach().clone()
+    requires_grad = getattr(functions, functions._names()[0]).requires_grad
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if not len(module.parametrizations):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    if trained:
+        module.register_parameter(tensor_name, Parameter(value, requires_grad))
+    else:
+        module.register_buffer(tensor_name, value)
+    return module
+
+
+def _inverse(modules: list[Module], value: Tensor) -> Any:
+    """What the first function must be given so that the last gives `value`."""
+    given: Any = value
+    for module in reversed(modules):
+        if hasattr(module, "right_inverse"):
+            given = module.right_inverse(given)
+    return given
+
+
+def _make_parametrized(module: Module) -> None:
+    """Gives the module a class of its own, which can have properties."""
+    kind = type(module)
+    module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": __name__})
+    module.parametrizations = ModuleDict()
+
+
+def _add_property(kind: type, name: str) -> None:
+    def get(self: Module) -> Any:
+        if not _depth:
+            return self.parametrizations[name]()
+        key = id(self), name
+        if key not in _cache:
+            _cache[key] = self.parametrizations[name]()
+        return _cache[key]
+
+    def set_(self: Module, value: Tensor) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    setattr(kind, name, property(get, set_))
+
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+]
