@@ -85,12 +85,13 @@ def _(g, x: Spec, dims):
 )
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
-    order = list(range(x.ndim))
-    if not order:
+    ndim = x.ndim
+    if not ndim:
         return x
-    a, b = wrap_dim("transpose", dim0, x.ndim), wrap_dim("transpose", dim1, x.ndim)
-    order[a], order[b] = order[b], order[a]
-    return permute(x, tuple(order))
+    a, b = wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim)
+    order = [*range(ndim)]
+    order[a], order[b] = b, a
+    return permute.function(x, tuple(order))
 
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place="view")

@@ -190,11 +190,12 @@ class Op:
             statics = {**self.defaults, **kwargs} if kwargs else self.defaults
             if len(statics) == len(names):
                 return args, statics
-        elif self._takes_one and not kwargs and len(args) == arity + 1:
+        elif self._takes_one and not kwargs and len(args) > arity:
             value = args[arity]
             if self.varargs is not None and not isinstance(value, (tuple, list)) and value is not None:
-                value = (value,)
-            return args[:arity], {names[0]: value}
+                return args[:arity], {names[0]: args[arity:]}
+            if len(args) == arity + 1:
+                return args[:arity], {names[0]: value}
         if self.variadic:
             inputs: Sequence[Any] = tuple(args[0]) if args else tuple(kwargs.pop(self.inputs[0]))
             rest = args[1:]
