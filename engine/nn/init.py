@@ -21,16 +21,28 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 Nonlinearity: TypeAlias = Literal[
-    "linear", "conv1d", "conv2d", "conv3d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+    "tanh",
+    "relu",
+    "leaky_relu",
+    "selu",
 ]
 FanMode: TypeAlias = Literal["fan_in", "fan_out"]
 
+_CONVOLUTIONS = {f"conv{kind}{d}d" for kind in ("", "_transpose") for d in (1, 2, 3)}
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 
 
 def calculate_gain(nonlinearity: Nonlinearity, param: float | None = None) -> float:
     """The factor by which an activation shrinks the standard deviation; `param` is leaky_relu's slope."""
-    if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "sigmoid"):
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity in _CONVOLUTIONS:
         return 1.0
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -38,7 +50,8 @@ def calculate_gain(nonlinearity: Nonlinearity, param: float | None = None) -> fl
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
     raise ValueError(
-        f"unknown nonlinearity {nonlinearity!r}; known: linear, conv1d … conv3d, sigmoid, tanh, relu, leaky_relu, selu"
+        f"unknown nonlinearity {nonlinearity!r}; known: linear, conv1d … conv_transpose3d, sigmoid, tanh, relu, "
+        "leaky_relu, selu"
     )
 
 
@@ -107,6 +120,38 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor if tensor.is_meta else _write(tensor, np.eye(*tensor.shape, dtype=tensor.dtype.numpy))
 
 
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution's weight that passes as many channels on as there are, in each group."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ShapeError(f"dirac_ needs a weight of 3 to 5 dimensions, but the tensor is {format_shape(tensor.shape)}")
+    if tensor.shape[0] % groups:
+        raise ValueError(f"dirac_: {tensor.shape[0]} outputs do not divide into {groups} groups")
+    if tensor.is_meta:
+        return tensor
+    values = np.zeros(tensor.shape, np.float64)
+    each = tensor.shape[0] // groups
+    middle = tuple(size // 2 for size in tensor.shape[2:])
+    for group in range(groups):
+        for channel in range(min(each, tensor.shape[1])):
+            values[(group * each + channel, channel, *middle)] = 1
+    return _write(tensor, values.astype(tensor.dtype.numpy))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """A matrix of normal numbers, with a share of `sparsity` zeros in each column (Martens, ICML 2010)."""
+    if tensor.ndim != 2:
+        raise ShapeError(f"sparse_ needs a matrix, but the tensor is {format_shape(tensor.shape)}")
+    normal_(tensor, 0.0, std, generator)
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    keep = np.ones((rows, columns), tensor.dtype.numpy)
+    for column in range(columns):
+        keep[_draws(generator).permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+    with no_grad():
+        return tensor.mul_(from_numpy(keep).to(device=tensor.device))
+
+
 # -- by the number of connections ---------------------------------------------------------------
 
 
@@ -172,6 +217,10 @@ def fans(tensor: Tensor) -> tuple[int, int]:
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+_calculate_fan_in_and_fan_out = fans
+"""The name under which programs reach into PyTorch for it."""
 
 
 def _fan(tensor: Tensor, mode: FanMode) -> int:

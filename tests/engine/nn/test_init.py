@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -75,7 +76,35 @@ def test_eye() -> None:
     np.testing.assert_array_equal(init.eye_(engine.empty(2, 3)).numpy(), np.eye(2, 3))
 
 
-@pytest.mark.parametrize("name", ["linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("shape", [(4, 3, 3), (6, 2, 3, 4), (2, 5, 1, 2, 3)])
+def test_dirac_is_pytorchs(shape: Any, groups: int) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = init.dirac_(engine.empty(*shape), groups), torch.nn.init.dirac_(torch.empty(*shape), groups)
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_sparse() -> None:
+    values = init.sparse_(engine.empty(20, 30), 0.33, std=2.0).numpy()
+    assert ((values == 0).sum(axis=0) == 7).all()
+    assert values[values != 0].std() == pytest.approx(2, rel=0.15)
+
+
+@pytest.mark.parametrize("name", [n for n in dir(init) if n.endswith("_") and not n.startswith("_")])
+def test_arguments_are_pytorchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = (inspect.signature(getattr(library, name)).parameters for library in (init, torch.nn.init))
+    assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
+
+
+def test_every_function_of_pytorch_is_there() -> None:
+    torch = pytest.importorskip("torch")
+    assert {n for n in dir(torch.nn.init) if n.endswith("_") and not n.startswith("_")} <= set(dir(init))
+
+
+@pytest.mark.parametrize(
+    "name", ["linear", "conv2d", "conv_transpose3d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"]
+)
 def test_gains(name: Any) -> None:
     torch = pytest.importorskip("torch")
     assert init.calculate_gain(name) == pytest.approx(torch.nn.init.calculate_gain(name))
@@ -136,6 +165,12 @@ def test_wrong_arguments() -> None:
         init.kaiming_uniform_(engine.empty(3))
     with pytest.raises(ShapeError, match="matrix"):
         init.eye_(engine.empty(3))
+    with pytest.raises(ShapeError, match="matrix"):
+        init.sparse_(engine.empty(3), 0.5)
+    with pytest.raises(ShapeError, match="3 to 5 dimensions"):
+        init.dirac_(engine.empty(3, 3))
+    with pytest.raises(ValueError, match="2 groups"):
+        init.dirac_(engine.empty(3, 3, 1), 2)
     with pytest.raises(ValueError, match="'fan_in' or 'fan_out'"):
         init.kaiming_normal_(engine.empty(3, 3), mode="both")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="unknown nonlinearity 'gelu'"):
