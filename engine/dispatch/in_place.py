@@ -173,12 +173,16 @@ def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
 
 def _give_history(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: Place) -> None:
     if target._base is None:
+        node, index = target._node, target._index
         record(op, inputs, statics, [target], where, target._storage)
+        target._keep_retaining(node, index)
         return
     value = Tensor(target._array, target._storage)
     record(op, inputs, statics, [value], where, target._storage)
     base, chain = target._base, target._view[0]  # pyright: ignore[reportOptionalSubscript]
+    node, index = base._node, base._index
     record(OVERWRITE, [_before(base), value], {"chain": chain}, [base], where)
+    base._keep_retaining(node, index)
     target._refresh()
 
 

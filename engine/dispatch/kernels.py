@@ -77,11 +77,16 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
 
 def _again(op: Op, arrays: list[Any], arguments: dict[str, Any], error: Exception) -> Any:
     """The result after all, where only the quiet context was taken. Else raises what explains the error best."""
+    if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
+        try:
+            with np.errstate(all="ignore"):  # a finalizer runs an op in the middle of a kernel
+                return op.kernel(np, *arrays, **arguments)
+        except EngineError:
+            raise
+        except FAILURES as other:
+            error = other
     if isinstance(error, RuntimeError):
-        if "cannot enter context" not in str(error):
-            raise error
-        with np.errstate(all="ignore"):  # a finalizer runs an op in the middle of a kernel
-            return op.kernel(np, *arrays, **arguments)
+        raise error
     raise _explained(op, arrays, {k: v for k, v in arguments.items() if k != "out"}, error) from error
 
 
