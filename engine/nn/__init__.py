@@ -40,6 +40,8 @@ from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
 from engine.nn.layers.fold import Fold as Fold
 from engine.nn.layers.fold import Unfold as Unfold
+from engine.nn.layers.fractional_max_pool import FractionalMaxPool2d as FractionalMaxPool2d
+from engine.nn.layers.fractional_max_pool import FractionalMaxPool3d as FractionalMaxPool3d
 from engine.nn.layers.group_norm import GroupNorm as GroupNorm
 from engine.nn.layers.identity import Identity as Identity
 from engine.nn.layers.instance_norm import InstanceNorm1d as InstanceNorm1d
@@ -189,6 +191,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GELU",
     "GLU",
     "GaussianNLLLoss",

@@ -65,6 +65,8 @@ from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from engine.nn.functional.folding import fold as fold
 from engine.nn.functional.folding import unfold as unfold
+from engine.nn.functional.fractional_pooling import fractional_max_pool2d as fractional_max_pool2d
+from engine.nn.functional.fractional_pooling import fractional_max_pool3d as fractional_max_pool3d
 from engine.nn.functional.interpolation import interpolate as interpolate
 from engine.nn.functional.interpolation import upsample as upsample
 from engine.nn.functional.linear import embedding as embedding
@@ -146,6 +148,8 @@ __all__ = [
     "embedding",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "glu",

@@ -54,7 +54,9 @@ _MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
     input, one = batched(name, input, ndim)
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
-    if all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
+    if all(want == 1 for want in wanted) and input.is_floating_point():
+        input = input.mean(tuple(range(2, 2 + ndim)), True)
+    elif all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
         input = _MEANS[ndim](input, tuple(size // want for size, want in zip(sizes, wanted, strict=True)))
     else:
         for axis, (size, want) in enumerate(zip(sizes, wanted, strict=True)):

@@ -224,6 +224,26 @@ def test_max_unpooling(ndim: int, options: dict[str, Any]) -> None:
         close(layer(engine.tensor(values), engine.tensor(indices)), other(torch.tensor(values), torch.tensor(indices)))
 
 
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("options", [{"output_size": 2}, {"output_ratio": 0.7}, {"output_size": 1}], ids=str)
+def test_fractional_max_pooling(ndim: int, options: dict[str, Any]) -> None:
+    x = drawn(*SHAPES[ndim])
+    samples = np.random.default_rng(3).random((*x.shape[:2], ndim))
+    sides = {name: (value,) * ndim for name, value in options.items()}
+    kernel: Any = {"kernel_size": (2,) * ndim, "return_indices": True, **sides}
+    name = f"fractional_max_pool{ndim}d"
+    ours, theirs = engine.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    found = getattr(F, name)(ours, **kernel, _random_samples=engine.tensor(samples))
+    wanted = getattr(T, name)(theirs, **kernel, _random_samples=torch.tensor(samples))
+    np.testing.assert_array_equal(found[1].numpy(), wanted[1].numpy())
+    (found[0] ** 2).sum().backward()
+    (wanted[0] ** 2).sum().backward()
+    close(found[0], wanted[0])
+    close(ours.grad, theirs.grad)
+    layer = getattr(nn, f"FractionalMaxPool{ndim}d")(2, **options)
+    assert layer(ours).shape == found[0].shape
+
+
 def test_layers_return_indices() -> None:
     x = engine.tensor(drawn(2, 3, 8, 8))
     values, indices = nn.MaxPool2d(2, return_indices=True)(x)

@@ -1,0 +1,104 @@
+"""Max pooling over windows in places that are drawn, by a factor that need not be whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine.creation import arange, rand
+from engine.errors import ShapeError
+from engine.nn.functional.batches import batched
+from engine.ops.index import gather_along
+from engine.ops.windows import per_dim
+from engine.shape import count, format_shape
+from engine.tensor import Tensor
+
+Sizes: TypeAlias = int | Sequence[int]
+Ratios: TypeAlias = float | Sequence[float]
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Ratios | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima over windows of ``N×C×H×W`` that lie at random steps, as many as `output_size`, or a share of the size.
+
+    Source: Graham, Fractional max-pooling, arXiv 1412.6071.
+    """
+    sizes = _wanted("fractional_max_pool2d", input, output_size, output_ratio, 2)
+    # The first number drawn is for the width.
+    return _pool("fractional_max_pool2d", input, kernel_size, sizes, return_indices, _random_samples, (1, 0))
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Ratios | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima over windows of ``N×C×D×H×W`` that lie at random steps, as many as `output_size`, or a share of the size.
+
+    Source: Graham, Fractional max-pooling, arXiv 1412.6071.
+    """
+    sizes = _wanted("fractional_max_pool3d", input, output_size, output_ratio, 3)
+    return _pool("fractional_max_pool3d", input, kernel_size, sizes, return_indices, _random_samples, (0, 1, 2))
+
+
+def _wanted(
+    name: str, input: Tensor, output_size: Sizes | None, output_ratio: Ratios | None, ndim: int
+) -> tuple[int, ...]:
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(f"{name} needs either output_size or output_ratio")
+    if output_size is not None:
+        return per_dim(output_size, ndim)
+    ratios = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * ndim
+    return tuple(int(size * ratio) for size, ratio in zip(input.shape[-ndim:], ratios, strict=True))
+
+
+def _pool(
+    name: str,
+    input: Tensor,
+    kernel_size: Sizes,
+    wanted: tuple[int, ...],
+    return_indices: bool,
+    samples: Tensor | None,
+    order: tuple[int, ...],
+) -> Any:
+    ndim = len(wanted)
+    input, one = batched(name, input, ndim)
+    kernel, sizes = per_dim(kernel_size, ndim), tuple(input.shape[2:])
+    if any(want < 1 or want + k - 1 > size for want, k, size in zip(wanted, kernel, sizes, strict=True)):
+        raise ShapeError(
+            f"{name}: {format_shape(sizes)} has no room for {format_shape(wanted)} windows of {format_shape(kernel)}"
+        )
+    if samples is None:
+        samples = rand(*input.shape[:2], ndim, dtype=input.dtype, device=input.device)
+    position: Any = 0
+    for axis in range(ndim):
+        drawn = samples[..., order[axis]].unsqueeze(-1)
+        start = _starts(drawn, sizes[axis], wanted[axis], kernel[axis]).unsqueeze(-1)
+        seen = start + arange(kernel[axis], device=input.device)
+        shape = [*input.shape[:2], *(1,) * (2 * ndim)]
+        shape[2 + axis], shape[2 + ndim + axis] = wanted[axis], kernel[axis]
+        position = position + seen.reshape(shape) * count(sizes[axis + 1 :])
+    flat = input.flatten(2)
+    windows = position.reshape(*input.shape[:2], count(wanted), count(kernel))
+    values = gather_along(flat.detach(), windows.flatten(2), dim=2).reshape(windows.shape)
+    indices = gather_along(windows, values.argmax(-1, True), dim=-1).squeeze(-1)
+    shape = (*input.shape[1 if one else 0 : 2], *wanted)
+    found = gather_along(flat, indices, dim=2).reshape(shape)
+    return (found, indices.reshape(shape)) if return_indices else found
+
+
+def _starts(drawn: Tensor, size: int, wanted: int, kernel: int) -> Tensor:
+    """Where the windows of one dimension begin: the last one at the end, the others about equally far apart."""
+    last = arange(wanted, device=drawn.device) == wanted - 1
+    step = (size - kernel) / max(wanted - 1, 1)
+    begin = ((arange(wanted, device=drawn.device) + drawn) * step).long() - (drawn * step).long()
+    return last * (size - kernel) + last.logical_not() * begin
