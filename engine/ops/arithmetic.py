@@ -13,7 +13,9 @@ from engine.shape import Spec
 @op(operators=("__add__", "__radd__"))
 def add(xp, x, y, out=None, alpha: float = 1):
     """x + alpha · y."""
-    return xp.add(x, y if alpha == 1 else _times(alpha, y), out=out)
+    if alpha == 1:
+        return xp.add(x, y, out=out)
+    return add_term(xp, x, lambda y: _times(alpha, y), (y,), out)
 
 
 @add.gradient("x")

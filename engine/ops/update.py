@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from engine.errors import ShapeError
 from engine.ops.record import op
+from engine.ops.slices import add_term
 from engine.shape import Spec, format_shape
 
 
@@ -60,7 +58,7 @@ def addcmul(xp, x, y, z, out=None, value: float = 1):
             product *= value  # in the memory of the product, which nobody else has
         return product
 
-    return _sum(xp, x, term, (y, z), out)
+    return add_term(xp, x, term, (y, z), out)
 
 
 @addcmul.gradient("x")
@@ -88,7 +86,7 @@ def addcdiv(xp, x, y, z, out=None, value: float = 1):
             quotient *= value
         return quotient
 
-    return _sum(xp, x, term, (y, z), out)
+    return add_term(xp, x, term, (y, z), out)
 
 
 @addcdiv.gradient("x")
@@ -109,7 +107,7 @@ def _(g, y, z, value):
 @op(floats=True)
 def lerp(xp, x, y, weight, out=None):
     """x + weight · (y − x)."""
-    return _sum(xp, x, lambda x, y, weight: (y - x) * weight, (x, y, weight), out)
+    return add_term(xp, x, lambda x, y, weight: (y - x) * weight, (x, y, weight), out)
 
 
 @lerp.gradient("x")
@@ -125,31 +123,3 @@ def _(g, weight):
 @lerp.gradient("weight")
 def _(g, x, y):
     return g * (y - x)
-
-
-_SLICE = 1 << 15
-"""Elements of which an operand, the term and the result stay in a core's cache."""
-
-
-def _sum(xp: Any, x: Any, term: Callable[..., Any], operands: tuple[Any, ...], out: Any) -> Any:
-    """x + term(operands). Large ones are written to `out` in slices: the term is then never in main memory."""
-    if (
-        out is None
-        or out.size < 4 * _SLICE
-        or not out.flags.c_contiguous
-        or not all(_alike(a, out) for a in (x, *operands))
-    ):
-        return xp.add(x, term(*operands), out=out)
-    flat, x, *operands = [a.reshape(-1) if hasattr(a, "dtype") else a for a in (out, x, *operands)]  # pyright: ignore[reportAssignmentType]
-    for start in range(0, flat.size, _SLICE):
-        here = slice(start, start + _SLICE)
-        xp.add(x[here], term(*[a[here] if hasattr(a, "dtype") else a for a in operands]), out=flat[here])
-    return out
-
-
-def _alike(operand: Any, out: Any) -> bool:
-    """Whether a slice of `out` can be written before further slices of `operand` are read. A number is always there."""
-    if operand is out or not hasattr(operand, "dtype"):
-        return True
-    same = operand.shape == out.shape and operand.flags.c_contiguous
-    return same and not np.may_share_memory(operand, out)

@@ -120,7 +120,9 @@ def _out(value: Any) -> Any:
     # CuPy has no scalars: what NumPy makes one of is an array without dimensions.
     if isinstance(value, (np.ndarray, np.generic)):
         return ndarray(np.asarray(value))
-    return type(value)(_out(item) for item in value) if type(value) in (tuple, list) else value
+    if isinstance(value, tuple):  # of linalg, with names
+        return tuple(_out(item) for item in value)
+    return [_out(item) for item in value] if type(value) is list else value
 
 
 def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:

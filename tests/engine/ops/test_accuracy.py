@@ -75,3 +75,55 @@ def test_sums_of_many_small_numbers_stay_exact() -> None:
 def test_the_variance_of_large_numbers_does_not_cancel() -> None:
     x = engine.tensor([1e8, 1e8 + 2, 1e8 + 4], dtype=engine.float64)
     assert x.var().item() == 4.0
+
+
+def within(found: Any, want: Any, limit: float) -> None:
+    """Errors stay below `limit`, relative to the larger of 1 and the number."""
+    np.testing.assert_array_less(np.abs(found - want) / np.maximum(np.abs(want), 1), limit)
+
+
+def of(name: str, x: Any, *args: Any) -> Any:
+    return getattr(engine.tensor(x), name)(*args).numpy()
+
+
+def test_the_logarithm_of_gamma_within_1e_13() -> None:
+    x = np.concatenate([np.linspace(1e-3, 30, 3001), np.logspace(1.5, 15, 100), -np.linspace(0.01, 20.003, 1001)])
+    within(of("lgamma", x), [math.lgamma(value) for value in x], 1e-13)
+
+
+def test_digamma_and_its_derivatives_within_1e_13() -> None:
+    """By what is known in closed form: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ⁽ⁿ⁾(1) = (−1)ⁿ⁺¹ n! ζ(n + 1), and the recurrence."""
+    euler = 0.57721566490153286
+    within(of("digamma", np.array([1.0, 0.5])), [-euler, -euler - 2 * math.log(2)], 1e-15)
+    within(of("polygamma", np.array([1.0, 0.5]), 1), [math.pi**2 / 6, math.pi**2 / 2], 1e-14)
+    within(of("polygamma", np.array([1.0]), 3), [math.pi**4 / 15], 1e-13)
+    x = np.linspace(0.01, 50, 2001)
+    within(of("digamma", x + 1) - of("digamma", x), 1 / x, 1e-13)
+    within(of("polygamma", x + 1, 1) - of("polygamma", x, 1), -1 / x**2, 1e-13)
+    # Reflection: ψ(1 − x) − ψ(x) = π / tan(πx).
+    within(of("digamma", 1 - x[:100]) - of("digamma", x[:100]), math.pi / np.tan(math.pi * x[:100]), 1e-13)
+
+
+def test_the_complementary_error_function_keeps_its_relative_error_in_the_tail() -> None:
+    x = np.linspace(-3, 26, 3001)
+    np.testing.assert_allclose(of("erfc", x), [math.erfc(value) for value in x], rtol=1e-13)
+
+
+def test_the_inverse_error_function_within_1e_15() -> None:
+    x = np.concatenate([np.linspace(-5.5, 5.5, 2001), np.logspace(-20, 0, 200)])
+    y = np.array([math.erf(value) for value in x])
+    # What rounding y to double precision alone does to x, near ±1.
+    slope = np.spacing(np.abs(y)) * math.sqrt(math.pi) / 2 * np.exp(x * x)
+    assert np.all(np.abs(of("erfinv", y) - x) <= 2e-15 * np.maximum(np.abs(x), 1e-300) + 2 * slope)
+
+
+def test_bessel_functions_within_1e_13() -> None:
+    x = np.linspace(-700, 700, 2001)
+    np.testing.assert_allclose(of("i0", x), np.i0(x), rtol=1e-13)
+    small = engine.tensor(np.linspace(-5, 5, 101), requires_grad=True)
+    small.i0().sum().backward()
+    assert small.grad is not None
+    series = sum(
+        (small.detach().numpy() / 2) ** (2 * k + 1) / (math.factorial(k) * math.factorial(k + 1)) for k in range(40)
+    )
+    np.testing.assert_allclose(small.grad.numpy(), series, rtol=1e-13, atol=1e-15)
