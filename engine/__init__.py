@@ -93,7 +93,7 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, testing, utils  # noqa: E402
+from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, swa_utils, testing, utils  # noqa: E402
 from engine.amp import (  # noqa: E402
     autocast,
     clear_autocast_cache,
@@ -106,6 +106,7 @@ from engine.io import load, save  # noqa: E402
 from engine.shortcuts import *  # noqa: E402, F403
 
 cuda.amp = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
+optim.swa_utils = swa_utils  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = [
     "accelerator",

@@ -1,0 +1,57 @@
+"""The learning rate while parameters are averaged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
+from engine.optim.optimizer import Optimizer
+
+
+class SWALR(LRScheduler):
+    """Goes from the present learning rate to a constant one (Izmailov et al., arXiv 1803.05407).
+
+    Args:
+        swa_lr: the learning rate in the end, or one for each parameter group
+        anneal_epochs: epochs on the way
+        anneal_strategy: along a cosine, or along a straight line
+        last_epoch: the epoch to go on from; -1 to start
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float | Sequence[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        require_optimizer(optimizer)
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}")
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"SWALR: anneal_epochs must be a whole number ≥ 0, not {anneal_epochs!r}")
+        for group, rate in zip(optimizer.param_groups, for_each_group("swa_lr", optimizer, swa_lr), strict=True):
+            group["swa_lr"] = rate
+        self._anneal_strategy = anneal_strategy
+        self.anneal_epochs = anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before, now = self._share(step - 1), self._share(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            goal = group["swa_lr"]
+            start = goal if before == 1 else (group["lr"] - before * goal) / (1 - before)
+            rates.append(goal * now + start * (1 - now))
+        return rates
+
+    def _share(self, step: int) -> float:
+        """How much of the way lies behind."""
+        part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return part if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * part)) / 2

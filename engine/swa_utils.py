@@ -1,0 +1,21 @@
+"""Averaging of weights, by the names of torch.optim.swa_utils."""
+
+from engine.nn.averaged_model import (
+    AveragedModel,
+    get_ema_avg_fn,
+    get_ema_multi_avg_fn,
+    get_swa_avg_fn,
+    get_swa_multi_avg_fn,
+    update_bn,
+)
+from engine.optim.lr_scheduler.swa_lr import SWALR
+
+__all__ = [
+    "AveragedModel",
+    "SWALR",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
