@@ -218,5 +218,14 @@ class HasHistory(TensorMethods):
                 with enable_grad():
                     for op, statics in chain:
                         current = op(current, **statics)
+                node, index = self._node, self._index
                 self._node, self._index, self._requires_grad = current._node, current._index, current._requires_grad
                 self._view = (chain, base._node)
+                self._keep_retaining(node, index)
+
+    def _keep_retaining(self, node: Node | None, index: int) -> None:
+        """After a write gave new history, retain the gradient of what the tensor is now, no more of what it was."""
+        if node is not None and node.hooks is not None and node is not self._node and self._node is not None:
+            keep = node.hooks.retained.pop(index, None)
+            if keep is not None:
+                self._node.hooked().retained[self._index] = keep

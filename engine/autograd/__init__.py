@@ -13,4 +13,21 @@ from engine.graph import grad as grad
 from engine.modes import enable_grad as enable_grad
 from engine.modes import no_grad as no_grad
 from engine.modes import set_grad_enabled as set_grad_enabled
-from engine.tensor import Tensor as Variable  # noqa: F401  (PyTorch's old name)
+from engine.tensor import Tensor as Variable
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

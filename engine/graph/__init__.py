@@ -14,3 +14,16 @@ from engine.graph.node import Node as Node
 from engine.graph.node import Place as Place
 from engine.graph.op_node import OpNode as OpNode
 from engine.graph.reach import reachable as reachable
+
+__all__ = [
+    "AccumulateGrad",
+    "Edge",
+    "GradientEdge",
+    "Node",
+    "OpNode",
+    "Place",
+    "RemovableHandle",
+    "backward",
+    "grad",
+    "reachable",
+]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from engine.amp.casting import Cache, Casting
 from engine.autograd.context import Kept
 from engine.autograd.function import Function
 from engine.autograd.graph import saved_tensors_hooks
@@ -148,6 +149,7 @@ class _Frame:
     ) -> None:
         self.function, self.state, self.context = function, state, context
         self.compare, self.early_stop = compare, early_stop
+        self.casting = MODES.autocast
         self.names = list(kwargs)
         # Through the hooks of a checkpoint around this one, which may drop the arguments as well.
         self.args = [
@@ -208,7 +210,13 @@ class _Frame:
                     raise _StopError
             return tensor
 
-        with _drawing(self.state), enable_grad(), saved_tensors_hooks(pack, lambda tensor: tensor), self.context:
+        with (
+            _drawing(self.state),
+            _casting(self.casting),
+            enable_grad(),
+            saved_tensors_hooks(pack, lambda tensor: tensor),
+            self.context,
+        ):
             try:
                 self.function(*values[:count], **dict(zip(self.names, values[count:], strict=True)))
             except _StopError:
@@ -253,13 +261,24 @@ def _drawing(state: State | None) -> Iterator[None]:
         default_generator.set_state(present)
 
 
+@contextmanager
+def _casting(casting: Casting | None) -> Iterator[None]:
+    """Inside, autocast is as it was in the first run, with nothing cast yet."""
+    present = MODES.autocast
+    MODES.autocast = casting and Casting(casting.dtypes, casting.cache and Cache())
+    try:
+        yield
+    finally:
+        MODES.autocast = present
+
+
 # -- by a backward pass within the backward pass ------------------------------------------------
 
 
 class _Reentrant(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], state: State | None, *args: Any) -> Any:
-        ctx.function, ctx.state = function, state
+        ctx.function, ctx.state, ctx.casting = function, state, MODES.autocast
         ctx.rest = [None if isinstance(value, Tensor) else value for value in args]
         ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.wanted = [isinstance(value, Tensor) and value.requires_grad for value in args]
@@ -277,7 +296,7 @@ class _Reentrant(Function):
         args = list(ctx.rest)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_() if ctx.wanted[place] else tensor.detach()
-        with _drawing(ctx.state), enable_grad():
+        with _drawing(ctx.state), _casting(ctx.casting), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

@@ -84,6 +84,22 @@ def test_hooks_of_nodes_tensors_and_leaves_in_order() -> None:
     assert_same(program)
 
 
+def test_retain_grad_follows_writes() -> None:
+    def program(lib: Any) -> Any:
+        x = leaf(lib, 1.0, 2.0)
+        y, z = x * 2, x * 3
+        view = z[0]
+        for tensor in (y, z, view):
+            tensor.retain_grad()
+        y.mul_(3)
+        y[0] = 5.0
+        z.mul_(4)
+        (y * y * z).sum().backward()
+        return y.grad, z.grad, view.retains_grad, x.grad
+
+    assert_same(program)
+
+
 def test_a_leafs_hooks_run_as_soon_as_nothing_more_can_reach_it() -> None:
     def program(lib: Any) -> Any:
         order: list[str] = []

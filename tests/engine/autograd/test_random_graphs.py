@@ -1,4 +1,4 @@
-"""Random graphs of ops, functions with their own gradient, checkpoints and hooks give PyTorch's gradients, twice over."""
+"""Random graphs of ops, hand-written gradients, checkpoints and hooks give PyTorch's gradients, twice over."""
 
 from __future__ import annotations
 

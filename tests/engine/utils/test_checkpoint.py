@@ -174,6 +174,19 @@ def test_peak_memory_is_lower() -> None:
     assert peak(checkpointed) < 0.6 * peak(plain)
 
 
+@REENTRANT
+def test_autocast_is_as_in_the_first_run(use_reentrant: bool) -> None:
+    def program(lib: Any) -> Any:
+        x = (lib.arange(6, dtype=lib.float32).reshape(2, 3) * 0.1).requires_grad_()
+        w = (lib.arange(9, dtype=lib.float32).reshape(3, 3) * 0.1).requires_grad_()
+        with lib.autocast("cpu", dtype=lib.bfloat16):
+            y = lib.utils.checkpoint.checkpoint(lambda x: (x @ w).exp() @ w, x, use_reentrant=use_reentrant)
+        y.float().sum().backward()
+        return str(y.dtype).rpartition(".")[2], y.float(), x.grad.dtype is lib.float32, w.grad is not None
+
+    assert_same(program)
+
+
 def test_without_gradients_it_just_runs() -> None:
     with engine.no_grad():
         assert checkpoint(lambda x: x * 2, engine.ones(1, requires_grad=True)).tolist() == [2.0]
