@@ -7,7 +7,6 @@ from typing import Any
 
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.rules import same_dtype
 from engine.shape import Spec, format_shape
 
 
@@ -22,7 +21,7 @@ def normalize_channels(xp, x, weight=None, bias=None, eps: float = 1e-5):
     scaled = wide - mean[:, None]
     var = xp.einsum("ncp,ncp->c", scaled, scaled) / (x.shape[0] * x.shape[2] or float("nan"))
     scaled *= (1 / xp.sqrt(var + eps))[:, None]
-    out = scaled * (1 if weight is None else weight[:, None])
+    out = scaled.copy() if weight is None else scaled * weight[:, None]
     if bias is not None:
         out += bias[:, None]
     return tuple(array.astype(x.dtype, copy=False) for array in (out, mean, var, scaled))
@@ -30,7 +29,6 @@ def normalize_channels(xp, x, weight=None, bias=None, eps: float = 1e-5):
 
 @normalize_channels.shape
 def _(x: Spec, weight: Spec | None, bias: Spec | None, eps: float):
-    same_dtype("batch_norm", x, weight, bias)
     if any(spec is not None and spec.shape != x.shape[1:2] for spec in (weight, bias)):
         given = " and ".join(format_shape(spec.shape) for spec in (weight, bias) if spec is not None)
         raise ShapeError(f"batch_norm of {x.shape[1]} channels needs as many weights and biases, not {given}")

@@ -69,6 +69,8 @@ from engine.nn.functional.fractional_pooling import fractional_max_pool2d as fra
 from engine.nn.functional.fractional_pooling import fractional_max_pool3d as fractional_max_pool3d
 from engine.nn.functional.interpolation import interpolate as interpolate
 from engine.nn.functional.interpolation import upsample as upsample
+from engine.nn.functional.interpolation import upsample_bilinear as upsample_bilinear
+from engine.nn.functional.interpolation import upsample_nearest as upsample_nearest
 from engine.nn.functional.linear import embedding as embedding
 from engine.nn.functional.linear import linear as linear
 from engine.nn.functional.margin import cosine_embedding_loss as cosine_embedding_loss
@@ -222,4 +224,6 @@ __all__ = [
     "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]

@@ -63,6 +63,20 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: int | Sequence[int] | None = None
+) -> Tensor:
+    """`interpolate` in the mode "nearest", by its older name."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` of images in the mode "bilinear" with `align_corners`, by its older name."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
 def _sizes(
     input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], list[float | None]]:

@@ -299,6 +299,11 @@ def test_interpolation_without_aliases(mode: str, options: dict[str, Any]) -> No
     compare("interpolate", [drawn(2, 3, 9, 8)], {"mode": mode, "antialias": True, **options})
 
 
+def test_upsampling_by_older_names() -> None:
+    for name in ("upsample_nearest", "upsample_bilinear", "upsample"):
+        compare(name, [drawn(1, 2, 3, 4)], {"scale_factor": 2})
+
+
 def test_interpolation_of_whole_numbers() -> None:
     x = np.arange(24, dtype=np.uint8).reshape(1, 2, 3, 4)
     found, wanted = F.interpolate(engine.tensor(x), scale_factor=2), T.interpolate(torch.tensor(x), scale_factor=2)
