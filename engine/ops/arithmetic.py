@@ -7,6 +7,7 @@ from typing import Any
 from engine.dtypes import bool_, int64, is_floating
 from engine.errors import DTypeError
 from engine.ops.record import composite, op
+from engine.ops.slices import add_term
 from engine.shape import Spec
 
 
