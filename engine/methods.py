@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import DTypeError, RegistryError, ShapeError
+from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
+from engine.modes import MODES
 from engine.ops.record import AUGMENTED, COMPOSITES, EXECUTOR, Op, is_reflected, operators, rerouted
 from engine.shape import Dim, format_shape
 
@@ -115,6 +116,10 @@ def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place variant of a view: the tensor becomes the view of what it was."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if MODES.grad and self._node is None and self._requires_grad:
+            raise AutogradError(
+                f"{name}_() on a leaf that requires gradients. Do it inside no_grad(), or use {name}() for a new tensor."
+            )
         before = self.detach()
         for part in _HISTORY:
             setattr(before, part, getattr(self, part))

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.ops.record import composite, op
-from engine.ops.rules import wrap_dims
+from engine.ops.rules import wrap_dims, written_whole
 from engine.shape import Shape, Spec
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -21,21 +21,27 @@ def _triangles(s: Any) -> Any:
 @op("other", in_place=True, sample=_triangles)
 def tril(xp, x, diagonal: int = 0):
     """What is on the diagonal and below it; zeros above."""
+    _check_plane(x.ndim)
     return xp.tril(x, diagonal)
 
 
 @op("other", in_place=True, sample=_triangles)
 def triu(xp, x, diagonal: int = 0):
     """What is on the diagonal and above it; zeros below."""
+    _check_plane(x.ndim)
     return xp.triu(x, diagonal)
 
 
 @tril.shape
 @triu.shape
 def _(x: Spec, diagonal: int = 0):
-    if x.ndim < 2:
-        raise ShapeError(f"a triangle needs a tensor of at least 2 dimensions, this one has {x.ndim}")
+    _check_plane(x.ndim)
     return x
+
+
+def _check_plane(ndim: int) -> None:
+    if ndim < 2:  # NumPy makes a matrix of a row
+        raise ShapeError(f"a triangle needs a tensor of at least 2 dimensions, this one has {ndim}")
 
 
 @tril.gradient
@@ -154,5 +160,5 @@ def diagflat(x: Any, offset: int = 0) -> Any:
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy of x with `src` on a diagonal."""
     out = x.clone()
-    out.diagonal(offset, dim1, dim2).copy_(src)
+    written_whole("diagonal_scatter", out.diagonal(offset, dim1, dim2), src)
     return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from engine.dtypes import int64
 from engine.errors import DTypeError, PositionError, ShapeError
 from engine.ops.movement import cast
@@ -249,8 +251,12 @@ def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
 
 def _check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
     """Raises PositionError for a position that dimension `dim` does not have."""
-    if index.size and (index.min() < 0 or index.max() >= size):
+    # Read without their sign negative numbers are large ones: one pass finds both.
+    if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
         raise owner.refuse(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)
+
+
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
@@ -356,6 +362,7 @@ def index_select(x: Any, dim: int, index: Any, *, owner: Owner = _INDEX_SELECT) 
 @composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
 def take(x: Any, index: Any) -> Any:
     """The elements of x, counted row by row, at `index`."""
+    index = index + (index < 0).to(index.dtype) * x.numel()  # negative ones count from the end
     return take_at((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
 
 

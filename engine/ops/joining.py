@@ -75,7 +75,7 @@ def block_diag(*tensors: Any) -> Any:
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """The tensors expanded to their common shape."""
     shape = rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
-    return tuple(expand(x, shape) for x in _listed(tensors))
+    return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _listed(tensors))
 
 
 @composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])

@@ -50,6 +50,15 @@ def wrap_dims(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     return tuple(d for d in dims if d < ndim)
 
 
+def written_whole(name: str, place: Any, src: Any) -> None:
+    """Copies `src` to a view that must have its shape. Raises ShapeError for one that would have to be repeated."""
+    if tuple(place.shape) != tuple(src.shape):
+        raise ShapeError(
+            f"{name}: the place to write to is {format_shape(place.shape)}, but src is {format_shape(src.shape)}"
+        )
+    place.copy_(src)
+
+
 def reduced(name: str, x: Spec, dim: Dims, keepdim: bool) -> Shape:
     """The shape after reducing over `dim`."""
     dims = wrap_dims(name, dim, x.ndim)

@@ -21,7 +21,7 @@ from engine.ops.index import (
 )
 from engine.ops.masks import masked_fill
 from engine.ops.record import composite, op
-from engine.ops.rules import wrap_dim
+from engine.ops.rules import wrap_dim, written_whole
 from engine.shape import Spec, format_shape
 
 
@@ -205,8 +205,13 @@ def _slices(s: Any) -> Any:
             ((s.normal(4, 5), -1, s.permutation(5)[:3], s.normal(4, 3)), {})]  # fmt: skip
 
 
-def _layout(name: str, x: Any, dim: int) -> tuple[Any, ...]:
-    return (*(slice(None),) * wrap_dim(name, dim, x.ndim), Place(0))
+def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, ...]:
+    """Where the slices of `source` go. Raises ShapeError unless it is like x but for one slice for each index."""
+    place = wrap_dim(name, dim, x.ndim)
+    wanted = (*x.shape[:place], index.numel(), *x.shape[place + 1 :])
+    if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):
+        raise ShapeError(f"{name}: source must be {format_shape(wanted)} to fit, not {format_shape(source.shape)}")
+    return (*(slice(None),) * place, Place(0))
 
 
 @composite(in_place=True, sample=lambda s: [
@@ -216,7 +221,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
     """x with the slices of `source` added at the places of `dim` that `index` lists."""
     if x.ndim == 0:
         return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
-    layout = _layout("index_add", x, dim)
+    layout = _layout("index_add", x, dim, index, source)
     added = (source * alpha).to(x.dtype) if alpha != 1 else source
     return x + put_zeros((added, index), shape=tuple(x.shape), layout=layout)
 
@@ -226,7 +231,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     """x with the slices of `source` written at the places of `dim` that `index` lists."""
     if x.ndim == 0:
         return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
-    return put_at((x, source, index), layout=_layout("index_copy", x, dim))
+    return put_at((x, source, index), layout=_layout("index_copy", x, dim, index, source))
 
 
 @composite(
@@ -261,7 +266,7 @@ def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, incl
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
     """A copy of x with `src` at place `index` of `dim`."""
     out = x.clone()
-    out.select(dim, index).copy_(src)
+    written_whole("select_scatter", out.select(dim, index), src)
     return out
 
 
@@ -273,5 +278,5 @@ def slice_scatter(
     """A copy of x with `src` at a slice of `dim`."""
     out = x.clone()
     place = wrap_dim("slice_scatter", dim, x.ndim)
-    slice_(out, index=(*(slice(None),) * place, slice(start, end, step))).copy_(src)
+    written_whole("slice_scatter", slice_(out, index=(*(slice(None),) * place, slice(start, end, step))), src)
     return out
