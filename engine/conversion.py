@@ -52,9 +52,9 @@ class Converts:
     def imag(self) -> Tensor:
         raise DTypeError(f"a {self.dtype.name} tensor has no imaginary part: there are no complex tensors here")
 
-    def to_dense(self) -> Tensor:
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
         """The tensor itself: none is sparse."""
-        return cast("Tensor", self)
+        return self.to(dtype=dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """This tensor with another dtype, on another device, or like another tensor. Itself if nothing changes.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
 from engine import dtypes, random
 from engine.backend import Device, cuda_available, namespace
 from engine.legacy import type_of
-from engine.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from engine.random import State, initial_seed, manual_seed, seed
 
 is_available = cuda_available
 
@@ -135,6 +136,27 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 # -- random numbers: one stream for all devices -------------------------------------------------
 
 
+def get_rng_state(device: Any = "cuda") -> State:
+    """As `engine.get_rng_state`."""
+    return random.get_rng_state()
+
+
+def set_rng_state(new_state: tuple[int, int, int], device: Any = "cuda") -> None:
+    """As `engine.set_rng_state`."""
+    random.set_rng_state(new_state)
+
+
+def get_rng_state_all() -> list[State]:
+    """The state once for each GPU."""
+    return [random.get_rng_state()] * device_count()
+
+
+def set_rng_state_all(new_states: Iterable[tuple[int, int, int]]) -> None:
+    """Sets the first of these states, which is that of all."""
+    for state in list(new_states)[:1]:
+        random.set_rng_state(state)
+
+
 def manual_seed_all(seed: int) -> None:
     """As `engine.manual_seed`: the numbers are the same on all devices."""
     random.manual_seed(seed)
@@ -166,7 +188,13 @@ class device:
 class Event:
     """A moment in the work of a GPU, to measure times with."""
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None:
         self._inside = _cuda().Event(block=blocking, disable_timing=not enable_timing)
 
     def record(self) -> None:
@@ -186,7 +214,7 @@ class Event:
         return _cuda().get_elapsed_time(self._inside, end_event._inside)
 
 
-def is_bf16_supported() -> bool:
+def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether there is a GPU that computes with bfloat16."""
     return cuda_available() and get_device_capability()[0] >= 8
 
@@ -234,6 +262,7 @@ __all__ = [
     "get_device_name",
     "get_device_properties",
     "get_rng_state",
+    "get_rng_state_all",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -252,5 +281,6 @@ __all__ = [
     "seed_all",
     "set_device",
     "set_rng_state",
+    "set_rng_state_all",
     "synchronize",
 ]

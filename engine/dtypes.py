@@ -103,11 +103,11 @@ def get_default_dtype() -> DType:
     return _default
 
 
-def set_default_dtype(dtype: DType) -> None:
+def set_default_dtype(d: DType) -> None:
     global _default
-    if not dtype.is_floating_point:
-        raise DTypeError(f"the default dtype must be a floating-point type, not {dtype.name}")
-    _default = dtype
+    if not d.is_floating_point:
+        raise DTypeError(f"the default dtype must be a floating-point type, not {d.name}")
+    _default = d
 
 
 def of_scalar(value: Any) -> DType:

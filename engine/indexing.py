@@ -232,9 +232,9 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return _mapped("apply_", self, self, callable)
 
 
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replaces each element by what a Python function makes of it and of the other tensor's; slow, on the CPU only."""
-    return _mapped("map_", self, self, callable, tensor)
+    return _mapped("map_", self, self, callable, other)
 
 
 def _mapped(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -103,7 +104,7 @@ class HasMemory:
         order = memory_format.order
         return self.ndim == len(order) and bool(self._array.transpose(order).flags.c_contiguous)
 
-    def dim_order(self) -> tuple[int, ...]:
+    def dim_order(self, *, ambiguity_check: object = False) -> tuple[int, ...]:
         """The dimensions from the one with the widest steps to that with the narrowest."""
         steps = self.stride()
         return tuple(sorted(range(self.ndim), key=lambda dim: -steps[dim]))
@@ -163,13 +164,13 @@ class HasMemory:
         """Whether forked processes write to the same memory."""
         return self.is_cuda or (not self.is_meta and is_shared(self._array))
 
-    def is_pinned(self) -> bool:
+    def is_pinned(self, device: object = None) -> bool:
         """Whether a GPU can read the memory without a detour."""
         return not self.is_meta and not self.is_cuda and is_pinned(self._array)
 
     # -- other memory
 
-    def pin_memory(self) -> Tensor:
+    def pin_memory(self, device: object = None) -> Tensor:
         """A copy in memory that a GPU reads without a detour. Raises DeviceError without CUDA."""
         if self.is_pinned():
             return cast("Tensor", self)
@@ -204,9 +205,17 @@ class HasMemory:
         """Gives the tensor the shape of another."""
         return self.resize_(tuple(the_template.shape))
 
-    def set_(self, source: Tensor | None = None) -> Tensor:
-        """Takes on memory and shape of `source`; without one, none."""
+    def set_(
+        self,
+        source: Tensor | UntypedStorage | None = None,
+        storage_offset: int = 0,
+        size: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Takes on memory and shape of `source`, or a part of its memory; without one, none."""
         me = cast("Tensor", self)
+        if isinstance(source, UntypedStorage):
+            source = _over(self, source._array.reshape(-1).view(np.uint8).view(self._array.dtype))
         if me.requires_grad and not me.is_leaf:
             raise AutogradError("set_() of a computed tensor would lose its history. Use detach() first.")
         if source is None:
@@ -215,7 +224,20 @@ class HasMemory:
             raise ShapeError(f"set_(): the source holds {source.dtype.name}, this tensor {me.dtype.name}")
         else:
             self._array, self._storage = source._array, source._storage
+            if size is not None:
+                self._array = self._part(storage_offset, size, stride)
         return me
+
+    def _part(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
+        """Elements of the memory from `offset` on, `stride` apart."""
+        flat = whole(self._array).reshape(-1)[offset:]
+        shape = tuple(size)
+        steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
+        reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
+        if reach > flat.size:
+            raise ShapeError(f"set_(): {format_shape(shape)} from element {offset} on goes beyond the memory")
+        bytes_apart = tuple(step * self.itemsize for step in steps)
+        return namespace(self._storage.device).lib.stride_tricks.as_strided(flat, shape, bytes_apart)
 
     def _place(self, dim: int) -> int:
         limit = max(self.ndim, 1)

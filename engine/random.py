@@ -307,8 +307,8 @@ def set_rng_state(new_state: tuple[int, int, int]) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
-    """What is drawn inside leaves no trace: afterwards the generator is where it was. `devices` is PyTorch's."""
+def fork_rng(devices: object = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+    """What is drawn inside leaves no trace: afterwards the generator is where it was. The devices are PyTorch's."""
     state = get_rng_state()
     try:
         yield

@@ -197,13 +197,13 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
 
     # -- in-place writes that are not variants of an op
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> Tensor:
-        """Takes over the numbers of `source`, broadcast and converted."""
-        if not isinstance(source, Tensor):
-            source = self.new_tensor(source)
-        elif source._array.dtype is not self._array.dtype or source._storage.device is not self._storage.device:
-            source = source.to(dtype=self.dtype, device=self.device)
-        return self.assign_(source)
+    def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:
+        """Takes over the numbers of `other`, broadcast and converted."""
+        if not isinstance(other, Tensor):
+            other = self.new_tensor(other)
+        elif other._array.dtype is not self._array.dtype or other._storage.device is not self._storage.device:
+            other = other.to(dtype=self.dtype, device=self.device)
+        return self.assign_(other)
 
     def fill_(self, value: float | Tensor) -> Tensor:
         """Sets every element to `value`, a number or a tensor of one."""

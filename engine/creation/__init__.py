@@ -26,6 +26,7 @@ from engine.creation.filled import empty_like as empty_like
 from engine.creation.filled import empty_strided as empty_strided
 from engine.creation.filled import full as full
 from engine.creation.filled import full_like as full_like
+from engine.creation.filled import new_empty_strided as new_empty_strided
 from engine.creation.filled import ones as ones
 from engine.creation.filled import ones_like as ones_like
 from engine.creation.filled import scalar_tensor as scalar_tensor
@@ -44,7 +45,7 @@ from engine.creation.tapers import hamming_window as hamming_window
 from engine.creation.tapers import hann_window as hann_window
 from engine.creation.tapers import kaiser_window as kaiser_window
 
-METHODS = {**FILLS, "multinomial": multinomial}
+METHODS = {**FILLS, "multinomial": multinomial, "new_empty_strided": new_empty_strided}
 """Functions that are methods of tensors as well."""
 
 __all__ = [

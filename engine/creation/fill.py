@@ -33,12 +33,12 @@ def _fill(x: Tensor, draw: Draw, generator: Generator | None) -> Tensor:
     return x.copy_(Tensor(drawn, Storage(CPU)).to(x.device))
 
 
-def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with numbers drawn evenly from [low, high)."""
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fills the tensor with numbers drawn evenly from [from_, to)."""
     check_fraction("uniform_", self)
-    if low > high:
-        raise RangeError(f"uniform_(): the lower bound {low} is above the upper one {high}")
-    return _fill(self, lambda g, shape: g.uniform(shape, self.dtype, low, high), generator)
+    if from_ > to:
+        raise RangeError(f"uniform_(): the lower bound {from_} is above the upper one {to}")
+    return _fill(self, lambda g, shape: g.uniform(shape, self.dtype, from_, to), generator)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -95,14 +95,14 @@ def bernoulli_method(self: Tensor, p: float | None = None, *, generator: Generat
 
 
 def random_(
-    self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None
+    self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Fills the tensor with whole numbers: `random_(high)`, `random_(low, high)`, or all that its dtype can hold."""
-    if high is None:
-        low, high = 0, _most(self.dtype) + 1 if low is None else low
-    first = low or 0
-    check_limits("random_", first, high, self.dtype)
-    return _fill(self, lambda g, shape: g.integers(first, high, shape), generator)
+    """Fills the tensor with whole numbers: `random_(to)`, `random_(from_, to)`, or all that its dtype can hold."""
+    if to is None:
+        from_, to = 0, _most(self.dtype) + 1 if from_ is None else from_
+    first, last = from_ or 0, to
+    check_limits("random_", first, last, self.dtype)
+    return _fill(self, lambda g, shape: g.integers(first, last, shape), generator)
 
 
 METHODS: dict[str, Callable[..., Tensor]] = {

@@ -77,3 +77,8 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Unpack[
     strides = tuple(step * array.itemsize for step in steps)
     result = Tensor(lib.as_strided(array, shape, strides), Storage(memory.device))
     return result.requires_grad_(options.get("requires_grad", False))
+
+
+def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Unpack[Options]) -> Tensor:
+    """Memory of this one's dtype and device in which neighbours along each dimension are `stride` elements apart."""
+    return empty_strided(size, stride, **like(self, options))

@@ -328,6 +328,11 @@ lib.ones(3, requires_grad=True).resize_(2)
 lib.ones(3).resize_as_(lib.ones(1, 3))
 lib.ones(2).set_(lib.zeros(3))
 lib.ones(2).set_().shape
+lib.zeros(1).set_(lib.arange(6.), 1, (2, 2), (2, 1))
+lib.zeros(1).set_(lib.arange(6.).untyped_storage(), 2, (3,), (1,))
+lib.zeros(1).set_(source=lib.arange(6.), storage_offset=3, size=(3,), stride=(1,))
+lib.ones(2, dtype=lib.int8).new_empty_strided((2, 3), (1, 2)).stride()
+lib.zeros(3).uniform_(to=0), lib.zeros(3).random_(1)
 lib.ones(2).set_(lib.zeros(3, dtype=lib.int8))
 lib.arange(6).reshape(2, 3).H, lib.arange(6).reshape(2, 3).mH, lib.ones(2, 3, 4).mT.shape
 lib.ones(2, 3, 4).H

@@ -70,6 +70,12 @@ def test_with_a_gpu() -> None:
     assert (cuda.memory_allocated(), cuda.memory_reserved(), cuda.mem_get_info()) == (512, 1024, (100, 200))
     cuda.synchronize()
     cuda.empty_cache()
+    state = cuda.get_rng_state_all()
+    engine.rand(1)
+    cuda.set_rng_state_all(state)
+    assert cuda.get_rng_state() == engine.get_rng_state() == state[0] == state[1]
+    assert engine.accelerator.current_accelerator() == engine.device("cuda")
+    assert (engine.accelerator.current_device_index(), engine.accelerator.get_memory_info()) == (1, (100, 200))
     with cuda.device(1):
         assert cuda.is_bf16_supported()
 
@@ -88,6 +94,11 @@ def test_tensors_on_it() -> None:
         x.numpy()
     with pytest.raises(TypeError):
         np.asarray(x)
+    assert isinstance(x, engine.cuda.FloatTensor)
+    assert not isinstance(x, engine.FloatTensor)
+    assert engine.ones(2).type(engine.cuda.LongTensor).type() == "engine.cuda.LongTensor"
+    assert engine.ones(2).type("torch.cuda.DoubleTensor").dtype is engine.float64
+    assert engine.cuda.FloatTensor([1, 2]).cpu().tolist() == [1.0, 2.0]
     assert x.numpy(force=True).tolist() == [[1.0] * 3] * 2
     with pytest.raises(DeviceError, match=r"different devices: 2×3 on cuda:0, 2×3 on cpu.*\.to\(device\)"):
         x + engine.ones(2, 3)
@@ -101,7 +112,8 @@ def test_tensors_on_it() -> None:
 @pytest.mark.usefixtures("cupy")
 @pytest.mark.parametrize("make", [
     lambda **on: engine.zeros(2, **on), lambda **on: engine.full((2,), 3, **on), lambda **on: engine.arange(3, **on),
-    lambda **on: engine.linspace(0, 1, 3, **on), lambda **on: engine.eye(2, **on), lambda **on: engine.tensor([1], **on),
+    lambda **on: engine.linspace(0, 1, 3, **on), lambda **on: engine.eye(2, **on),
+    lambda **on: engine.tensor([1], **on),
     lambda **on: engine.tril_indices(2, 2, **on), lambda **on: engine.as_tensor(np.ones(2), **on),
     lambda **on: engine.rand(2, generator=engine.Generator(1), **on), lambda **on: engine.ones(2).new_ones(2, **on),
     lambda **on: engine.randn(2, generator=engine.Generator(1), dtype=engine.bfloat16, **on),
