@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from engine import dtypes
+from engine.errors import AutogradError
 from engine.graph.node import Edge, Node, Place, sequence
 from engine.graph.saved import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
-from engine.modes import MODES
+from engine.modes import MODES, Packing
 from engine.ops.record import GradientRule, Op
 from engine.shape import Spec
 
@@ -119,6 +121,18 @@ class OpNode(Node):
     def _saved_result(self) -> Any:
         return self._saved(-1)._with_history(self, 0)
 
+    @property
+    def _raw_saved_self(self) -> SavedTensor:
+        return SavedTensor(self, 0)
+
+    @property
+    def _raw_saved_other(self) -> SavedTensor:
+        return SavedTensor(self, 1)
+
+    @property
+    def _raw_saved_result(self) -> SavedTensor:
+        return SavedTensor(self, -1)
+
     def _saved(self, index: int) -> Any:
         if self.released:
             refuse_released(self)
@@ -166,6 +180,23 @@ class OpNode(Node):
         if index < 0:
             return unpack(packed, self.outputs[-1 - index])
         return with_history(unpack(packed, self.metas[index]), self.edges[index])
+
+
+class SavedTensor:
+    """One of the tensors that a node keeps."""
+
+    def __init__(self, node: OpNode, index: int) -> None:
+        node._saved(index)
+        self._node, self._index = node, index
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Keeps the tensor as `pack_hook` returns it, from now on."""
+        node, index = self._node, self._index
+        tensor, version = node.saved[index]
+        if version is None:
+            raise AutogradError("this saved tensor has hooks already")
+        node.saved = {**node.saved, index: pack(tensor, Packing(pack_hook, unpack_hook))}
+        node.packed = True
 
 
 def leads_to(edge: Edge, useful: frozenset[int]) -> bool:

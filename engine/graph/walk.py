@@ -134,9 +134,10 @@ class _Walk:
                 found = hooks.run_after(found, grads)
             if task is not None and task.check_nan:
                 check_finite(node, found)
-            grads = None
-            if self.send(node.edges, found):
-                found = None
+            grads = None  # nothing that was passed on is to be held while the next node runs
+            early = self.send(node.edges, found)
+            found = None
+            if early:
                 self._settle(node)
 
     def send(self, edges: Sequence[Edge], grads: Sequence[Any]) -> bool:

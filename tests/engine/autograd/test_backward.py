@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import tracemalloc
 import weakref
 from typing import Any
 
@@ -66,6 +67,23 @@ def test_backward_frees_what_the_graph_had_saved() -> None:
     assert watched() is not None
     total.backward()
     assert watched() is None
+
+
+@pytest.mark.parametrize("op", [lambda y: -y, lambda y: y.tanh(), lambda y: y * y, lambda y: y * 2 + y * 3])
+def test_gradients_are_freed_as_they_are_used(op: Any) -> None:
+    """Beside the leaf's own there are never more than the one that a node works on and those that it makes."""
+    x = engine.ones(100_000, dtype=engine.float64, requires_grad=True)
+    for _ in range(2):
+        y = x
+        for _ in range(10):
+            y = op(y)
+        total = y.sum()
+        gc.collect()
+        tracemalloc.start()
+        total.backward()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4.5 * x.nbytes
 
 
 @pytest.mark.parametrize("write", [False, True])

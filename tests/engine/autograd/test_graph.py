@@ -337,6 +337,26 @@ def test_saving_on_the_cpu() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def test_hooks_on_one_saved_tensor() -> None:
+    def program(lib: Any) -> Any:
+        seen: list[Any] = []
+        x, y = leaf(lib, 1.0, 2.0), leaf(lib, 3.0, 4.0)
+        z, e = x * y, x.exp()
+        z.grad_fn._raw_saved_self.register_hooks(
+            lambda t: seen.append(t.tolist()) or 0, lambda _: lib.tensor([7.0, 7.0])
+        )
+        e.grad_fn._raw_saved_result.register_hooks(lambda t: t * 2, lambda t: t * 5)
+        before = e.grad_fn._saved_result
+        (z + e).sum().backward()
+        return seen, before, x.grad, y.grad
+
+    assert_same(program)
+    node = (leaf(engine, 1.0) * leaf(engine, 2.0)).grad_fn
+    node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(AutogradError, match="hooks already"):
+        node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
 def test_saved_tensors_that_may_be_written_to() -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0, 2.0)
