@@ -7,7 +7,18 @@ own, losses for instance, are marked where they are defined, by `in_full_precisi
 from __future__ import annotations
 
 PRODUCTS = frozenset(
-    {"matmul", "linear", "convolution", "convolution_input", "convolution_weight", "channel_mix", "recurrence"}
+    {
+        "attention_weights",
+        "channel_mix",
+        "convolution",
+        "convolution_input",
+        "convolution_weight",
+        "elman_layer",
+        "gru_layer",
+        "linear",
+        "lstm_layer",
+        "matmul",
+    }
 )
 """Run in the lower precision: what spends its time in multiply-adds, and keeps their sums in a wider register."""
 
@@ -44,6 +55,7 @@ DELICATE = {
             "log1p",
             "log2",
             "log_softmax",
+            "normalize_rows",
             "p_norm",
             "pow",
             "prod",

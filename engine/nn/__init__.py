@@ -21,6 +21,7 @@ from engine.nn.layers.avg_pool import AvgPool3d as AvgPool3d
 from engine.nn.layers.batch_norm import BatchNorm1d as BatchNorm1d
 from engine.nn.layers.batch_norm import BatchNorm2d as BatchNorm2d
 from engine.nn.layers.batch_norm import BatchNorm3d as BatchNorm3d
+from engine.nn.layers.bilinear import Bilinear as Bilinear
 from engine.nn.layers.conv import Conv1d as Conv1d
 from engine.nn.layers.conv import Conv2d as Conv2d
 from engine.nn.layers.conv import Conv3d as Conv3d
@@ -36,6 +37,7 @@ from engine.nn.layers.dropout import Dropout2d as Dropout2d
 from engine.nn.layers.dropout import Dropout3d as Dropout3d
 from engine.nn.layers.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from engine.nn.layers.embedding import Embedding as Embedding
+from engine.nn.layers.embedding_bag import EmbeddingBag as EmbeddingBag
 from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
 from engine.nn.layers.fold import Fold as Fold
@@ -43,6 +45,7 @@ from engine.nn.layers.fold import Unfold as Unfold
 from engine.nn.layers.fractional_max_pool import FractionalMaxPool2d as FractionalMaxPool2d
 from engine.nn.layers.fractional_max_pool import FractionalMaxPool3d as FractionalMaxPool3d
 from engine.nn.layers.group_norm import GroupNorm as GroupNorm
+from engine.nn.layers.gru import GRU as GRU
 from engine.nn.layers.identity import Identity as Identity
 from engine.nn.layers.instance_norm import InstanceNorm1d as InstanceNorm1d
 from engine.nn.layers.instance_norm import InstanceNorm2d as InstanceNorm2d
@@ -66,12 +69,14 @@ from engine.nn.layers.local_response_norm import LocalResponseNorm as LocalRespo
 from engine.nn.layers.lp_pool import LPPool1d as LPPool1d
 from engine.nn.layers.lp_pool import LPPool2d as LPPool2d
 from engine.nn.layers.lp_pool import LPPool3d as LPPool3d
+from engine.nn.layers.lstm import LSTM as LSTM
 from engine.nn.layers.max_pool import MaxPool1d as MaxPool1d
 from engine.nn.layers.max_pool import MaxPool2d as MaxPool2d
 from engine.nn.layers.max_pool import MaxPool3d as MaxPool3d
 from engine.nn.layers.max_unpool import MaxUnpool1d as MaxUnpool1d
 from engine.nn.layers.max_unpool import MaxUnpool2d as MaxUnpool2d
 from engine.nn.layers.max_unpool import MaxUnpool3d as MaxUnpool3d
+from engine.nn.layers.multihead_attention import MultiheadAttention as MultiheadAttention
 from engine.nn.layers.padding import CircularPad1d as CircularPad1d
 from engine.nn.layers.padding import CircularPad2d as CircularPad2d
 from engine.nn.layers.padding import CircularPad3d as CircularPad3d
@@ -101,6 +106,13 @@ from engine.nn.layers.rectifiers import ReLU as ReLU
 from engine.nn.layers.rectifiers import ReLU6 as ReLU6
 from engine.nn.layers.rectifiers import RReLU as RReLU
 from engine.nn.layers.rectifiers import Threshold as Threshold
+from engine.nn.layers.recurrent import RNNBase as RNNBase
+from engine.nn.layers.recurrent_cells import GRUCell as GRUCell
+from engine.nn.layers.recurrent_cells import LSTMCell as LSTMCell
+from engine.nn.layers.recurrent_cells import RNNCell as RNNCell
+from engine.nn.layers.recurrent_cells import RNNCellBase as RNNCellBase
+from engine.nn.layers.rms_norm import RMSNorm as RMSNorm
+from engine.nn.layers.rnn import RNN as RNN
 from engine.nn.layers.shuffle import ChannelShuffle as ChannelShuffle
 from engine.nn.layers.shuffle import PixelShuffle as PixelShuffle
 from engine.nn.layers.shuffle import PixelUnshuffle as PixelUnshuffle
@@ -118,6 +130,11 @@ from engine.nn.layers.softmax import LogSoftmax as LogSoftmax
 from engine.nn.layers.softmax import Softmax as Softmax
 from engine.nn.layers.softmax import Softmax2d as Softmax2d
 from engine.nn.layers.softmax import Softmin as Softmin
+from engine.nn.layers.transformer import Transformer as Transformer
+from engine.nn.layers.transformer import TransformerDecoder as TransformerDecoder
+from engine.nn.layers.transformer import TransformerEncoder as TransformerEncoder
+from engine.nn.layers.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
+from engine.nn.layers.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
 from engine.nn.layers.upsample import Upsample as Upsample
 from engine.nn.layers.upsample import UpsamplingBilinear2d as UpsamplingBilinear2d
 from engine.nn.layers.upsample import UpsamplingNearest2d as UpsamplingNearest2d
@@ -163,6 +180,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Buffer",
     "CELU",
     "CTCLoss",
@@ -188,6 +206,7 @@ __all__ = [
     "Dropout3d",
     "ELU",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
@@ -195,6 +214,8 @@ __all__ = [
     "FractionalMaxPool3d",
     "GELU",
     "GLU",
+    "GRU",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -212,6 +233,8 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTM",
+    "LSTMCell",
     "LayerNorm",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
@@ -246,6 +269,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
     "PReLU",
@@ -256,6 +280,11 @@ __all__ = [
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
+    "RMSNorm",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -281,6 +310,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

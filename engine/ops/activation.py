@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from engine.ops.choice import where
+from engine.ops.gelu import gelu_with_slope
 from engine.ops.record import composite, op
-from engine.ops.special import erf
-from engine.ops.trigonometric import tanh
 from engine.shape import Spec
 
 
@@ -73,6 +71,6 @@ def _(g, x, beta, threshold):
 @composite(public=False, method=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"approximate": "tanh"})])
 def gelu(x: Any, approximate: str = "none") -> Any:
     """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
-    if approximate == "tanh":
-        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1)
-    return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1)
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f'gelu: approximate must be "none" or "tanh", not {approximate!r}')
+    return gelu_with_slope(x, approximate=approximate)[0]

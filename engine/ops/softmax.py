@@ -4,41 +4,140 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from engine.ops.record import op
+from engine.ops.row_blocks import as_rows, row_blocks, row_dots, sums
 from engine.ops.rules import wrap_dim
 from engine.shape import Spec
 
 
-@op("other", floats=True, sample=lambda s: [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)])
+def _sample(s: Any) -> Any:
+    return [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)]
+
+
+def _sample_gradient(s: Any) -> Any:
+    return [((s.normal(3, 4), s.normal(3, 4)), {"dim": dim}) for dim in (0, -1)]
+
+
+def _by_rows(xp: Any, kernel: Any, dim: int, *arrays: Any) -> Any:
+    """`kernel(*rows, out)` for blocks of rows along `dim`, which is brought to the end; halves in single precision."""
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    if not arrays[0].size:
+        return arrays[0].copy()
+    if dtype.itemsize < 4:
+        arrays = tuple(x.astype(xp.float32) for x in arrays)
+    dim = dim % len(shape) if shape else 0
+    last = dim >= len(shape) - 1
+    rows = [as_rows(x if last else xp.moveaxis(x, dim, -1), min(len(shape), 1)) for x in arrays]
+    found = xp.empty(rows[0].shape, arrays[0].dtype)
+    for block in row_blocks(xp, *found.shape):
+        kernel(*(x[block] for x in rows), found[block])
+    if last:
+        found = found.reshape(shape)
+    else:
+        found = found.reshape((*shape[:dim], *shape[dim + 1 :], shape[dim]))
+        found = xp.ascontiguousarray(xp.moveaxis(found, -1, dim))
+    return found if found.dtype == dtype else found.astype(dtype)
+
+
+def exponentials(xp: Any, x: Any, out: Any) -> Any:
+    """e^(x − c) of rows into `out`, and their sums as a column.
+
+    c is the row's maximum; among moderate numbers 0 does, and saves half of the time.
+    """
+    if xp is np and x.min() > -_MODERATE and x.max() < _MODERATE:
+        xp.exp(x, out=out)
+    else:
+        xp.subtract(x, x.max(axis=1, keepdims=True), out=out)
+        xp.exp(out, out=out)
+    return sums(xp, out)
+
+
+_MODERATE = 32.0
+"""Sums of e^±32 neither overflow nor lose digits in single precision."""
+
+_SMALL = 8.0
+"""Below this x − ln Σ e^x is as exact as with the maximum subtracted first."""
+
+
+@op("other", floats=True, sample=_sample)
 def softmax(xp, x, dim: int):
     """e^x / Σ e^x along `dim`."""
-    out = xp.exp(x - x.max(axis=dim, keepdims=True)) if x.size else xp.exp(x)
-    out /= out.sum(axis=dim, keepdims=True)
-    return _rows(xp, out)
+
+    def rows(x: Any, out: Any) -> None:
+        out *= 1 / exponentials(xp, x, out)
+
+    return _by_rows(xp, rows, dim, x)
 
 
 @softmax.gradient
 def _(g, out, dim):
-    weighted = g * out
-    return weighted - out * weighted.sum(dim, True)
+    return softmax_slope(g, out, dim=dim)
 
 
-@op("other", floats=True, sample=lambda s: [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)])
+@op("other", method=False, sample=_sample_gradient)
+def softmax_slope(xp, g, y, dim: int):
+    """The gradient of a softmax y: (g − Σ g·y) · y."""
+
+    def rows(g: Any, y: Any, slope: Any) -> None:
+        xp.subtract(g, row_dots(xp, g, y), out=slope)
+        slope *= y
+
+    return _by_rows(xp, rows, dim, g, y)
+
+
+@softmax_slope.gradient("g")
+def _(upper, y, dim):
+    return softmax_slope(upper, y, dim=dim)
+
+
+@softmax_slope.gradient("y")
+def _(upper, g, y, dim):
+    return upper * (g - (g * y).sum(dim, True)) - g * (upper * y).sum(dim, True)
+
+
+@op("other", floats=True, sample=_sample)
 def log_softmax(xp, x, dim: int):
     """x − ln Σ e^x along `dim`."""
-    out = x - x.max(axis=dim, keepdims=True) if x.size else x.copy()
-    out -= xp.log(xp.exp(out).sum(axis=dim, keepdims=True))
-    return _rows(xp, out)
+
+    def rows(x: Any, out: Any) -> None:
+        if xp is np and x.min() > -_SMALL and x.max() < _SMALL:
+            xp.exp(x, out=out)
+            xp.subtract(x, xp.log(sums(xp, out)), out=out)
+            return
+        centred = x - x.max(axis=1, keepdims=True)
+        xp.exp(centred, out=out)
+        xp.subtract(centred, xp.log(sums(xp, out)), out=out)
+
+    return _by_rows(xp, rows, dim, x)
 
 
 @log_softmax.gradient
 def _(g, out, dim):
-    return g - out.exp() * g.sum(dim, True)
+    return log_softmax_slope(g, out, dim=dim)
 
 
-def _rows(xp: Any, array: Any) -> Any:
-    """`array` stored row by row, as PyTorch returns it, so that view() works."""
-    return xp.ascontiguousarray(array) if array.ndim else array
+@op("other", method=False, sample=_sample_gradient)
+def log_softmax_slope(xp, g, y, dim: int):
+    """The gradient of a logarithmic softmax y: g − e^y · Σ g."""
+
+    def rows(g: Any, y: Any, slope: Any) -> None:
+        xp.exp(y, out=slope)
+        slope *= sums(xp, g)
+        xp.subtract(g, slope, out=slope)
+
+    return _by_rows(xp, rows, dim, g, y)
+
+
+@log_softmax_slope.gradient("g")
+def _(upper, y, dim):
+    return upper - (upper * y.exp()).sum(dim, True)
+
+
+@log_softmax_slope.gradient("y")
+def _(upper, g, y, dim):
+    return -upper * y.exp() * g.sum(dim, True)
 
 
 def _rule(x: Spec, dim: int) -> Spec:
@@ -46,5 +145,11 @@ def _rule(x: Spec, dim: int) -> Spec:
     return x
 
 
+def _slope_rule(g: Spec, y: Spec, dim: int) -> Spec:
+    return g
+
+
 softmax.shape(_rule)
 log_softmax.shape(_rule)
+softmax_slope.shape(_slope_rule)
+log_softmax_slope.shape(_slope_rule)

@@ -187,7 +187,8 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Spec], para
     with inspect.trace() as trace, engine.no_grad():
         result = function(*positional, **tensors)
     results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
-    specs = {port.name: tensor.spec for port, tensor in zip(node_type.outputs, results, strict=False)}
+    pairs = zip(node_type.outputs, results, strict=False)
+    specs = {port.name: tensor.spec for port, tensor in pairs if isinstance(tensor, engine.Tensor)}
     macs: Any = sum((call.macs for call in trace.calls), start=0)
     return Outcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
 

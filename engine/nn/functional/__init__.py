@@ -1,5 +1,6 @@
 """Layers and losses as functions: everything they need is an argument."""
 
+from engine.nn.functional import recurrent as recurrent
 from engine.nn.functional.activation import celu as celu
 from engine.nn.functional.activation import celu_ as celu_
 from engine.nn.functional.activation import elu as elu
@@ -38,6 +39,8 @@ from engine.nn.functional.adaptive_pooling import adaptive_avg_pool3d as adaptiv
 from engine.nn.functional.adaptive_pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from engine.nn.functional.adaptive_pooling import adaptive_max_pool2d as adaptive_max_pool2d
 from engine.nn.functional.adaptive_pooling import adaptive_max_pool3d as adaptive_max_pool3d
+from engine.nn.functional.attention import multi_head_attention_forward as multi_head_attention_forward
+from engine.nn.functional.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from engine.nn.functional.binary import binary_cross_entropy as binary_cross_entropy
 from engine.nn.functional.binary import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from engine.nn.functional.binary import multilabel_soft_margin_loss as multilabel_soft_margin_loss
@@ -63,6 +66,8 @@ from engine.nn.functional.dropout import dropout1d as dropout1d
 from engine.nn.functional.dropout import dropout2d as dropout2d
 from engine.nn.functional.dropout import dropout3d as dropout3d
 from engine.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from engine.nn.functional.embedding import embedding as embedding
+from engine.nn.functional.embedding import embedding_bag as embedding_bag
 from engine.nn.functional.folding import fold as fold
 from engine.nn.functional.folding import unfold as unfold
 from engine.nn.functional.fractional_pooling import fractional_max_pool2d as fractional_max_pool2d
@@ -71,7 +76,7 @@ from engine.nn.functional.interpolation import interpolate as interpolate
 from engine.nn.functional.interpolation import upsample as upsample
 from engine.nn.functional.interpolation import upsample_bilinear as upsample_bilinear
 from engine.nn.functional.interpolation import upsample_nearest as upsample_nearest
-from engine.nn.functional.linear import embedding as embedding
+from engine.nn.functional.linear import bilinear as bilinear
 from engine.nn.functional.linear import linear as linear
 from engine.nn.functional.margin import cosine_embedding_loss as cosine_embedding_loss
 from engine.nn.functional.margin import hinge_embedding_loss as hinge_embedding_loss
@@ -82,6 +87,8 @@ from engine.nn.functional.margin import triplet_margin_loss as triplet_margin_lo
 from engine.nn.functional.margin import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from engine.nn.functional.normalization import batch_norm as batch_norm
 from engine.nn.functional.normalization import layer_norm as layer_norm
+from engine.nn.functional.normalization import normalize as normalize
+from engine.nn.functional.normalization import rms_norm as rms_norm
 from engine.nn.functional.padding import pad as pad
 from engine.nn.functional.pooling import avg_pool1d as avg_pool1d
 from engine.nn.functional.pooling import avg_pool2d as avg_pool2d
@@ -126,6 +133,7 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -148,6 +156,7 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
+    "embedding_bag",
     "feature_alpha_dropout",
     "fold",
     "fractional_max_pool2d",
@@ -188,11 +197,13 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "native_channel_shuffle",
     "nll_loss",
+    "normalize",
     "one_hot",
     "pad",
     "pairwise_distance",
@@ -203,8 +214,10 @@ __all__ = [
     "relu",
     "relu6",
     "relu_",
+    "rms_norm",
     "rrelu",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",

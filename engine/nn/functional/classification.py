@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.amp.casting import in_full_precision
 from engine.errors import DTypeError, ShapeError
+from engine.nn.functional.class_entropy import class_losses
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.choice import where
 from engine.ops.index import Owner, gather
@@ -35,11 +36,12 @@ def cross_entropy(
     refuse_old(size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
+    if label_smoothing == 0 and not target.dtype.is_floating_point:
+        _check_classes("cross_entropy", input, target, weight)
+        return class_losses(input, target, weight, ignore_index, reduction)
     log_probabilities = input.log_softmax(_class_dim(input))
     if target.dtype.is_floating_point:
         return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)
-    if label_smoothing == 0:
-        return _nll("cross_entropy", log_probabilities, target, weight, ignore_index, reduction)
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 

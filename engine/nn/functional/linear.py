@@ -1,11 +1,10 @@
-"""Matrix products with weights, and look-ups in them."""
+"""Matrix products with weights."""
 
 from __future__ import annotations
 
-from engine.errors import DTypeError
+from engine.errors import ShapeError
 from engine.ops import linalg
-from engine.ops.choice import where
-from engine.ops.index import Owner, index_select
+from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
@@ -14,14 +13,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return linalg.linear(input, weight, bias)
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Rows of `weight` at the whole numbers `input`; row `padding_idx` gets no gradient."""
-    if input.dtype.is_floating_point:
-        raise DTypeError(f"embedding looks up whole numbers, but the input is {input.dtype.name}. Use input.long().")
-    rows = index_select(weight, 0, input.flatten(), owner=_ROWS).reshape(*input.shape, weight.shape[1])
-    if padding_idx is None:
-        return rows
-    return where((input == padding_idx % weight.shape[0]).unsqueeze(-1), rows.detach(), rows)
-
-
-_ROWS = Owner("embedding", "rows of the weight")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x₁ᵀ W x₂ + b`` over the last dimensions: ``…×I`` and ``…×J`` with `weight` ``O×I×J`` give ``…×O``."""
+    outputs, first, second = weight.shape
+    if input1.shape[-1] != first or input2.shape[-1] != second or input1.shape[:-1] != input2.shape[:-1]:
+        raise ShapeError(
+            f"bilinear: the weight takes …×{first} and …×{second}, "
+            f"not {format_shape(input1.shape)} and {format_shape(input2.shape)}"
+        )
+    spread = input1 @ weight.permute((1, 0, 2)).reshape((first, outputs * second))
+    found = (spread.unflatten(-1, (outputs, second)) @ input2.unsqueeze(-1)).squeeze(-1)
+    return found if bias is None else found + bias

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.backend import META
+from engine.dtypes import finfo
 from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.ops.batch_norm import normalize_channels
-from engine.ops.normalization import standardize
+from engine.ops.layer_norm import normalize_rows
+from engine.ops.linalg_norms import vector_norm
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 
@@ -69,15 +71,34 @@ def layer_norm(
     Source: Ba et al., arXiv 1607.06450.
     """
     own = tuple(normalized_shape)
-    if tuple(input.shape[-len(own) :]) != own:
-        raise ShapeError(
-            f"layer_norm over {format_shape(own)} got an input of {format_shape(input.shape)}, "
-            f"which ends in {format_shape(input.shape[-len(own) :])}."
-        )
+    _check_shape("layer_norm", input, own)
+    return normalize_rows(input, weight, bias, dims=len(own), eps=eps)[0]
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """``x / √(mean(x²) + eps) · weight`` over the last dimensions, of sizes `normalized_shape`.
+
+    Without `eps` it is the smallest step of the dtype. Source: Zhang and Sennrich, arXiv 1910.07467.
+    """
+    own = tuple(normalized_shape)
+    _check_shape("rms_norm", input, own)
     dims = tuple(range(-len(own), 0))
-    return _affine(standardize(input, dims, eps)[0], weight, bias, own)
+    eps = float(finfo(input.dtype).eps) if eps is None else eps
+    scaled = input * ((input * input).mean(dims, True) + eps).rsqrt()
+    return scaled if weight is None else scaled * weight
 
 
-def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]) -> Tensor:
-    x = x if weight is None else x * weight.reshape(shape)
-    return x if bias is None else x + bias.reshape(shape)
+def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12) -> Tensor:
+    """Vectors along `dim` divided by their `p`-norm, or by `eps` if that is larger."""
+    return input / vector_norm(input, p, dim, True).clamp(min=eps)
+
+
+def _check_shape(name: str, input: Tensor, own: tuple[int, ...]) -> None:
+    if not own or tuple(input.shape[-len(own) :]) != own:
+        ends = input.shape[-len(own) :] if own else input.shape
+        raise ShapeError(
+            f"{name} over {format_shape(own)} got an input of {format_shape(input.shape)}, "
+            f"which ends in {format_shape(ends)}."
+        )

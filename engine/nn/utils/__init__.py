@@ -2,6 +2,7 @@
 
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize
+from engine.nn.utils import rnn as rnn
 from engine.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
 from engine.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
 from engine.nn.utils.clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
@@ -32,6 +33,7 @@ __all__ = [
     "parametrize",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "rnn",
     "skip_init",
     "spectral_norm",
     "vector_to_parameters",

@@ -51,7 +51,7 @@ class Case:
 
 
 ORDERS = {"cholesky_solve": 0, "cholesky_inverse": 0, "cdist": 1, "pdist": 1, "linalg.cond": 0}
-"""PyTorch's gradient of Cholesky factors fills the other triangle; of distances it has one order, of `cond` it fails."""
+"""PyTorch's gradient of Cholesky factors fills the other triangle; of distances it has one order, of `cond` none."""
 
 
 def case(name: str, *args: Any, **kwargs: Any) -> Case:

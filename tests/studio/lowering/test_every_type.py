@@ -47,16 +47,36 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.LogSoftmax": {"dim": 1},
     "nn.KLDivLoss": {"reduction": "batchmean"},
     "nn.Threshold": {"threshold": 0.1, "value": 0.0},
+    "nn.MultiheadAttention": {"num_heads": 2, "batch_first": True},
+    "nn.TransformerEncoderLayer": {"nhead": 2, "dim_feedforward": 8, "batch_first": True},
+    "nn.TransformerDecoderLayer": {"nhead": 2, "dim_feedforward": 8, "batch_first": True},
+    "nn.Transformer": {"d_model": 8, "nhead": 2, "num_encoder_layers": 1, "num_decoder_layers": 1, "batch_first": True},
+    **{f"nn.{name}": {"hidden_size": 5, "batch_first": True} for name in ("RNN", "LSTM", "GRU")},
+    **{f"nn.{name}Cell": {"hidden_size": 5} for name in ("RNN", "LSTM", "GRU")},
+    "nn.EmbeddingBag": {"num_embeddings": 17, "embedding_dim": 3},
+    "nn.Bilinear": {"in2_features": 8, "out_features": 3},
+    "nn.RMSNorm": {"normalized_shape": 8},
     "ops.cat": {"dim": 1},
     "data.CSV": {"path": "table.csv", "target": "kind"},
     "data.IDX": {"folder": "images"},
 }
 """What has no default, for images of 1×8×8."""
 
-FLAT = {"nn.BatchNorm1d", "nn.Dropout1d"}
+FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"}
 """Layers that take vectors."""
 
-WHOLE_NUMBERS = {"nn.Embedding"}
+SEQUENCES = {
+    "nn.MultiheadAttention",
+    "nn.TransformerEncoderLayer",
+    "nn.TransformerDecoderLayer",
+    "nn.Transformer",
+    "nn.RNN",
+    "nn.LSTM",
+    "nn.GRU",
+}
+"""Layers that take batches of steps, of which an image has its rows."""
+
+WHOLE_NUMBERS = {"nn.Embedding", "nn.EmbeddingBag"}
 CLASS_JUDGES = {
     "nn.CrossEntropyLoss",
     "nn.NLLLoss",
@@ -90,7 +110,9 @@ def layer(node: Node) -> Document:
     before = {"before": _shaped_for(node.type)}
     samples = ["digits.samples -> batches.samples"] if node.type in WHOLE_NUMBERS else FED
     head = {name: HEAD[name] for name in HEAD if name != "scale" or node.type not in WHOLE_NUMBERS}
-    wires = ["batches.input -> before.input", "before.output -> it.input", "it.output -> flat.input"]
+    ports = catalogue()[node.type]
+    wires = ["batches.input -> before.input", f"it.{ports.outputs[0].name} -> flat.input"]
+    wires += [f"before.output -> it.{port.name}" for port in ports.inputs if not port.optional]
     return document({**head, **before, "it": node, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED])
 
 
@@ -98,6 +120,8 @@ def _shaped_for(key: str) -> Node:
     """What makes of 1×8×8 the dimensions that a layer takes."""
     if key in FLAT:
         return Node("nn.Flatten")
+    if key in SEQUENCES:
+        return Node("nn.Flatten", {"start_dim": 1, "end_dim": 2})
     if key.endswith("1d") or key == "nn.Fold":
         return Node("nn.Flatten", {"start_dim": 2})
     return Node("nn.Unflatten", {"dim": 3, "unflattened_size": [2, 4]}) if key.endswith("3d") else Node("nn.Identity")
@@ -147,8 +171,6 @@ PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.M
 
 def placed(node_type: NodeType) -> Document:
     node = Node(node_type.key, PARAMS.get(node_type.key, {}))
-    if node_type.role is Role.LAYER and len([port for port in node_type.inputs if not port.optional]) == 2:
-        return operation(node)
     return PLACES.get(node_type.role, around)(node)
 
 

@@ -1,0 +1,201 @@
+"""Attention: values weighted by how well their keys fit a query (Vaswani et al., arXiv 1706.03762)."""
+
+from __future__ import annotations
+
+import math
+
+from engine.errors import DTypeError, ShapeError
+from engine.functions import cat, where
+from engine.nn.functional.dropout import dropout
+from engine.nn.functional.linear import linear
+from engine.ops.attention import attention_weights
+from engine.shape import Dim, format_shape
+from engine.tensor import Tensor
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``softmax(scale · Q Kᵀ + mask) V`` of queries ``…×L×E``, keys ``…×S×E`` and values ``…×S×V``: ``…×L×V``.
+
+    Args:
+        query: what is asked
+        key: what the queries are compared with
+        value: what is averaged
+        attn_mask: true where attention is allowed, or numbers to add to the scores; broadcasts to ``…×L×S``
+        dropout_p: probability of dropping a weight. Applied always: pass 0 in evaluation.
+        is_causal: each query sees the keys up to its own place only; not together with `attn_mask`
+        scale: factor of the scores, ``1/√E`` by default
+        enable_gqa: several heads of queries (dimension -3) share one head of keys and values
+    """
+    if is_causal and attn_mask is not None:
+        raise ValueError("scaled_dot_product_attention: give attn_mask or is_causal=True, not both")
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if not enable_gqa or query.shape[-3] == key.shape[-3]:
+        weights = attention_weights(query, key, attn_mask, scale=scale, causal=is_causal)
+        return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+    heads, shared = query.shape[-3], key.shape[-3]
+    if heads % shared or shared != value.shape[-3]:
+        raise ShapeError(
+            f"scaled_dot_product_attention: {heads} heads of queries cannot share {shared} of keys and "
+            f"{value.shape[-3]} of values. The first must be a multiple of the others."
+        )
+    grouped = query.unflatten(-3, (shared, heads // shared))
+    if attn_mask is not None and attn_mask.ndim > 2:
+        size = attn_mask.shape[-3]
+        attn_mask = attn_mask.unsqueeze(-3) if size == 1 else attn_mask.unflatten(-3, (shared, heads // shared))
+    weights = attention_weights(grouped, key.unsqueeze(-3), attn_mask, scale=scale, causal=is_causal)
+    found = (dropout(weights, dropout_p) if dropout_p else weights) @ value.unsqueeze(-3)
+    return found.flatten(-4, -3)
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention with `num_heads` heads of learned projections; see `nn.MultiheadAttention`.
+
+    Inputs are ``L×N×E``, or ``L×E`` without a batch. In masks *true forbids*, or numbers are added. `static_k` and
+    `static_v`, ``(N·heads)×S×head size``, take the place of projected keys and values.
+    """
+    batched = query.ndim == 3
+    _check_inputs(query, key, value, embed_dim_to_check, num_heads)
+    if is_causal and attn_mask is None:
+        raise ValueError(
+            "multi_head_attention_forward: is_causal is a hint for attn_mask, which is missing. Pass both."
+        )
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    made_by = _projections(
+        (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias, use_separate_proj_weight
+    )
+    same = query is key and key is value and in_proj_weight is not None and not use_separate_proj_weight
+    if same:
+        q, k, v = linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)  # pyright: ignore[reportArgumentType]
+    else:
+        q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), *made_by, strict=True))
+    length, batch, width = q.shape
+    if bias_k is not None and bias_v is not None:
+        k = cat([k, bias_k.expand(1, batch, width)])
+        v = cat([v, bias_v.expand(1, batch, width)])
+    q, k, v = (_heads(x, num_heads) for x in (q, k, v))
+    k = k if static_k is None else static_k.unflatten(0, (batch, num_heads))
+    v = v if static_v is None else static_v.unflatten(0, (batch, num_heads))
+    if add_zero_attn:
+        k, v = (cat([x, x.new_zeros((batch, num_heads, 1, x.shape[-1]))], dim=2) for x in (k, v))
+    mask = _joint_mask(attn_mask, key_padding_mask, (batch, num_heads, length, k.shape[2]), q)
+    scale = 1 / math.sqrt(q.shape[-1])
+    weights = attention_weights(q, k, mask, scale=scale, empty_rows=not need_weights)
+    weights = dropout(weights, dropout_p, training) if dropout_p else weights
+    found = (weights @ v).permute((2, 0, 1, 3)).reshape((length, batch, width))
+    found = linear(found, out_proj_weight, out_proj_bias)
+    found = found if batched else found.squeeze(1)
+    if not need_weights:
+        return found, None
+    weights = weights.mean(1) if average_attn_weights else weights
+    return found, weights if batched else weights.squeeze(0)
+
+
+def _check_inputs(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) -> None:
+    given = " and ".join(format_shape(x.shape) for x in (query, key, value))
+    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+        raise ShapeError(f"attention: query, key and value have 3 dimensions, or 2 without a batch, not {given}")
+    if query.shape[-1] != width:
+        raise ShapeError(f"attention: embed_dim is {width}, but queries have {query.shape[-1]}: {given}")
+    if key.shape[:-1] != value.shape[:-1]:
+        raise ShapeError(f"attention: there must be as many keys as values, in {given}")
+    if width % heads:
+        raise ValueError(f"attention: embed_dim={width} must be divisible by num_heads={heads}")
+
+
+def _projections(
+    weights: tuple[Tensor | None, ...], bias: Tensor | None, separate: bool
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+    joint, *single = weights
+    found = tuple(single) if separate or joint is None else joint.chunk(3)
+    if any(weight is None for weight in found):
+        raise ValueError("attention: give in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight")
+    return found, (None, None, None) if bias is None else bias.chunk(3)  # pyright: ignore[reportReturnType]
+
+
+def _heads(x: Tensor, heads: int) -> Tensor:
+    """``L×N×E`` as ``N×heads×L×E/heads``."""
+    return x.unflatten(-1, (heads, x.shape[-1] // heads)).permute((1, 2, 0, 3))
+
+
+def _joint_mask(
+    attention: Tensor | None, padding: Tensor | None, shape: tuple[int, int, int, int], like: Tensor
+) -> Tensor | None:
+    """Both masks as one that broadcasts to ``N×heads×L×S``: true where allowed, or numbers to add."""
+    batch, heads, length, keys = shape
+    masks: list[Tensor] = []
+    if attention is not None:
+        _check_mask("attn_mask", attention)
+        if attention.ndim == 3:
+            _check_sizes("attn_mask", attention, ((batch * heads, length),))
+            attention = attention.unflatten(0, (batch, heads))
+        else:
+            _check_sizes("attn_mask", attention, ((length,),))
+        masks.append(attention)
+    if padding is not None:
+        _check_mask("key_padding_mask", padding)
+        _check_sizes("key_padding_mask", padding, ((batch,),))
+        masks.append(padding.unsqueeze(1).unsqueeze(1))
+    masks = [_widened(mask, keys) for mask in masks]
+    if all(mask.dtype.kind == 0 for mask in masks):
+        masks = [mask.logical_not() for mask in masks]
+        return masks[0] & masks[1] if len(masks) == 2 else masks[0] if masks else None
+    added = [where(m, float("-inf"), like.new_zeros(())) if m.dtype.kind == 0 else m.to(like.dtype) for m in masks]
+    return added[0] + added[1] if len(added) == 2 else added[0]
+
+
+def _widened(mask: Tensor, keys: int) -> Tensor:
+    """The mask with the keys that the module itself adds (bias, zeros), which are allowed."""
+    missing = keys - mask.shape[-1]
+    if isinstance(missing, Dim) or missing == 0:
+        return mask
+    free = mask.new_zeros((*mask.shape[:-1], missing))
+    return cat([mask, free], dim=-1)
+
+
+def _check_mask(name: str, mask: Tensor) -> None:
+    if mask.dtype.kind == 1:
+        raise DTypeError(f"attention: {name} is boolean (true forbids) or floating point, not {mask.dtype.name}")
+
+
+def _check_sizes(name: str, mask: Tensor, allowed: tuple[tuple[int, ...], ...]) -> None:
+    if tuple(mask.shape[:-1]) not in allowed:
+        wanted = " or ".join(f"{format_shape(shape)}×keys" for shape in allowed)
+        raise ShapeError(f"attention: {name} must be {wanted}, not {format_shape(mask.shape)}")

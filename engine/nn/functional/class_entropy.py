@@ -1,0 +1,24 @@
+"""Cross entropy with classes: the usual case, in one op over rows of scores."""
+
+from __future__ import annotations
+
+from engine.nn.functional.reduction import Reduction
+from engine.ops.cross_entropy import class_entropy
+from engine.tensor import Tensor
+
+
+def class_losses(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction
+) -> Tensor:
+    """``-log softmax(x)[y]`` of scores ``N×C×…`` or ``C`` and classes ``N×…``, whose shapes are known to fit."""
+    if input.ndim == 2:
+        return _of_rows(input, target, weight, ignore_index, reduction)
+    classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+    rows = input.permute((0, *range(2, input.ndim), 1)) if input.ndim > 1 else input
+    losses = _of_rows(rows.reshape((-1, classes)), target.reshape((-1,)), weight, ignore_index, reduction)
+    return losses.reshape(tuple(target.shape)) if reduction == "none" else losses
+
+
+def _of_rows(rows: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction) -> Tensor:
+    weight = None if weight is None else weight.detach()
+    return class_entropy(rows, target, weight, ignore_index=ignore_index, reduction=reduction)[0]

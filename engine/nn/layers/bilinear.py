@@ -1,0 +1,63 @@
+"""The layer of products of two inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.registry import LAYERS, FromInput, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Linear", tags=("product", "two inputs"))
+class Bilinear(Module):
+    """Weighs the products of two inputs' features, ``y = x₁ᵀ W x₂ + b``.
+
+    ``…×in1_features`` and ``…×in2_features`` give ``…×out_features``. `weight`, ``out×in1×in2``, and `bias` start
+    uniform in ``±1/√in1_features``.
+
+    Args:
+        in1_features: size of the first input's last dimension
+        in2_features: size of the second input's last dimension
+        out_features: size of the output's last dimension
+        bias: add a learned offset
+    """
+
+    def __init__(
+        self,
+        in1_features: Annotated[Size, FromInput(-1)],
+        in2_features: Size,
+        out_features: Size,
+        bias: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new first values."""
+        bound = 1 / math.sqrt(self.in1_features)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

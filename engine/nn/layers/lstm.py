@@ -1,0 +1,77 @@
+"""Layers of long short-term memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from engine.dtypes import DType
+from engine.nn.functional import recurrent
+from engine.nn.functional.recurrent import Weights
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.recurrent import Result, RNNBase
+from engine.registry import LAYERS, Count, FromInput, Probability, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Recurrent", outputs=("output", "state"), tags=("recurrent", "sequence", "memory", "gated"))
+class LSTM(RNNBase):
+    """Long short-term memory: a state, and a cell that gates fill and empty (Hochreiter and Schmidhuber, 1997).
+
+    ``T×N×input_size`` (steps × batch × features) becomes ``T×N×hidden_size`` and the last states and cells. Weights
+    start uniform in ``±1/√hidden_size``.
+
+    Args:
+        input_size: features of each step
+        hidden_size: features of the state
+        num_layers: layers on top of each other, each reading the one below
+        bias: learn offsets
+        batch_first: input and output are batch × step × feature instead of step × batch × feature
+        dropout: probability of dropping between layers
+        bidirectional: run a second time from the end, and join both results
+        proj_size: size that the state is projected to (Sak et al., arXiv 1402.1128); 0 for none
+    """
+
+    gates = 4
+    states = 2
+
+    def __init__(
+        self,
+        input_size: Annotated[Size, FromInput(-1)],
+        hidden_size: Size,
+        num_layers: Size = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: Probability = 0.0,
+        bidirectional: bool = False,
+        proj_size: Count = 0,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            "LSTM",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device=device,
+            dtype=dtype,
+        )
+
+    def _run(
+        self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+    ) -> Result:
+        return recurrent.lstm(x, state, weights, sizes, reverse)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The last layer's results, and every layer's last (state, cell).
+
+        Args:
+            input: the sequences, padded, or a `PackedSequence` in code
+            hx: the first (states, cells), each ``layers × batch × size``; zeros if absent
+        """
+        output, (h, c) = self._forward(input, hx)
+        return output, (h, c)

@@ -1,0 +1,147 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.linear import Linear
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.registry import LAYERS, FromInput, Probability, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(
+    category="Attention", outputs=("output", "weights"), tags=("transformer", "self attention", "query key value")
+)
+class MultiheadAttention(Module):
+    """Averages values by how well their keys fit each query, in several heads with projections of their own.
+
+    Queries ``L×N×E``, keys ``S×N×kdim`` and values ``S×N×vdim`` (``N×L×E`` … with `batch_first`) become ``L×N×E`` and
+    the weights ``N×L×S``. Source: Vaswani et al., arXiv 1706.03762.
+
+    Args:
+        embed_dim: size of the queries and of the result
+        num_heads: number of heads; divides `embed_dim`
+        dropout: probability with which a weight is dropped in training
+        bias: add learned offsets in the projections
+        add_bias_kv: add a learned key and value to each sequence
+        add_zero_attn: add a key and a value of zeros to each sequence
+        kdim: size of the keys, `embed_dim` if left empty
+        vdim: size of the values, `embed_dim` if left empty
+        batch_first: inputs and output are batch × place × size instead of place × batch × size
+    """
+
+    def __init__(
+        self,
+        embed_dim: Annotated[Size, FromInput(-1)],
+        num_heads: Size,
+        dropout: Probability = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: Size | None = None,
+        vdim: Size | None = None,
+        batch_first: bool = False,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim={embed_dim} must be divisible by num_heads={num_heads}. Change one of them.")
+        self.embed_dim = embed_dim
+        self.num_heads = num_heads
+        self.head_dim = embed_dim // num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.add_zero_attn = add_zero_attn
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+
+        def parameter(*shape: int) -> Parameter:
+            return Parameter(empty(shape, device=device, dtype=dtype))
+
+        same = self._qkv_same_embed_dim
+        self.register_parameter("q_proj_weight", None if same else parameter(embed_dim, embed_dim))
+        self.register_parameter("k_proj_weight", None if same else parameter(embed_dim, self.kdim))
+        self.register_parameter("v_proj_weight", None if same else parameter(embed_dim, self.vdim))
+        self.register_parameter("in_proj_weight", parameter(3 * embed_dim, embed_dim) if same else None)
+        self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias, device=device, dtype=dtype)
+        self.bias_k = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v = parameter(1, 1, embed_dim) if add_bias_kv else None
+        self._reset_parameters()
+
+    @property
+    def _qkv_same_embed_dim(self) -> bool:
+        return self.kdim == self.embed_dim and self.vdim == self.embed_dim
+
+    def _reset_parameters(self) -> None:
+        """Draw new first values."""
+        for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, self.in_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
+        for extra in (self.bias_k, self.bias_v):
+            if extra is not None:
+                init.xavier_normal_(extra)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The result and the weights, averaged over heads unless `average_attn_weights` is False.
+
+        Args:
+            query: what is asked
+            key: what the queries are compared with
+            value: what is averaged
+            key_padding_mask: ``N×S``, true for keys that do not count
+            attn_mask: ``L×S`` or ``(N·heads)×L×S``, true where attention is forbidden, or numbers to add to the scores
+        """
+        turned = self.batch_first and query.ndim == 3
+        if turned:
+            same = query is key and key is value
+            query = query.transpose(0, 1)
+            key = query if same else key.transpose(0, 1)
+            value = query if same else value.transpose(0, 1)
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return output.transpose(0, 1) if turned else output, weights

@@ -1,0 +1,212 @@
+"""What the recurrent layers share: parameters, several layers and directions, forms of the input."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from engine.creation import empty, zeros
+from engine.dtypes import DType
+from engine.errors import ShapeError
+from engine.functions import cat, stack
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.functional.recurrent import Weights
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+Result = tuple[Tensor, tuple[Tensor, ...]]
+
+
+class RNNBase(Module):
+    """Base of `RNN`, `LSTM` and `GRU`; see there for the arguments."""
+
+    mode: str
+    gates: int
+    """Matrices side by side in one weight."""
+    states: int = 1
+    """Tensors that are handed on from step to step."""
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout must be a probability between 0 and 1, not {dropout}")
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                f"dropout={dropout} acts between layers, but there is one. Set num_layers to 2, or dropout to 0.",
+                stacklevel=3,
+            )
+        if hidden_size < 1 or num_layers < 1:
+            raise ValueError(f"hidden_size={hidden_size} and num_layers={num_layers} must be at least 1")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"proj_size={proj_size} must be smaller than hidden_size={hidden_size}; 0 is none")
+        if proj_size and self.states == 1:
+            raise ValueError(f"proj_size is an argument of LSTM, {mode} has no projection. Leave it 0.")
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        out = proj_size or hidden_size
+        rows = self.gates * hidden_size
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else out * self._directions
+            for suffix in self._suffixes(layer):
+                shapes = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+                shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
+                for name, shape in shapes.items():
+                    self.register_parameter(f"{name}{suffix}", Parameter(empty(shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _suffixes(self, layer: int) -> tuple[str, ...]:
+        return (f"_l{layer}", f"_l{layer}_reverse")[: self._directions]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        found = self._parameters
+        return [
+            [found[name + suffix] for name in names if name + suffix in found]
+            for layer in range(self.num_layers)
+            for suffix in self._suffixes(layer)
+        ]
+
+    def reset_parameters(self) -> None:
+        """Draw new first values."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Does nothing; in PyTorch it lays parameters side by side for cuDNN."""
+
+    def _weights(self, suffix: str) -> Weights:
+        own = self._parameters
+        return Weights(
+            own["weight_ih" + suffix],
+            own["weight_hh" + suffix],
+            own.get("bias_ih" + suffix),
+            own.get("bias_hh" + suffix),
+            own.get("weight_hr" + suffix),
+        )
+
+    def _run(
+        self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+    ) -> Result:
+        """One direction of one layer."""
+        raise NotImplementedError
+
+    def _forward(self, input: Any, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
+        """All layers: of T×N×I, or of what else the input may be."""
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
+        if input.ndim not in (2, 3):
+            raise ShapeError(
+                f"{self.mode}: the input has 3 dimensions, or 2 without a batch, but is {format_shape(input.shape)}"
+            )
+        batched = input.ndim == 3
+        x = input.transpose(0, 1) if self.batch_first and batched else input
+        x = x if batched else x.unsqueeze(1)
+        self._check(x, hx, batched)
+        if hx is not None and not batched:
+            hx = tuple(part.unsqueeze(1) for part in hx)
+        output, last = self._layers(x, hx, None)
+        if not batched:
+            return output.squeeze(1), tuple(part.squeeze(1) for part in last)
+        return output.transpose(0, 1) if self.batch_first else output, last
+
+    def _packed(self, input: PackedSequence, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
+        sorted_only = PackedSequence(input.data, input.batch_sizes)
+        x, lengths = pad_packed_sequence(sorted_only)
+        if input.sorted_indices is not None and hx is not None:
+            hx = tuple(part.index_select(1, input.sorted_indices) for part in hx)
+        self._check(x, hx, True)
+        output, last = self._layers(x, hx, tuple(int(size) for size in input.batch_sizes.tolist()))
+        data = pack_padded_sequence(output, lengths).data
+        if input.unsorted_indices is not None:
+            last = tuple(part.index_select(1, input.unsorted_indices) for part in last)
+        return PackedSequence(data, input.batch_sizes, input.sorted_indices, input.unsorted_indices), last
+
+    def _layers(
+        self, x: Tensor, hx: tuple[Tensor, ...] | None, sizes: tuple[int, ...] | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        hx = self._first(x) if hx is None else hx
+        last: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            results: list[Tensor] = []
+            for direction, suffix in enumerate(self._suffixes(layer)):
+                place = layer * self._directions + direction
+                state = tuple(part[place] for part in hx)
+                output, state = self._run(x, state, self._weights(suffix), sizes, direction == 1)
+                results.append(output)
+                last.append(state)
+            x = results[0] if len(results) == 1 else cat(results, dim=-1)
+            if self.dropout and layer < self.num_layers - 1:
+                x = F.dropout(x, self.dropout, self.training)
+        return x, tuple(stack(parts) for parts in zip(*last, strict=True))
+
+    def _state_sizes(self) -> tuple[int, ...]:
+        return (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
+
+    def _first(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = self.num_layers * self._directions
+        return tuple(zeros(rows, x.shape[1], size, dtype=x.dtype, device=x.device) for size in self._state_sizes())
+
+    def _check(self, x: Tensor, hx: tuple[Tensor, ...] | None, batched: bool) -> None:
+        if x.shape[-1] != self.input_size:
+            raise ShapeError(
+                f"{self.mode}: expected {self.input_size} features in the last dimension, got {x.shape[-1]}. "
+                f"Set input_size to {x.shape[-1]}, or change what comes in."
+            )
+        if x.shape[0] == 0:
+            raise ShapeError(f"{self.mode}: the sequence has no steps")
+        names = ("hx", "cx") if self.states == 2 else ("hx",)
+        for name, part, size in zip(names, hx or (), self._state_sizes(), strict=False):
+            rows = self.num_layers * self._directions
+            wanted = (rows, x.shape[1], size) if batched else (rows, size)
+            if tuple(part.shape) != wanted:
+                raise ShapeError(
+                    f"{self.mode}: {name} must be {format_shape(wanted)} (layers and directions × batch × size), "
+                    f"not {format_shape(part.shape)}"
+                )
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, value, usual in (
+            ("proj_size", self.proj_size, 0),
+            ("num_layers", self.num_layers, 1),
+            ("bias", self.bias, True),
+            ("batch_first", self.batch_first, False),
+            ("dropout", self.dropout, 0.0),
+            ("bidirectional", self.bidirectional, False),
+        ):
+            text += f", {name}={value}" if value != usual else ""
+        return text

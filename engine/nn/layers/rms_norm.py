@@ -1,0 +1,55 @@
+"""Normalisation by the root of the mean square."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from engine.creation import empty
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+from engine.registry import LAYERS, FromInput, Positive, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Normalisation", tags=("root mean square", "rmsnorm"))
+class RMSNorm(Module):
+    """Scales each sample to a mean square of 1, ``y = x / √(mean(x²) + eps) · weight`` over the last dimensions.
+
+    The shape stays. Source: Zhang and Sennrich, arXiv 1910.07467.
+
+    Args:
+        normalized_shape: sizes of the last dimensions, over which the mean is taken
+        eps: added to the mean square; the smallest step of the dtype if left empty
+        elementwise_affine: learn a scale for each element
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Annotated[Size | tuple[Size, ...], FromInput(-1)],
+        eps: Positive | None = None,
+        elementwise_affine: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = shape
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Back to the first values: no scaling."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

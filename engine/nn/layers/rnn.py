@@ -1,0 +1,79 @@
+"""Simple recurrent layers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from engine.dtypes import DType
+from engine.nn.functional import recurrent
+from engine.nn.functional.recurrent import Weights
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.recurrent import Result, RNNBase
+from engine.registry import LAYERS, FromInput, Probability, Size
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Recurrent", outputs=("output", "state"), tags=("recurrent", "sequence", "elman"))
+class RNN(RNNBase):
+    """Simple recurrent units, ``h ← tanh(x Wᵀ + b + h Uᵀ + c)``, step by step through a sequence (Elman, 1990).
+
+    ``T×N×input_size`` (steps × batch × features) becomes ``T×N×hidden_size`` and the last states. Weights start uniform
+    in ``±1/√hidden_size``.
+
+    Args:
+        input_size: features of each step
+        hidden_size: features of the state
+        num_layers: layers on top of each other, each reading the one below
+        nonlinearity: function of the state
+        bias: learn offsets
+        batch_first: input and output are batch × step × feature instead of step × batch × feature
+        dropout: probability of dropping between layers
+        bidirectional: run a second time from the end, and join both results
+    """
+
+    gates = 1
+    states = 1
+
+    def __init__(
+        self,
+        input_size: Annotated[Size, FromInput(-1)],
+        hidden_size: Size,
+        num_layers: Size = 1,
+        nonlinearity: Literal["tanh", "relu"] = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: Probability = 0.0,
+        bidirectional: bool = False,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f'nonlinearity must be "tanh" or "relu", not {nonlinearity!r}')
+        super().__init__(
+            "RNN",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+        )
+        self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
+
+    def _run(
+        self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+    ) -> Result:
+        return recurrent.rnn(x, state, weights, sizes, reverse, self.nonlinearity)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The last layer's results, and every layer's last state.
+
+        Args:
+            input: the sequences, padded, or a `PackedSequence` in code
+            hx: the first states, ``layers × batch × hidden_size``; zeros if absent
+        """
+        output, (last,) = self._forward(input, None if hx is None else (hx,))
+        return output, last

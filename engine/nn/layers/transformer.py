@@ -1,0 +1,195 @@
+"""Stacks of transformer layers, and the whole encoder and decoder."""
+
+from __future__ import annotations
+
+import copy
+from typing import Annotated
+
+from engine.creation import arange, zeros
+from engine.dtypes import DType
+from engine.functions import where
+from engine.nn import init
+from engine.nn.containers.module_list import ModuleList
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.layer_norm import LayerNorm
+from engine.nn.layers.transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
+from engine.nn.module import Module
+from engine.registry import LAYERS, Count, FromInput, Positive, Probability, Size
+from engine.tensor import Tensor
+
+
+class TransformerEncoder(Module):
+    """A stack of `num_layers` copies of an encoder layer, and a last `norm` if given.
+
+    `enable_nested_tensor` and `mask_check` are PyTorch's and change nothing here.
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        for layer in self.layers:
+            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """A stack of `num_layers` copies of a decoder layer, and a last `norm` if given."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        for layer in self.layers:
+            tgt = layer(
+                tgt,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=bool(tgt_is_causal),
+                memory_is_causal=memory_is_causal,
+            )
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+@LAYERS.register(category="Attention", tags=("encoder", "decoder", "translation", "sequence to sequence"))
+class Transformer(Module):
+    """An encoder of the source and a decoder of the target, which attends to it.
+
+    The source ``S×N×d_model`` and the target ``T×N×d_model`` give ``T×N×d_model``; with `batch_first` the batch comes
+    first. Weights start by Glorot's rule. Source: Vaswani et al., arXiv 1706.03762.
+
+    Args:
+        d_model: size of the inputs' last dimension
+        nhead: number of attention heads; divides `d_model`
+        num_encoder_layers: layers of the encoder
+        num_decoder_layers: layers of the decoder
+        dim_feedforward: width of the networks inside the layers
+        dropout: probability of dropping
+        activation: inside the layers' networks; in code also a function
+        layer_norm_eps: added to the variance in layer normalization
+        batch_first: batch × place × size instead of place × batch × size
+        norm_first: normalize before attention and network instead of after them
+        bias: learn offsets in linear layers and layer norms
+    """
+
+    def __init__(
+        self,
+        d_model: Annotated[Size, FromInput(-1)] = 512,
+        nhead: Size = 8,
+        num_encoder_layers: Count = 6,
+        num_decoder_layers: Count = 6,
+        dim_feedforward: Size = 2048,
+        dropout: Probability = 0.1,
+        activation: Activation = "relu",
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: Positive = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        self.encoder = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*sizes, device=device, dtype=dtype), num_encoder_layers, norm()
+        )
+        self.decoder = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*sizes, device=device, dtype=dtype), num_decoder_layers, norm()
+        )
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        """Draw new first values."""
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The decoder's output.
+
+        Args:
+            src: the source, for the encoder
+            tgt: the target, for the decoder
+            src_mask: true where attention in the source is forbidden, or numbers to add to the scores
+            tgt_mask: the same in the target; `generate_square_subsequent_mask` makes the usual one
+            memory_mask: the same from target to source
+            src_key_padding_mask: true for places of the source that do not count
+            tgt_key_padding_mask: true for places of the target that do not count
+            memory_key_padding_mask: true for places of the encoder's output that do not count
+        """
+        batch = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
+            raise RuntimeError(
+                f"Transformer: source and target have batches of {src.shape[batch]} and {tgt.shape[batch]}"
+            )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: AnyDevice = None, dtype: DType | None = None) -> Tensor:
+        """The mask that lets each place see those before it: 0 and −∞, ``sz×sz``."""
+        place = arange(sz, device=device)
+        return where(place > place.unsqueeze(-1), float("-inf"), zeros((), device=device, dtype=dtype))

@@ -1,0 +1,208 @@
+"""The layers that a transformer is stacked of: attention and a small network, each with a residual connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from engine.dtypes import DType
+from engine.nn import functional as F
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.dropout import Dropout
+from engine.nn.layers.layer_norm import LayerNorm
+from engine.nn.layers.linear import Linear
+from engine.nn.layers.multihead_attention import MultiheadAttention
+from engine.nn.module import Module
+from engine.registry import LAYERS, FromInput, Positive, Probability, Size
+from engine.tensor import Tensor
+
+Activation = Literal["relu", "gelu"] | Callable[[Tensor], Tensor]
+
+
+def activation_function(activation: Activation) -> Callable[[Tensor], Tensor]:
+    """The function that a name means, or the function itself."""
+    if callable(activation):
+        return activation
+    found = {"relu": F.relu, "gelu": F.gelu}.get(activation)
+    if found is None:
+        raise RuntimeError(f'activation must be "relu", "gelu" or a function, not {activation!r}')
+    return found
+
+
+@LAYERS.register(category="Attention", tags=("transformer", "encoder", "self attention"))
+class TransformerEncoderLayer(Module):
+    """Self-attention and a network of two linear layers, each with dropout, residual connection and layer norm.
+
+    ``L×N×d_model`` (``N×L×d_model`` with `batch_first`) keeps its shape. Source: Vaswani et al., arXiv 1706.03762.
+
+    Args:
+        d_model: size of the input's last dimension
+        nhead: number of attention heads; divides `d_model`
+        dim_feedforward: width of the network between the two linear layers
+        dropout: probability of dropping, at three places and in the attention
+        activation: between the two linear layers; in code also a function
+        layer_norm_eps: added to the variance in layer normalization
+        batch_first: batch × place × size instead of place × batch × size
+        norm_first: normalize before attention and network instead of after them
+        bias: learn offsets in linear layers and layer norms
+    """
+
+    def __init__(
+        self,
+        d_model: Annotated[Size, FromInput(-1)],
+        nhead: Size,
+        dim_feedforward: Size = 2048,
+        dropout: Probability = 0.1,
+        activation: Activation = "relu",
+        layer_norm_eps: Positive = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = activation_function(activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """The layer's output.
+
+        Args:
+            src: the sequences
+            src_mask: true where attention is forbidden, or numbers to add to its scores
+            src_key_padding_mask: ``N×L``, true for places that do not count
+        """
+        if self.norm_first:
+            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
+            return src + self._feed(self.norm2(src))
+        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask, is_causal))
+        return self.norm2(src + self._feed(src))
+
+    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+        found, _ = self.self_attn(
+            x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
+        )
+        return self.dropout1(found)
+
+    def _feed(self, x: Tensor) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+@LAYERS.register(category="Attention", tags=("transformer", "decoder", "cross attention"))
+class TransformerDecoderLayer(Module):
+    """Self-attention, attention to an encoder's output, and a network of two linear layers, each with a residual.
+
+    The target ``T×N×d_model`` keeps its shape; the memory is ``S×N×d_model``; with `batch_first` the batch comes
+    first. Source: Vaswani et al., arXiv 1706.03762.
+
+    Args:
+        d_model: size of the input's last dimension
+        nhead: number of attention heads; divides `d_model`
+        dim_feedforward: width of the network between the two linear layers
+        dropout: probability of dropping, at four places and in the attentions
+        activation: between the two linear layers; in code also a function
+        layer_norm_eps: added to the variance in layer normalization
+        batch_first: batch × place × size instead of place × batch × size
+        norm_first: normalize before attentions and network instead of after them
+        bias: learn offsets in linear layers and layer norms
+    """
+
+    def __init__(
+        self,
+        d_model: Annotated[Size, FromInput(-1)],
+        nhead: Size,
+        dim_feedforward: Size = 2048,
+        dropout: Probability = 0.1,
+        activation: Activation = "relu",
+        layer_norm_eps: Positive = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
+        self.norm3 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
+        self.activation = activation_function(activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The layer's output.
+
+        Args:
+            tgt: the sequences to go on with
+            memory: the encoder's output
+            tgt_mask: true where attention among the target is forbidden, or numbers to add to its scores
+            memory_mask: the same of attention to the memory
+            tgt_key_padding_mask: ``N×T``, true for places of the target that do not count
+            memory_key_padding_mask: ``N×S``, true for places of the memory that do not count
+        """
+
+        def itself(x: Tensor) -> Tensor:
+            found = self.self_attn(
+                x,
+                x,
+                x,
+                attn_mask=tgt_mask,
+                key_padding_mask=tgt_key_padding_mask,
+                is_causal=tgt_is_causal,
+                need_weights=False,
+            )
+            return self.dropout1(found[0])
+
+        def other(x: Tensor) -> Tensor:
+            found = self.multihead_attn(
+                x,
+                memory,
+                memory,
+                attn_mask=memory_mask,
+                key_padding_mask=memory_key_padding_mask,
+                is_causal=memory_is_causal,
+                need_weights=False,
+            )
+            return self.dropout2(found[0])
+
+        x = tgt
+        for part, norm in ((itself, self.norm1), (other, self.norm2), (self._feed, self.norm3)):
+            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
+        return x
+
+    def _feed(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))

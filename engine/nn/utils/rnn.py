@@ -1,0 +1,158 @@
+"""Sequences of different lengths: padded to one length, or packed without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.creation import tensor
+from engine.dtypes import int64
+from engine.errors import ShapeError
+from engine.functions import cat, stack
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+class PackedSequence(NamedTuple):
+    """Steps of several sequences, step by step, longest sequence first; made by `pack_padded_sequence`."""
+
+    data: Tensor
+    batch_sizes: Tensor
+    """How many sequences there are at each step."""
+    sorted_indices: Tensor | None = None
+    """Which sequence comes where in the order by length."""
+    unsorted_indices: Tensor | None = None
+    """The way back."""
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """With the data on another device, or of another dtype."""
+        return self._replace(data=self.data.to(*args, **kwargs))
+
+    def cpu(self) -> PackedSequence:
+        """With the data in main memory."""
+        return self.to("cpu")
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a GPU."""
+        return self.data.is_cuda
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes this one."""
+    if permutation is None:
+        return None
+    order = permutation.tolist()
+    places = [0] * len(order)
+    for place, index in enumerate(order):
+        places[index] = place
+    return tensor(places, dtype=int64, device=permutation.device)
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Packs padded sequences, ``T×N×…`` or ``N×T×…``, of the `lengths` given.
+
+    Args:
+        input: the padded sequences
+        lengths: how many steps of each count
+        batch_first: the batch is the first dimension
+        enforce_sorted: the lengths are in descending order already; otherwise they are sorted here
+    """
+    sizes = [int(size) for size in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
+    padded = input.transpose(0, 1) if batch_first else input
+    if len(sizes) != padded.shape[1]:
+        raise ShapeError(
+            f"pack_padded_sequence: {len(sizes)} lengths for a batch of {padded.shape[1]}, "
+            f"of {format_shape(input.shape)} with batch_first={batch_first}"
+        )
+    if not sizes or min(sizes) < 1 or max(sizes) > padded.shape[0]:
+        raise ShapeError(
+            f"pack_padded_sequence: lengths must be between 1 and {padded.shape[0]}, the padded length, not {sizes}"
+        )
+    order = None
+    if enforce_sorted:
+        if sizes != sorted(sizes, reverse=True):
+            raise ShapeError(
+                f"pack_padded_sequence: the lengths {sizes} do not descend. Sort them, or pass enforce_sorted=False."
+            )
+    else:
+        ranks = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+        order = tensor(ranks, dtype=int64, device=input.device)
+        sizes = [sizes[i] for i in ranks]
+        padded = padded.index_select(1, order)
+    counts = [sum(size > t for size in sizes) for t in range(sizes[0])]
+    batch = len(sizes)
+    rows = [t * batch + i for t, count in enumerate(counts) for i in range(count)]
+    data = padded.flatten(0, 1).index_select(0, tensor(rows, dtype=int64, device=input.device))
+    return PackedSequence(data, tensor(counts, dtype=int64), order, invert_permutation(order))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The padded sequences of a packed one, and their lengths; padded to `total_length` if that is given."""
+    counts = [int(count) for count in sequence.batch_sizes.tolist()]
+    length = len(counts) if total_length is None else total_length
+    if length < len(counts):
+        raise ShapeError(f"pad_packed_sequence: total_length={total_length}, but the longest has {len(counts)} steps")
+    data, batch = sequence.data, counts[0]
+    nothing, places, start = data.shape[0], [], 0
+    for t in range(length):
+        count = counts[t] if t < len(counts) else 0
+        places += [*range(start, start + count), *[nothing] * (batch - count)]
+        start += count
+    rows = cat([data, data.new_full((1, *data.shape[1:]), padding_value)])
+    padded = rows.index_select(0, tensor(places, dtype=int64, device=data.device)).unflatten(0, (length, batch))
+    lengths = tensor([sum(count > i for count in counts) for i in range(batch)], dtype=int64)
+    if sequence.unsorted_indices is not None:
+        padded = padded.index_select(1, sequence.unsorted_indices)
+        lengths = lengths.index_select(0, sequence.unsorted_indices.cpu())
+    return padded.transpose(0, 1) if batch_first else padded, lengths
+
+
+def pad_sequence(
+    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Sequences ``L×…`` of different lengths as one tensor ``T×N×…``, or ``N×T×…``."""
+    if padding_side not in ("left", "right"):
+        raise ValueError(f'pad_sequence: padding_side must be "left" or "right", not {padding_side!r}')
+    found = list(sequences)
+    if not found:
+        raise ValueError("pad_sequence: there is no sequence")
+    length = max(sequence.shape[0] for sequence in found)
+    rows: list[Tensor] = []
+    for sequence in found:
+        if tuple(sequence.shape[1:]) != tuple(found[0].shape[1:]):
+            raise ShapeError(
+                f"pad_sequence: {format_shape(found[0].shape)} and {format_shape(sequence.shape)} differ behind "
+                "the first dimension"
+            )
+        filler = sequence.new_full((length - sequence.shape[0], *sequence.shape[1:]), padding_value)
+        rows.append(cat([filler, sequence] if padding_side == "left" else [sequence, filler]))
+    return stack(rows, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of a padded tensor, each of its own length."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [rows[i][: int(length)] for i, length in enumerate(lengths.tolist())]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Packs sequences ``L×…`` of different lengths."""
+    lengths = [int(sequence.shape[0]) for sequence in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed one."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
+
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip

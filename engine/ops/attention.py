@@ -1,0 +1,100 @@
+"""The weights of attention: softmax of scaled products, with masks. One op, so that the scores are stored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import DTypeError, ShapeError
+from engine.ops.record import op
+from engine.ops.row_blocks import as_rows, row_blocks, sums
+from engine.ops.rules import broadcast_shapes, same_dtype
+from engine.ops.softmax import softmax_slope
+from engine.shape import Spec, count, format_shape
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 4), s.normal(2, 5, 4)), {"scale": 0.5}),
+    ((s.normal(2, 3, 4), s.normal(2, 5, 4), s.normal(3, 5)), {"scale": 0.5}),
+    ((s.normal(2, 3, 4), s.normal(5, 4)), {"scale": 0.5, "causal": True}),
+    ((s.normal(2, 3, 4), s.normal(2, 5, 4), s.integers(2, 2, 1, 5) > 0), {"scale": 0.5}),
+])  # fmt: skip
+def attention_weights(xp, query, key, mask=None, scale: float = 1.0, causal: bool = False, empty_rows: bool = True):
+    """softmax(scale · query keyᵀ + mask) over the keys; …×L×E and …×S×E give …×L×S (arXiv 1706.03762).
+
+    A boolean mask is true where attention is allowed; `causal` allows key j to query i for j ≤ i. A query with no key
+    allowed has weights 0, or NaN unless `empty_rows`.
+    """
+    dtype = query.dtype
+    if dtype.itemsize < 4:
+        query, key = query.astype(xp.float32), key.astype(xp.float32)
+    scores = xp.ascontiguousarray(xp.matmul(query * scale, xp.swapaxes(key, -1, -2)))  # for rows in place
+    if mask is not None:
+        scores = _masked(xp, scores, mask)
+    if causal:
+        allowed = xp.tri(*scores.shape[-2:], dtype=bool)
+        xp.copyto(scores, -xp.inf, where=xp.broadcast_to(~allowed, scores.shape))
+    if scores.size:
+        rows = as_rows(scores)
+        for block in row_blocks(xp, *rows.shape):
+            _normalised(xp, rows[block], empty_rows)
+    return scores if scores.dtype == dtype else scores.astype(dtype)
+
+
+def _masked(xp: Any, scores: Any, mask: Any) -> Any:
+    if mask.dtype == bool:
+        xp.copyto(scores, -xp.inf, where=xp.broadcast_to(~mask, scores.shape))
+        return scores
+    scores += mask
+    return scores
+
+
+def _normalised(xp: Any, rows: Any, empty_rows: bool) -> None:
+    """The softmax of rows, in place."""
+    top = rows.max(axis=1, keepdims=True)
+    if empty_rows:
+        xp.copyto(top, 0, where=top == -xp.inf)
+    rows -= top
+    xp.exp(rows, out=rows)
+    total = sums(xp, rows)
+    if empty_rows:
+        xp.copyto(total, 1, where=total == 0)
+    rows *= 1 / total
+
+
+@attention_weights.shape
+def _(
+    query: Spec, key: Spec, mask: Spec | None = None, scale: float = 1.0, causal: bool = False, empty_rows: bool = True
+):
+    same_dtype("attention", query, key)
+    if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
+        raise ShapeError(
+            f"attention: queries {format_shape(query.shape)} and keys {format_shape(key.shape)} must be vectors of "
+            "one size, in their last dimension."
+        )
+    batch = broadcast_shapes("attention", [query.shape[:-2], key.shape[:-2]])
+    shape = (*batch, query.shape[-2], key.shape[-2])
+    if mask is not None:
+        if mask.dtype.kind == 1:
+            raise DTypeError(f"attention: a mask is boolean or floating point, not {mask.dtype.name}.")
+        try:
+            fits = broadcast_shapes("attention", [shape, mask.shape]) == shape
+        except ShapeError:
+            fits = False
+        if not fits:
+            raise ShapeError(
+                f"attention: the mask {format_shape(mask.shape)} does not broadcast to the weights "
+                f"{format_shape(shape)}: queries × keys last."
+            )
+    return shape
+
+
+@attention_weights.macs
+def _(out: Spec, query: Spec, key: Spec, *_: Any, **__: Any):
+    return count(out.shape) * query.shape[-1]
+
+
+@attention_weights.gradient
+def _(g, query, key, mask: Spec, out, scale):
+    slope = softmax_slope(g, out, dim=-1)
+    of_mask = slope if isinstance(mask, Spec) and mask.dtype.is_floating_point else None
+    return (slope @ key) * scale, (slope.mT @ query) * scale, of_mask
