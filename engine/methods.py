@@ -116,22 +116,27 @@ def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place variant of a view: the tensor becomes the view of what it was."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if MODES.grad and self._node is None and self._requires_grad:
+        if MODES.grad and (_is_leaf(self) or (self._base is not None and _is_leaf(self._base))):
             raise AutogradError(
-                f"{name}_() on a leaf that requires gradients. Do it inside no_grad(), or use {name}() for a new tensor."
+                f"{name}_() on a leaf that requires gradients, or on a view of one. "
+                f"Do it inside no_grad(), or use {name}() for a new tensor."
             )
         before = self.detach()
         for part in _HISTORY:
             setattr(before, part, getattr(self, part))
         result = function(before, *args, **kwargs)
         if result is not before:
-            for part in ("_array", *_HISTORY):
+            for part in ("_array", *_HISTORY) if MODES.grad else ("_array",):
                 setattr(self, part, getattr(result, part))
         return self
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"In-place version of `{name}`."
     return in_place
+
+
+def _is_leaf(tensor: Any) -> bool:
+    return tensor._node is None and tensor._requires_grad
 
 
 _HISTORY = ("_base", "_index", "_node", "_requires_grad", "_view")

@@ -114,11 +114,13 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     @property
     def T(self) -> Tensor:
         """The dimensions in reverse order."""
-        return movement.permute(self, tuple(reversed(range(self.ndim))))
+        return movement.permute.function(self, tuple(range(self._array.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
         """The last two dimensions exchanged."""
+        if self.ndim == 0:
+            return self.view(())
         if self.ndim < 2:
             raise ShapeError(f"mT is for matrices and batches of them, not for {self.ndim} dimensions")
         return movement.transpose(self, -2, -1)

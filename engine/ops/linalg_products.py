@@ -102,8 +102,12 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     """β·input + α·product. With β = 0 the input does not count, not even its NaN."""
     product = product if alpha == 1 else product * alpha
+    if broadcast_shapes("addmm", [tuple(input.shape), tuple(product.shape)]) != tuple(product.shape):
+        raise ShapeError(
+            f"what is added is {format_shape(input.shape)} and does not fit into the product, which is "
+            f"{format_shape(product.shape)}"
+        )
     if beta == 0:
-        broadcast_shapes("addmm", [tuple(input.shape), tuple(product.shape)])
         return product
     return (input if beta == 1 else input * beta) + product
 

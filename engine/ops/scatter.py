@@ -72,9 +72,10 @@ def _repeats(s: Any) -> Any:
 
 def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
     """Checked and brought to one size: what of `src` the index does not reach is left out."""
-    if x.ndim == 0:
-        x, index = x.reshape(1), index.reshape(-1)
-        src = src.reshape(-1) if hasattr(src, "dtype") else src
+    # A number is like a row of one: either may stand for the other.
+    if x.ndim <= 1 and index.ndim <= 1:
+        x, index = x.reshape(-1), index.reshape(-1)
+        src = src.reshape(-1) if hasattr(src, "ndim") and src.ndim == 0 else src
     place = wrap_dim(name, dim, x.ndim)
     if 0 in index.shape:
         return x, place, index.reshape((0,) * x.ndim), src
