@@ -11,8 +11,8 @@ from engine.ops.choice import where
 from engine.ops.extremes import ValuesIndices
 from engine.ops.index import scatter_into
 from engine.ops.record import composite, op
-from engine.ops.reduce import mean, refuse_nothing, sum
-from engine.ops.rules import wrap_dim, wrap_dims
+from engine.ops.reduce import mean, refuse_nothing, spread_over
+from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
 from engine.ops.scan import running_extreme
 from engine.ops.sort import sort, stable_order
 from engine.shape import Dim, Spec, count, format_shape
@@ -36,47 +36,72 @@ def _spreads(s: Any) -> Any:
 def var(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Variance over `dim`, divided by n − correction; the correction is 1, or 0 where `unbiased` is False."""
-    return _moments("var", x, dim, unbiased, keepdim, correction)[0]
+    return _variance("var", x, dim, unbiased, keepdim, correction)[0]
 
 
 @composite(sample=_spreads)
 def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Standard deviation over `dim`; see `var`."""
-    return _moments("std", x, dim, unbiased, keepdim, correction)[0].sqrt()
+    return _variance("std", x, dim, unbiased, keepdim, correction)[0].sqrt()
 
 
 @composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
 def var_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Variance and mean over `dim`; see `var`."""
-    return _moments("var_mean", x, dim, unbiased, keepdim, correction)
+    found, dims = _variance("var_mean", x, dim, unbiased, keepdim, correction)
+    return found, mean(x, dims, keepdim)
 
 
 @composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
 def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Standard deviation and mean over `dim`; see `var`."""
-    variance, middle = _moments("std_mean", x, dim, unbiased, keepdim, correction)
-    return variance.sqrt(), middle
+    found, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
+    return found.sqrt(), mean(x, dims, keepdim)
 
 
-def _moments(
+def _variance(
     name: str, x: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
-) -> tuple[Any, Any]:
-    """Variance and mean. A boolean in place of `dim` is `unbiased`, as in PyTorch."""
+) -> tuple[Any, Dims]:
+    """The variance, and the dimensions that are meant. A boolean in place of `dim` is `unbiased`, as in PyTorch."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not x.is_floating_point():
         raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}. Convert with .float().")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    middle = mean(x, dim, True)
-    centred = x - middle
-    number = count(x.shape[place] for place in wrap_dims(name, dim, x.ndim)) - correction
-    # Too few elements for their correction give NaN or ∞, never a negative variance.
-    variance = sum(centred * centred, dim, keepdim) / (number if isinstance(number, Dim) or number > 0 else 0)
-    return variance, middle if keepdim else middle.squeeze(tuple(wrap_dims(name, dim, x.ndim)))
+    return variance(x, dim=dim, keepdim=keepdim, correction=correction), dim
+
+
+@op("reduce", method=False, sample=lambda s: [
+    ((s.normal(3, 4, 2),), {"dim": dim, "keepdim": keep, "correction": 1}) for dim in (None, 1, (0, 2)) for keep in (0, 1)
+])  # fmt: skip
+def variance(xp, x, dim: Dims, keepdim: bool, correction: float):
+    """The sum of squared differences from the mean, divided by n − correction. One op: it is in every standardisation."""
+    axes = wrap_dims("var", dim, x.ndim)
+    number = count(x.shape[place] for place in axes)
+    centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
+    total = xp.square(centred).sum(axis=axes, keepdims=keepdim)
+    return total / x.dtype.type(_freedom(number, correction))
+
+
+def _freedom(number: Any, correction: float) -> Any:
+    """Too few elements for their correction give NaN or ∞, never a negative variance."""
+    free = number - correction
+    return free if isinstance(free, Dim) or free > 0 else 0
+
+
+@variance.shape
+def _(x: Spec, dim: Dims, keepdim: bool, correction: float):
+    return reduced("var", x, dim, keepdim)
+
+
+@variance.gradient
+def _(g, x, dim, correction):
+    free = _freedom(count(x.shape[place] for place in wrap_dims("var", dim, x.ndim)), correction)
+    return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
 
 
 # -- in the middle of the sorted --------------------------------------------------------------

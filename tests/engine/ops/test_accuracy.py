@@ -15,7 +15,7 @@ EXTREMES = [-math.inf, -1e4, -800.0, -750.0, -100.0, -89.0, -50.0, -20.0, -1.0, 
             20.1, 50.0, 88.0, 89.0, 100.0, 709.0, 710.0, 800.0, 1e4, math.inf, math.nan]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 4.5), (np.float32, 4.5), (np.float16, 0.51)])
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 4.5), (np.float32, 8), (np.float16, 0.51)])
 def test_erf_in_units_of_the_last_place(dtype: Any, limit: float) -> None:
     small = np.logspace(-30, 0.8, 5001)
     x = np.concatenate([np.linspace(-7, 7, 20001), small, -small]).astype(dtype)
