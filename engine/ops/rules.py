@@ -34,6 +34,8 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
 
 def wrap_dim(name: str, dim: int, ndim: int) -> int:
     """A dimension counted from the front. A scalar counts as having one."""
+    if 0 <= dim < ndim:
+        return dim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise PositionError(f"{name}: there is no dimension {dim}: the tensor has {ndim}. Use {-limit} to {limit - 1}.")
