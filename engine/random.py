@@ -200,7 +200,7 @@ class _Philox(threading.local):
         self.bits = np.random.Philox(key=0)
         self.counter = np.zeros(4, np.uint64)
         self.key = np.zeros(2, np.uint64)
-        self.state = {
+        self.state: Any = {
             "bit_generator": "Philox",
             "state": {"counter": self.counter, "key": self.key},
             "buffer": np.zeros(4, np.uint64),

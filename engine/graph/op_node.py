@@ -7,6 +7,7 @@ from typing import Any
 
 from engine import dtypes
 from engine.errors import AutogradError
+from engine.graph.names import node_name
 from engine.graph.node import Edge, Node, Place, sequence
 from engine.graph.saved import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
 from engine.modes import MODES, Packing
@@ -55,7 +56,7 @@ class OpNode(Node):
         return self.op.name
 
     def name(self) -> str:
-        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward0"
+        return node_name(self.op.name, self.metas, self.statics)
 
     def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
         if self.released:
