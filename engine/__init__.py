@@ -1,6 +1,7 @@
 """The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""
 
 import os
+import sys
 from math import e, inf, nan, pi
 
 from engine import threads
@@ -93,8 +94,9 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, swa_utils, testing, utils  # noqa: E402
+from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, testing, utils  # noqa: E402
 from engine.amp import (  # noqa: E402
+    GradScaler,
     autocast,
     clear_autocast_cache,
     get_autocast_dtype,
@@ -105,8 +107,8 @@ from engine.amp import (  # noqa: E402
 from engine.io import load, save  # noqa: E402
 from engine.shortcuts import *  # noqa: E402, F403
 
-cuda.amp = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
-optim.swa_utils = swa_utils  # pyright: ignore[reportAttributeAccessIssue]
+# engine.cuda lies beneath tensors and amp above them, so the place that PyTorch has for it is an alias.
+cuda.amp = sys.modules["engine.cuda.amp"] = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = [
     "accelerator",
@@ -141,6 +143,7 @@ __all__ = [
     "float32",
     "float64",
     "Generator",
+    "GradScaler",
     "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",

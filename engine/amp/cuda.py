@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 from engine.amp.autocast import autocast as _autocast
+from engine.amp.custom import custom_bwd as _custom_bwd
+from engine.amp.custom import custom_fwd as _custom_fwd
 from engine.amp.grad_scaler import GradScaler as _GradScaler
 from engine.dtypes import DType, float16
 
@@ -31,4 +35,7 @@ class GradScaler(_GradScaler):
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
-__all__ = ["GradScaler", "autocast"]
+custom_fwd = functools.partial(_custom_fwd, device_type="cuda")
+custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

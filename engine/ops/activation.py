@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.errors import ShapeError
 from engine.ops.choice import where
 from engine.ops.gelu import gelu_with_slope
 from engine.ops.record import composite, op
-from engine.shape import Spec
+from engine.shape import Spec, format_shape
 
 
 @op(floats=True)
@@ -74,3 +75,23 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: approximate must be "none" or "tanh", not {approximate!r}')
     return gelu_with_slope(x, approximate=approximate)[0]
+
+
+@composite(public=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"lambd": 1.0})])
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x where |x| > lambd, else 0."""
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+@composite(public=False, sample=lambda s: [(s.normal(3, 4), s.normal(1)), (s.normal(2, 3, 4), s.normal(3))])
+def prelu(input: Any, weight: Any) -> Any:
+    """x where x > 0, else weight · x; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() != 1:
+        if weight.numel() != channels:
+            raise ShapeError(
+                f"prelu: an input of {format_shape(input.shape)} has {channels} channels, so weight must have 1 or "
+                f"{channels} elements, not {weight.numel()}"
+            )
+        weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
+    return where(input > 0, input, input * weight)

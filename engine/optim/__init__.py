@@ -1,6 +1,7 @@
 """What changes parameters by their gradients, with PyTorch's names, arguments and arithmetic."""
 
 from engine.optim import lr_scheduler as lr_scheduler
+from engine.optim import swa_utils as swa_utils
 from engine.optim.adadelta import Adadelta as Adadelta
 from engine.optim.adagrad import Adagrad as Adagrad
 from engine.optim.adam import Adam as Adam
@@ -30,4 +31,5 @@ __all__ = [
     "Rprop",
     "SGD",
     "lr_scheduler",
+    "swa_utils",
 ]

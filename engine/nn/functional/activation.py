@@ -37,15 +37,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``x`` where ``x > 0``, else ``weight x``; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
-    channels = input.shape[1] if input.ndim > 1 else 1
-    if weight.numel() != 1:
-        if weight.numel() != channels:
-            raise ShapeError(
-                f"prelu: an input of {format_shape(input.shape)} has {channels} channels, so weight must have 1 or "
-                f"{channels} elements, not {weight.numel()}"
-            )
-        weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
-    return where(input > 0, input, input * weight)
+    return activation.prelu(input, weight)
 
 
 def rrelu(
@@ -166,7 +158,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0."""
-    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+    return activation.hardshrink(input, lambd)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:

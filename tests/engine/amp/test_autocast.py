@@ -206,3 +206,41 @@ def test_training_follows_pytorchs() -> None:
             losses[-1].append(loss.item())
     np.testing.assert_allclose(*losses, rtol=0.03)
     assert losses[0][-1] < losses[0][0]
+
+
+@pytest.mark.parametrize("cast_inputs", [None, "float32"])
+def test_functions_of_ones_own(cast_inputs: str | None) -> None:
+    seen: list[list[str]] = []
+    for library in (engine, torch):
+        dtypes: list[str] = []
+
+        class Product(library.autograd.Function):
+            @staticmethod
+            @library.amp.custom_fwd(device_type="cpu", cast_inputs=cast_inputs and getattr(library, cast_inputs))
+            def forward(ctx: Any, a: Any, b: Any, dtypes: Any = dtypes) -> Any:
+                ctx.save_for_backward(a, b)
+                dtypes += [name(a.dtype), name((a @ b).dtype)]
+                return a @ b
+
+            @staticmethod
+            @library.amp.custom_bwd(device_type="cpu")
+            def backward(ctx: Any, g: Any, dtypes: Any = dtypes) -> Any:
+                a, b = ctx.saved_tensors
+                dtypes.append(name((g @ b.mT).dtype))
+                return (g.float() @ b.float().mT), (a.float().mT @ g.float())
+
+        x = square(library)
+        with library.autocast("cpu"):
+            y = Product.apply(x @ x, x)
+        dtypes.append(name(y.dtype))
+        y.float().sum().backward()
+        seen.append(dtypes)
+    assert seen[0] == seen[1]
+
+
+def test_names_of_torch_cuda_amp() -> None:
+    from engine.cuda.amp import autocast, custom_bwd, custom_fwd  # noqa: PLC0415
+
+    assert autocast().fast_dtype is engine.float16
+    assert callable(custom_fwd(lambda ctx: ctx))
+    assert callable(custom_bwd(lambda ctx: ctx))

@@ -1,4 +1,4 @@
-"""Averaging of weights, by the names of torch.optim.swa_utils."""
+"""Averaging of weights: the model, its schedule, its batch norm."""
 
 from engine.nn.averaged_model import (
     AveragedModel,
