@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from engine import creation, indexing, predicates
 from engine.functions import __all__ as public
 from engine.ops import COMPOSITES, REGISTRY
 from engine.ops.record import AUGMENTED, Op, is_reflected
@@ -23,11 +24,8 @@ from typing import Any
 
 from engine.tensor import Tensor
 """
-OTHERS = (
-    "def _move(self, device: Any) -> Tensor: ...",
-    "def __getitem__(self, index: Any) -> Tensor: ...",
-    "def __setitem__(self, index: Any, value: Any) -> None: ...",
-)
+OTHERS = {**indexing.METHODS, **predicates.METHODS, **creation.METHODS}
+"""Methods that stand above tensors and are no ops."""
 # By name, so that the stubs do not depend on which module is imported first.
 OPS = sorted(REGISTRY.values(), key=lambda op: op.name)
 COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite.name)
@@ -35,7 +33,11 @@ COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite
 
 def methods() -> str:
     """Types of `engine.methods`: the class and what fills it."""
-    lines = [*OTHERS, *(line for op in OPS for line in _methods_of(op))]
+    lines = ["def _move(self, device: Any) -> Tensor: ..."]
+    for name, function in sorted(OTHERS.items()):
+        result = inspect.signature(function).return_annotation
+        lines.append(f"def {name}({_plain(function, 'self')}) -> {result}: ...")
+    lines += [*(line for op in OPS for line in _methods_of(op))]
     for c in COMPOSITES_BY_NAME:
         arguments = _plain(c.function, "self")
         lines += [f"def {name}({arguments}) -> {c.result}: ..." for name in c.operators]
@@ -95,11 +97,13 @@ def _arguments(op: Op, first: str | None) -> str:
     return ", ".join([first or f"{op.inputs[0]}: Any", *rest])
 
 
+_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
 def _plain(function: Callable[..., Any], first: str | None) -> str:
     arguments = list(inspect.signature(function).parameters.values())
     texts = [
-        f"{'*' if a.kind is inspect.Parameter.VAR_POSITIONAL else ''}{a.name}: Any"
-        f"{'' if a.default is inspect.Parameter.empty else ' = ...'}"
+        f"{_STARS.get(a.kind, '')}{a.name}: Any{'' if a.default is inspect.Parameter.empty else ' = ...'}"
         for a in arguments
     ]
     return ", ".join([first, *texts[1:]] if first else texts)
