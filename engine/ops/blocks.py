@@ -82,10 +82,8 @@ class Block:
         return max(self.seen_by(at)[1] for at in kernel)
 
 
-def blocks(
-    windows: Windows, batch: int, sizes: Sizes, places: Sizes, position_bytes: int, *, whole: bool = False
-) -> Iterator[Block]:
-    """A batch in blocks that take about the cache each, at `position_bytes` a position; `whole` splits no sample."""
+def blocks(windows: Windows, batch: int, sizes: Sizes, places: Sizes, position_bytes: int) -> Iterator[Block]:
+    """A batch in blocks that take about the cache each, at `position_bytes` a position."""
     pitches = tuple(
         max(n, -(-(size + p) // s), ((n - 1) * s + (k - 1) * d - p) // s + 1)
         for n, size, p, s, k, d in zip(
@@ -94,8 +92,8 @@ def blocks(
     )
     row = count(pitches[1:]) * position_bytes
     samples = _CACHE_BYTES // max(1, row * pitches[0])
-    if samples or whole:
-        for start, stop in _even(batch, max(1, samples)):
+    if samples:
+        for start, stop in _even(batch, samples):
             yield Block(windows, sizes, slice(start, stop), 0, places, pitches)
         return
     halo = (windows.kernel[0] - 1) * windows.dilation[0] // windows.stride[0]
@@ -155,7 +153,7 @@ def columns(block: Block, x: Any, groups: int, kernel: Sequence[Sequence[int]], 
 
 
 def add_columns(out: Any, block: Block, found: Any, groups: int, scratch: Scratch) -> None:
-    """The transpose of `columns` for all places of the kernel: adds up what they saw, and writes it to `out`."""
+    """The transpose of `columns` for all places of the kernel: adds up what they saw, into `out`."""
     kernel = block.windows.offsets_in_kernel()
     inner = out.shape[1] // groups
     found = found.reshape(groups, len(kernel), inner, -1)
@@ -167,7 +165,7 @@ def add_columns(out: Any, block: Block, found: Any, groups: int, scratch: Scratc
         flat[phase, :, :, shift : shift + block.length] += found[:, number]
     for number, taken, here in block.phases():
         source = flat[number, :, :, : block.total].reshape(groups * inner, block.batch, *block.pitches)
-        out[(block.samples, slice(None), *taken)] = source[(slice(None), slice(None), *here)].swapaxes(0, 1)
+        out[(block.samples, slice(None), *taken)] += source[(slice(None), slice(None), *here)].swapaxes(0, 1)
 
 
 def read_places(block: Block, g: Any, groups: int, scratch: Scratch) -> Any:

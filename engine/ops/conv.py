@@ -78,7 +78,7 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
         out, scratch = xp.zeros((batch, groups * inner, *sizes), g.dtype), Scratch(xp, g.dtype)
         kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 1, -1)
         kernels = xp.moveaxis(kernels, 1, -2).reshape(groups, -1, g.shape[1] // groups)
-        for block in blocks(windows, batch, sizes, places, kernels[..., 0].size * g.dtype.itemsize, whole=True):
+        for block in blocks(windows, batch, sizes, places, kernels[..., 0].size * g.dtype.itemsize):
             found = scratch("columns", *kernels.shape[:2], block.length)
             xp.matmul(kernels, read_places(block, g, groups, scratch), out=found)
             add_columns(out, block, found, groups, scratch)

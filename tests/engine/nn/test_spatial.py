@@ -112,6 +112,12 @@ def test_convolution_in_many_blocks(shape: tuple[int, ...], options: dict[str, A
     compare("conv2d", [x, weight, drawn(16, seed=2, dtype="float32")], options, second=False, rtol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{"stride": 2, "padding": 1}, {"stride": 3}, {"padding": 4}], ids=str)
+def test_transposed_convolution_in_many_blocks(options: dict[str, Any]) -> None:
+    x, weight = drawn(2, 64, 60, 50, dtype="float32"), drawn(64, 16, 4, 4, seed=1, dtype="float32")
+    compare("conv_transpose2d", [x, weight], options, second=False, rtol=1e-5)
+
+
 def test_depthwise_convolution() -> None:
     x, weight = drawn(4, 12, 17, 16), drawn(24, 1, 3, 3, seed=1)
     compare("conv2d", [x, weight], {"groups": 12, "padding": 1, "stride": 2})
