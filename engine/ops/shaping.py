@@ -180,7 +180,7 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
         sizes = list(x.shape)
         wide = expand(x.unsqueeze(place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
         found = reshape(wide, (*sizes[:place], sizes[place] * repeats, *sizes[place + 1 :]))
-        return found.clone() if repeats == 1 else found  # repeats are never views
+        return found if found._base is None else found.clone()  # repeats are never views
     if repeats.shape[0] != x.shape[place]:
         raise ShapeError(
             f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of "

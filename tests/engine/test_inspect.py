@@ -41,7 +41,7 @@ def test_the_line_is_the_callers_even_deep_inside_the_engine() -> None:
     with inspect.trace() as seen:
         line = _next_line()
         model(engine.ones(2, 3))
-    assert len(seen.calls) > 3
+    assert len(seen.calls) >= 3
     assert {call.where for call in seen.calls} == {(__file__, line)}
 
 
