@@ -138,6 +138,7 @@ from engine.nn.layers.transformer_layers import TransformerEncoderLayer as Trans
 from engine.nn.layers.upsample import Upsample as Upsample
 from engine.nn.layers.upsample import UpsamplingBilinear2d as UpsamplingBilinear2d
 from engine.nn.layers.upsample import UpsamplingNearest2d as UpsamplingNearest2d
+from engine.nn.losses.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from engine.nn.losses.binary import BCELoss as BCELoss
 from engine.nn.losses.binary import BCEWithLogitsLoss as BCEWithLogitsLoss
 from engine.nn.losses.binary import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
@@ -168,6 +169,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",

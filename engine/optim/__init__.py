@@ -3,6 +3,7 @@
 from engine.optim import lr_scheduler as lr_scheduler
 from engine.optim import swa_utils as swa_utils
 from engine.optim.adadelta import Adadelta as Adadelta
+from engine.optim.adafactor import Adafactor as Adafactor
 from engine.optim.adagrad import Adagrad as Adagrad
 from engine.optim.adam import Adam as Adam
 from engine.optim.adamax import Adamax as Adamax
@@ -19,6 +20,7 @@ from engine.optim.sgd import SGD as SGD
 __all__ = [
     "ASGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",

@@ -130,6 +130,11 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return len(functions) > 0 if tensor_name is None else tensor_name in functions
 
 
+def type_before_parametrizations(module: Module) -> type:
+    """The class that the module had before its first parametrization."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make ``module.tensor_name`` an ordinary parameter again: the result, or else what it was computed from."""
     if not is_parametrized(module, tensor_name):
@@ -190,4 +195,5 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "type_before_parametrizations",
 ]

@@ -1,0 +1,119 @@
+"""A softmax over very many classes, of which few are frequent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.dtypes import DType
+from engine.errors import RangeError, ShapeError
+from engine.nn.containers.module_list import ModuleList
+from engine.nn.containers.sequential import Sequential
+from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.linear import Linear
+from engine.nn.module import Module
+from engine.ops.joining import cat
+from engine.registry import Positive, Size
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+class ASMoutput(NamedTuple):
+    """The log-probability of each sample's class, and the loss."""
+
+    output: Tensor
+    loss: Tensor
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """Log-softmax and its loss for classes sorted by frequency: rare ones are grouped, and get smaller projections.
+
+    Source: Grave et al., Efficient softmax approximation for GPUs, arXiv 1609.04309.
+
+    Args:
+        in_features: size of the last input dimension
+        n_classes: how many classes there are, the most frequent first
+        cutoffs: where a new group of classes begins
+        div_value: how many times smaller the projection of each group is than that of the one before
+        head_bias: add an offset to the scores of frequent classes and groups
+    """
+
+    def __init__(
+        self,
+        in_features: Size,
+        n_classes: Size,
+        cutoffs: Sequence[int],
+        div_value: Positive = 4.0,
+        head_bias: bool = False,
+        device: AnyDevice = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        cuts = list(cutoffs)
+        fit = cuts and min(cuts) > 0 and max(cuts) < n_classes and all(isinstance(cut, int) for cut in cuts)
+        if not fit or cuts != sorted(set(cuts)):
+            raise ValueError(
+                f"cutoffs must be growing whole numbers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
+            )
+        self.in_features = in_features
+        self.n_classes = n_classes
+        self.cutoffs = [*cuts, n_classes]
+        self.div_value = div_value
+        self.head_bias = head_bias
+        self.shortlist_size = cuts[0]
+        self.n_clusters = len(cuts)
+        self.head_size = self.shortlist_size + self.n_clusters
+        self.head = Linear(in_features, self.head_size, head_bias, device=device, dtype=dtype)
+        self.tail = ModuleList()
+        for number, (start, end) in enumerate(zip(self.cutoffs, self.cutoffs[1:], strict=False), 1):
+            hidden = int(in_features // div_value**number)
+            narrow = Linear(in_features, hidden, False, device=device, dtype=dtype)
+            self.tail.append(Sequential(narrow, Linear(hidden, end - start, False, device=device, dtype=dtype)))
+
+    def reset_parameters(self) -> None:
+        """First values, drawn anew."""
+        for layer in (self.head, *(layer for projection in self.tail for layer in projection)):
+            layer.reset_parameters()
+
+    def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
+        """The log-probability of each target, and their negative mean; ``N×in_features`` and ``N``, or one sample."""
+        if input_.ndim != target_.ndim + 1 or tuple(input_.shape[:-1]) != tuple(target_.shape):
+            raise ShapeError(
+                "AdaptiveLogSoftmaxWithLoss needs N×in_features and N classes, or one sample and one class, not "
+                f"{format_shape(input_.shape)} and {format_shape(target_.shape)}"
+            )
+        single = target_.ndim == 0
+        input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
+        if target.numel() and not (target.min().item() >= 0 and target.max().item() < self.n_classes):
+            raise RangeError(f"classes must be from 0 to {self.n_classes - 1}")
+        head = self.head(input).log_softmax(1)
+        rows, values = [], []
+        for number, (start, end) in enumerate(zip([0, *self.cutoffs], self.cutoffs, strict=False)):
+            here = ((target >= start) & (target < end)).nonzero().squeeze(1)
+            if not here.numel():
+                continue
+            place = (target.index_select(0, here) - start).unsqueeze(1)
+            scores = head.index_select(0, here)
+            if number == 0:
+                value = scores.gather(1, place).squeeze(1)
+            else:
+                inside = self.tail[number - 1](input.index_select(0, here)).log_softmax(1)
+                value = scores[:, self.shortlist_size + number - 1] + inside.gather(1, place).squeeze(1)
+            rows.append(here)
+            values.append(value)
+        output = cat(values).index_select(0, cat(rows).argsort()) if rows else head.new_zeros((0,))
+        loss = -output.mean()
+        return ASMoutput(output.squeeze(0) if single else output, loss)
+
+    def log_prob(self, input: Tensor) -> Tensor:
+        """The log-probabilities of all classes, ``N×n_classes``."""
+        head = self.head(input).log_softmax(1)
+        parts = [head[:, : self.shortlist_size]]
+        for number, projection in enumerate(self.tail):
+            group = self.shortlist_size + number
+            parts.append(projection(input).log_softmax(1) + head[:, group : group + 1])
+        return cat(parts, dim=1)
+
+    def predict(self, input: Tensor) -> Tensor:
+        """The most likely class of each sample."""
+        return self.log_prob(input).argmax(1)

@@ -1,0 +1,83 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from engine.creation import zeros_like
+from engine.dtypes import finfo
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.registry import NonNegative, Range
+from engine.tensor import Tensor
+
+
+class Adafactor(UpdateRule):
+    """Adam's divisor from the means of rows and columns, which take little memory; steps in proportion to the weights.
+
+    Source: Shazeer and Stern, arXiv 1804.04235.
+
+    Args:
+        lr: the largest relative size of a step
+        beta2_decay: power with which the running squares forget, below 0
+        eps: least square, and least size of weights; None for the dtype's precision
+        d: the largest root mean square of a step before scaling
+        weight_decay: strength of the pull towards 0
+        maximize: climb instead of descend
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Rate = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: Annotated[float, Range(ge=1)] = 1.0,
+        weight_decay: NonNegative = 0.0,
+        *,
+        foreach: Switch = None,
+        maximize: bool = False,
+    ) -> None:
+        if beta2_decay > 0:
+            raise ValueError(f"Adafactor: beta2_decay must be ≤ 0, not {beta2_decay}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
+        )
+
+    def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
+        if name == "variance":
+            super().check_state(name, value, param)
+
+    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            state["step"] = 0
+            if gradient.ndim > 1:
+                state["row_var"] = gradient.new_zeros((*gradient.shape[:-1], 1))
+                state["col_var"] = gradient.new_zeros((*gradient.shape[:-2], 1, gradient.shape[-1]))
+            else:
+                state["variance"] = zeros_like(gradient)
+        state["step"] += 1
+        step, lr, (least, smallest) = state["step"], group["lr"], group["eps"]
+        least = finfo(param.dtype).eps if least is None else least
+        root = math.sqrt(param.numel())
+        rate = max(smallest, float(param.norm()) / root) * min(lr, 1 / math.sqrt(step))
+        if group["weight_decay"]:
+            param.mul_(1 - lr * group["weight_decay"])
+        square, forget = gradient * gradient, step ** group["beta2_decay"]
+        if gradient.ndim > 1:
+            rows = state["row_var"].lerp_(square.mean(-1, True), forget)
+            columns = state["col_var"].lerp_(square.mean(-2, True), forget)
+            estimate = rows @ columns / rows.mean(-2, True).clamp(min=least)
+        else:
+            estimate = state["variance"].lerp_(square, forget)
+        change = estimate.clamp(min=least * least).rsqrt() * gradient
+        param.add_(change, alpha=-rate / max(1.0, float(change.norm()) / (root * group["d"])))
