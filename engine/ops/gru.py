@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.modes import MODES
 from engine.ops.record import op
-from engine.ops.recurrent import BatchSizes, as_bytes, derived, flat, previous, stepped, steps
+from engine.ops.recurrent import BatchSizes, as_bytes, computed_size, derived, flat, previous, stepped, steps
 from engine.shape import Spec
 
 
@@ -157,5 +157,5 @@ def gru_layer_slopes(
 @gru_layer_slopes.shape
 def _(values: Spec, inner: Spec, result: Spec, h: Spec, weight: Spec, *_, **__):
     T, N, width = values.shape
-    gates = Spec((T, N, width // h.dtype.itemsize), h.dtype)
+    gates = Spec((T, N, width // computed_size(h.dtype)), h.dtype)
     return gates, h, weight, Spec(gates.shape[-1:], h.dtype)

@@ -52,7 +52,7 @@ class Eigh(NamedTuple):
 
 @op("other", method=False, outputs=2, sample=lambda s: [
     ((s.normal(4, 3),), {"mode": "reduced"}), ((s.normal(2, 3, 3),), {"mode": "complete"}),
-    ((s.normal(2, 4),), {"mode": "reduced"}),
+    ((s.normal(2, 2, 4),), {"mode": "reduced"}),
 ])  # fmt: skip
 def qr_factors(xp, A, mode: str):
     """Q with orthonormal columns and upper triangular R, with Q R = A."""
@@ -106,7 +106,8 @@ def qr(input: Any, some: bool = True) -> QR:
 
 
 @op("other", method=False, outputs=3, sample=lambda s: [
-    ((s.normal(4, 3),), {"full": False}), ((s.normal(2, 3, 3),), {"full": True}), ((s.normal(2, 4),), {"full": False}),
+    ((s.normal(4, 3),), {"full": False}), ((s.normal(2, 3, 3),), {"full": True}),
+    ((s.normal(2, 2, 4),), {"full": False}),
 ])  # fmt: skip
 def singular_factors(xp, A, full: bool):
     """U, S and Vᵀ with U diag(S) Vᵀ = A."""

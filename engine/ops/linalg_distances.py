@@ -75,6 +75,8 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     if input.ndim != 2:
         raise ShapeError(f"pdist: rows in a matrix are needed, not {format_shape(input.shape)}")
     n = input.shape[0]
+    if isinstance(n, Dim):
+        raise ShapeError(f"pdist: of {n} rows the number of pairs is not known")
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     first = input.new_tensor([i for i, _ in pairs]).long()
     second = input.new_tensor([j for _, j in pairs]).long()

@@ -149,7 +149,7 @@ def cond(A: Any, p: float | str | None = None) -> Any:
     return matrix_norm(A, p) * matrix_norm(inv(A), p)  # pyright: ignore[reportArgumentType]
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, sample=lambda s: [(s.normal(3, 4),), (s.normal(2, 3, 3),)])
 def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, tol: Any = None) -> Any:
     """How many singular values are above the tolerance: the larger of `atol` and `rtol` times the largest."""
     values = (eigvalsh(A).abs() if hermitian else svdvals(A)).detach()

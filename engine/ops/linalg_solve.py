@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from engine.dtypes import from_numpy
 from engine.errors import LinAlgError, ShapeError
 from engine.ops import linalg_parts as parts
@@ -141,13 +143,21 @@ def solve_triangle(xp, A, B, upper: bool, unitriangular: bool = False):
     """X with T X = B, where T is the upper or lower triangle of A, its diagonal taken as 1 if `unitriangular`."""
     _same("linalg.solve_triangular", A, B)
     triangle = _triangle(xp, A, upper, unitriangular)
-    return solved(
-        "linalg.solve_triangular",
-        "has a 0 on its diagonal and so is singular.",
-        lambda a, b: _substituted(xp, a, b, upper),
-        triangle,
-        B,
-    )
+    try:
+        return solved("linalg.solve_triangular", "", lambda a, b: _substituted(xp, a, b, upper), triangle, B)
+    except LinAlgError:  # a 0 on the diagonal: infinities, as in PyTorch
+        return _row_by_row(xp, triangle, B, upper)
+
+
+def _row_by_row(xp: Any, A: Any, B: Any, upper: bool) -> Any:
+    """The same without a check, one unknown after the other."""
+    n = A.shape[-1]
+    X = xp.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B.dtype)
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        rest = B[..., i : i + 1, :] - xp.matmul(A[..., i : i + 1, known], X[..., known, :])
+        X[..., i : i + 1, :] = rest / A[..., i : i + 1, i : i + 1]
+    return X
 
 
 @solve_triangle.shape
@@ -218,7 +228,7 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
 @composite(sample=lambda s: [(_positive(s),)])
 def cholesky(input: Any, upper: bool = False) -> Any:
     """`linalg.cholesky` under its older name."""
-    return linalg_cholesky(input, upper=upper)
+    return input.clone() if 0 in input.shape else linalg_cholesky(input, upper=upper)
 
 
 @composite(sample=lambda s: [(s.normal(3, 2), _positive(s)[0])])
@@ -341,19 +351,28 @@ def _reported(function: Any, A: Any, *rest: Any, check_errors: bool) -> WithInfo
     return WithInfo(found, (A.detach()[..., 0, 0] * 0).int() + failed)
 
 
-@composite(method=False, public=False, result="Any")
+@composite(
+    method=False, public=False, result="Any", sample=lambda s: [(s.normal(3, 3) + 3 * np.eye(3).astype(s.dtype),)]
+)
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """`inv`, but a singular matrix gives NaN and is reported in `info`."""
     return _reported(inv, A, check_errors=check_errors)
 
 
-@composite(method=False, public=False, result="Any")
+@composite(
+    method=False, public=False, result="Any", sample=lambda s: [(s.normal(3, 3) * 0 + np.eye(3).astype(s.dtype),)]
+)
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`linalg.cholesky`, but a matrix that is not positive definite gives NaN and is reported in `info`."""
     return _reported(lambda a: linalg_cholesky(a, upper=upper), A, check_errors=check_errors)
 
 
-@composite(method=False, public=False, result="Any")
+@composite(
+    method=False,
+    public=False,
+    result="Any",
+    sample=lambda s: [(s.normal(3, 3) + 3 * np.eye(3).astype(s.dtype), s.normal(3, 2))],
+)
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """`linalg.solve`, but a singular matrix gives NaN and is reported in `info`."""
     return _reported(lambda a, b: linalg_solve(a, b, left=left), A, B, check_errors=check_errors)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.modes import MODES
 from engine.ops.record import op
-from engine.ops.recurrent import BatchSizes, as_bytes, derived, flat, previous, stepped, steps
+from engine.ops.recurrent import BatchSizes, as_bytes, computed_size, derived, flat, previous, stepped, steps
 from engine.shape import Spec
 
 
@@ -174,5 +174,5 @@ def _(
     values: Spec, cells: Spec, result: Spec, h: Spec, c: Spec, weight: Spec, projection: Spec | None = None, *_, **__
 ):
     T, N, width = values.shape
-    gates = Spec((T, N, width // h.dtype.itemsize), h.dtype)
+    gates = Spec((T, N, width // computed_size(h.dtype)), h.dtype)
     return gates, h, c, weight, Spec((0, 0), h.dtype) if projection is None else projection

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from engine.dtypes import uint8
+from engine.dtypes import DType, uint8
 from engine.ops.movement import cat
 from engine.shape import Spec
 
@@ -92,4 +92,9 @@ def flat(array: Any) -> Any:
 
 def as_bytes(x: Spec) -> Spec:
     """The memory of `x`'s rows."""
-    return Spec((*x.shape[:-1], x.shape[-1] * x.dtype.itemsize), uint8)
+    return Spec((*x.shape[:-1], x.shape[-1] * computed_size(x.dtype)), uint8)
+
+
+def computed_size(dtype: DType) -> int:
+    """Bytes of a number in kernels, which see bfloat16 as float32."""
+    return dtype.itemsize if dtype.numpy.kind == "f" else 4

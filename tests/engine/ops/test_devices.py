@@ -112,7 +112,8 @@ def test_the_stand_in_for_cupy_gives_the_same_numbers(record: Record, monkeypatc
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
     for call in samples(record):
         for ours, want in zip(on("cuda", record, call), on("cpu", record, call), strict=True):
-            np.testing.assert_allclose(ours, want) if want is not None else None
+            if want is not None and want.dtype != np.uint8:  # bytes are what a gradient keeps, not a result
+                np.testing.assert_allclose(ours, want, atol=1e-12)
 
 
 WRITTEN = [r for r in RECORDS if r.in_place and r.method and r.name not in reference.SHAPE_IN_PLACE]
