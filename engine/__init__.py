@@ -65,6 +65,7 @@ from engine.dtypes import float64 as double
 from engine.dtypes import int16 as short
 from engine.dtypes import int32 as int
 from engine.dtypes import int64 as long
+from engine.errors import OutOfMemoryError
 from engine.functions import *  # noqa: F403  (the op registry is the list)
 from engine.layout import (
     channels_last,
@@ -112,6 +113,7 @@ cuda.amp = sys.modules["engine.cuda.amp"] = amp.cuda  # pyright: ignore[reportAt
 
 __all__ = [
     "accelerator",
+    "OutOfMemoryError",
     "UntypedStorage",
     "amp",
     "autocast",

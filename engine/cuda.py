@@ -8,6 +8,7 @@ from typing import Any
 
 from engine import dtypes, random
 from engine.backend import Device, cuda_available, namespace
+from engine.errors import OutOfMemoryError
 from engine.legacy import type_of
 from engine.random import State, initial_seed, manual_seed, seed
 
@@ -253,6 +254,7 @@ __all__ = [
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "OutOfMemoryError",
     "ShortTensor",
     "current_device",
     "device",

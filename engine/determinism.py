@@ -1,4 +1,5 @@
-"""Whether results may differ from run to run. The engine's never do, so the switches only remember their state."""
+"""Switches of how PyTorch computes, such as whether results may differ from run to run. The engine's never do, so they
+only remember their state."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Literal
 
 _mode: int = 0
 _precision: str = "highest"
+_warn_always: bool = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -48,12 +50,31 @@ def get_float32_matmul_precision() -> str:
     return _precision
 
 
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch says a warning each time; Python's own `warnings.simplefilter` decides that here."""
+    global _warn_always
+    _warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was last told."""
+    return _warn_always
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Asks that numbers too small for full precision become 0. False: they stay as they are."""
+    return False
+
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]

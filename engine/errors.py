@@ -35,6 +35,10 @@ class DeviceError(EngineError, RuntimeError):
     """An unknown or unavailable device, or tensors of different devices in one op."""
 
 
+class OutOfMemoryError(EngineError, MemoryError, RuntimeError):
+    """There is not enough memory on a device. Also a RuntimeError, as PyTorch's is."""
+
+
 class HostError(DeviceError, TypeError):
     """NumPy asked for a tensor that is not in main memory. Also a TypeError, as PyTorch's is."""
 

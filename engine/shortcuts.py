@@ -8,6 +8,7 @@ from engine import linalg
 from engine.creation import randn
 from engine.errors import RangeError, ShapeError
 from engine.functions import stack
+from engine.indexing import index_put, put
 from engine.nn.functional import (
     adaptive_avg_pool1d,
     adaptive_max_pool1d,
@@ -49,6 +50,16 @@ def detach(input: Tensor) -> Tensor:
 def get_device(input: Tensor) -> int:
     """The number of the GPU that the tensor is on; -1 on the CPU."""
     return input.get_device()
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part: the tensor itself."""
+    return input.real
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part. Raises DTypeError: no tensor here is complex."""
+    return input.imag
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -141,6 +152,8 @@ __all__ = [
     "get_device",
     "group_norm",
     "hardshrink",
+    "imag",
+    "index_put",
     "layer_norm",
     "max_pool1d",
     "max_pool2d",
@@ -150,6 +163,8 @@ __all__ = [
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",
+    "put",
+    "real",
     "rrelu",
     "selu",
     "svd_lowrank",

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve
 from engine.dtypes import DType
-from engine.errors import ShapeError
+from engine.errors import OutOfMemoryError, ShapeError
 from engine.random import Generator
 from engine.shape import Dim, format_shape
 from engine.tensor import Storage, Tensor
@@ -59,10 +59,13 @@ def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, place: Device) -> A
             f"{format_shape(shape)} has a symbolic size. Only tensors on the meta device can: device='meta'."
         )
     xp = namespace(place)
-    if place is CPU:
-        return fill(xp, shape, dtype.numpy)
-    with xp.cuda.Device(place.index):
-        return fill(xp, shape, dtype.numpy)
+    try:
+        if place is CPU:
+            return fill(xp, shape, dtype.numpy)
+        with xp.cuda.Device(place.index):
+            return fill(xp, shape, dtype.numpy)
+    except MemoryError as error:
+        raise OutOfMemoryError(f"no memory for {format_shape(shape)} {dtype.name} on {place}: {error}") from None
 
 
 def written(out: Tensor, result: Tensor) -> Tensor:

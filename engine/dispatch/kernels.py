@@ -15,7 +15,7 @@ import numpy as np
 from engine import dtypes
 from engine.backend import CPU, Device, MetaArray, namespace
 from engine.dtypes import DType
-from engine.errors import DTypeError, EngineError, PositionError, ShapeError
+from engine.errors import DTypeError, EngineError, OutOfMemoryError, PositionError, ShapeError
 from engine.ops.record import Op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec
@@ -56,6 +56,8 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
             return op.kernel(xp, *arrays, **statics)
     except EngineError:
         raise
+    except MemoryError as error:  # CuPy's is one as well
+        raise OutOfMemoryError(f"{op.name}(): {error or 'out of memory'} ({device})") from error
     except FAILURES as error:
         return _again(op, arrays, statics, error)
 

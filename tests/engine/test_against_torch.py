@@ -22,6 +22,7 @@ lib.zeros(2.5)
 lib.zeros('a')
 lib.zeros(2, -1)
 lib.zeros(2, bogus=1)
+lib.zeros(2**50)
 lib.full((2,), float('nan'))
 lib.full((2, 2), lib.tensor(3.))
 lib.full([2], 3.9, dtype=lib.int64)
@@ -340,6 +341,7 @@ lib.ones(3).mT
 lib.ones(2).pin_memory()
 lib.ones(2).is_set_to(lib.ones(2)), lib.ones(2).real, lib.ones(2).to_dense(), lib.ones(3).multinomial(2).shape
 lib.ones(2).imag
+lib.real(lib.ones(2)), lib.put(lib.zeros(2), lib.tensor([1]), lib.tensor([3.])), lib.is_warn_always_enabled()
 (lambda x: x.is_set_to(x.view(2)))(lib.ones(2))
 """
 
