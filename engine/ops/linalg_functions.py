@@ -13,7 +13,7 @@ from engine.ops.linalg_norms import matrix_rank, tolerance
 from engine.ops.linalg_solve import inv, linalg_solve
 from engine.ops.movement import cat
 from engine.ops.record import composite, op
-from engine.shape import Spec, count, format_shape
+from engine.shape import Dim, Spec, count, format_shape
 
 # -- pseudo-inverse ---------------------------------------------------------------------------
 

@@ -75,11 +75,17 @@ def _variance(
     return variance(x, dim=dim, keepdim=keepdim, correction=correction), dim
 
 
-@op("reduce", method=False, sample=lambda s: [
-    ((s.normal(3, 4, 2),), {"dim": dim, "keepdim": keep, "correction": 1}) for dim in (None, 1, (0, 2)) for keep in (0, 1)
-])  # fmt: skip
+@op(
+    "reduce",
+    method=False,
+    sample=lambda s: [
+        ((s.normal(3, 4, 2),), {"dim": dim, "keepdim": keep, "correction": 1})
+        for dim in (None, 1, (0, 2))
+        for keep in (0, 1)
+    ],
+)
 def variance(xp, x, dim: Dims, keepdim: bool, correction: float):
-    """The sum of squared differences from the mean, divided by n − correction. One op: it is in every standardisation."""
+    """The sum of squared differences from the mean, divided by n − correction."""
     axes = wrap_dims("var", dim, x.ndim)
     number = count(x.shape[place] for place in axes)
     centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)

@@ -92,7 +92,7 @@ def test_the_logarithm_of_gamma_within_1e_13() -> None:
 
 
 def test_digamma_and_its_derivatives_within_1e_13() -> None:
-    """By what is known in closed form: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ⁽ⁿ⁾(1) = (−1)ⁿ⁺¹ n! ζ(n + 1), and the recurrence."""
+    """By what is known: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ⁽ⁿ⁾(1) = (−1)ⁿ⁺¹ n! ζ(n + 1), recurrence, reflection."""
     euler = 0.57721566490153286
     within(of("digamma", np.array([1.0, 0.5])), [-euler, -euler - 2 * math.log(2)], 1e-15)
     within(of("polygamma", np.array([1.0, 0.5]), 1), [math.pi**2 / 6, math.pi**2 / 2], 1e-14)
