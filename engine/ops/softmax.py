@@ -23,11 +23,11 @@ def _sample_gradient(s: Any) -> Any:
 def _by_rows(xp: Any, kernel: Any, dim: int, *arrays: Any) -> Any:
     """`kernel(*rows, out)` for blocks of rows along `dim`, which is brought to the end; halves in single precision."""
     dtype, shape = arrays[0].dtype, arrays[0].shape
+    dim = wrap_dim("softmax", dim, len(shape))
     if not arrays[0].size:
         return arrays[0].copy()
     if dtype.itemsize < 4:
         arrays = tuple(x.astype(xp.float32) for x in arrays)
-    dim = dim % len(shape) if shape else 0
     last = dim >= len(shape) - 1
     rows = [as_rows(x if last else xp.moveaxis(x, dim, -1), min(len(shape), 1)) for x in arrays]
     found = xp.empty(rows[0].shape, arrays[0].dtype)
