@@ -23,10 +23,26 @@ def reachable(roots: Iterable[tuple[Any, int]]) -> list[Node]:
 
 def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset[int]:
     """Ids of the nodes and leaves from which a target can be reached, targets included."""
-    useful = set(targets)
-    for node in reachable(roots):
-        if any(edge is not None and id(edge[0]) in useful for edge in node.edges):
-            useful.add(id(node))
+    parents: dict[int, list[int]] = {}
+    stack = [target for target, _ in roots]
+    seen = set(map(id, stack))
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Node):
+            continue
+        for edge in node.edges:
+            if edge is not None:
+                key = id(edge[0])
+                parents.setdefault(key, []).append(id(node))
+                if key not in seen:
+                    seen.add(key)
+                    stack.append(edge[0])
+    useful, found = set(targets), list(targets)
+    while found:
+        for parent in parents.get(found.pop(), ()):
+            if parent not in useful:
+                useful.add(parent)
+                found.append(parent)
     return frozenset(useful)
 
 

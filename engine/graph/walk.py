@@ -86,9 +86,10 @@ class _Task:
         """Whether the node is to run."""
         if self.observer is not None:
             self.observer(node, grads)
-        if self.useful is None:
+        places = self.wanted.get(id(node))
+        if places is None or self.useful is None:
             return True
-        for index in self.wanted.get(id(node), ()):
+        for index in places:
             self.captured[id(node), index] = grads[index]
         return any(edge is not None and id(edge[0]) in self.useful for edge in node.edges)
 
