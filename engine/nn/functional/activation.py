@@ -32,7 +32,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013)."""
-    return _placed(lambda x: where(x > 0, x, x * negative_slope), input, inplace)
+    return _placed(lambda x: activation.gate(x, x.detach(), negative_slope), input, inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -54,19 +54,19 @@ def rrelu(
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289)."""
-    return _placed(lambda x: _exponential(x, alpha, 1.0), input, inplace)
+    return _placed(lambda x: activation.exponential_unit(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU scaled so that activations normalise themselves (Klambauer et al., arXiv 1706.02515)."""
-    return _placed(lambda x: _exponential(x, SELU_ALPHA, 1.0) * SELU_SCALE, input, inplace)
+    return _placed(lambda x: activation.exponential_unit(x, SELU_ALPHA) * SELU_SCALE, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha (exp(x / alpha) - 1))`` (Barron, arXiv 1704.07483)."""
     if alpha == 0:
         raise ValueError("celu: alpha must not be 0")
-    return _placed(lambda x: _exponential(x, alpha, alpha), input, inplace)
+    return _placed(lambda x: activation.exponential_unit(x, alpha, alpha), input, inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -169,13 +169,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 # -- helpers ----------------------------------------------------------------------------------
-
-
-def _exponential(x: Tensor, height: float, width: float) -> Tensor:
-    """``x`` where it is positive, else ``height (exp(x / width) - 1)``."""
-    positive = x > 0
-    negative = where(positive, 0.0, x)  # exp of large numbers would overflow, and then spoil the gradient
-    return where(positive, x, (negative if width == 1 else negative / width).expm1() * height)
 
 
 def _placed(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:

@@ -72,8 +72,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def reset_parameters(self) -> None:
         """First values, drawn anew."""
-        for layer in (self.head, *(layer for projection in self.tail for layer in projection)):
-            layer.reset_parameters()
+        for layer in self.modules():
+            if isinstance(layer, Linear):
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
         """The log-probability of each target, and their negative mean; ``N×in_features`` and ``N``, or one sample."""
