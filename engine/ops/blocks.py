@@ -82,14 +82,19 @@ class Block:
         return max(self.seen_by(at)[1] for at in kernel)
 
 
-def blocks(windows: Windows, batch: int, sizes: Sizes, places: Sizes, position_bytes: int) -> Iterator[Block]:
-    """A batch in blocks that take about the cache each, at `position_bytes` a position."""
-    pitches = tuple(
+def pitches_of(windows: Windows, sizes: Sizes, places: Sizes) -> Sizes:
+    """How far apart rows, planes, … begin in a whole sample."""
+    return tuple(
         max(n, -(-(size + p) // s), ((n - 1) * s + (k - 1) * d - p) // s + 1)
         for n, size, p, s, k, d in zip(
             places, sizes, windows.padding, windows.stride, windows.kernel, windows.dilation, strict=True
         )
     )
+
+
+def blocks(windows: Windows, batch: int, sizes: Sizes, places: Sizes, position_bytes: int) -> Iterator[Block]:
+    """A batch in blocks that take about the cache each, at `position_bytes` a position."""
+    pitches = pitches_of(windows, sizes, places)
     row = count(pitches[1:]) * position_bytes
     samples = _CACHE_BYTES // max(1, row * pitches[0])
     if samples:

@@ -7,24 +7,28 @@ transposed convolution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
-from engine.ops.blocks import Block, Scratch, add_columns, blocks, columns, phases, read_places, write_places
+from engine.ops.blocks import Scratch, add_columns, blocks, columns, read_places
+from engine.ops.correlation import (
+    correlate,
+    correlate_few,
+    depthwise_weight,
+    every,
+    exact_columns,
+    few_places,
+    looped,
+    pointwise,
+    rows,
+    wide,
+)
 from engine.ops.record import op
 from engine.ops.rules import same_dtype
 from engine.ops.windows import Windows, per_dim
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
-
-_ENOUGH_ROWS = 48
-"""A matrix product of fewer rows than this costs more than the copies that give it all places of the kernel."""
-_TOGETHER = 8
-"""Channels with filters of their own that are computed at a time."""
-_ENOUGH_PLACES = 64
-"""Below this the samples of a 1×1 convolution are multiplied together, not one by one."""
 
 
 @op("other", method=False, sample=lambda s: [
@@ -43,10 +47,12 @@ def convolution(
     """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     places = windows.places("convolution", x.shape[2:])
-    narrow, (x, weight, bias) = x.dtype, _wide(xp, x, weight, bias)
-    if not _pointwise(windows, places):
-        return _correlate(xp, x, weight, bias, windows, places, groups).astype(narrow, copy=False)
-    seen = _every(x, stride).reshape(x.shape[0], groups, x.shape[1] // groups, -1)
+    narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
+    if not pointwise(windows, places):
+        few = few_places(windows, x.shape[2:], places)
+        path = correlate_few if few else correlate
+        return path(xp, x, weight, bias, windows, places, groups).astype(narrow, copy=False)
+    seen = every(x, stride).reshape(x.shape[0], groups, x.shape[1] // groups, -1)
     out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen).reshape(x.shape[0], weight.shape[0], -1)
     if bias is not None:
         out += bias.reshape(-1, 1)
@@ -63,17 +69,26 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
-    narrow, (g, weight) = g.dtype, _wide(xp, g, weight)
+    narrow, (g, weight) = g.dtype, wide(xp, g, weight)
     opposite = tuple(d * (k - 1) - p for d, k, p in zip(dilation, windows.kernel, padding, strict=True))
-    if _pointwise(windows, places):
+    if pointwise(windows, places):
         out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
         split = g.reshape(batch, groups, g.shape[1] // groups, -1)
         found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
-        _every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
+        every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
+    elif few_places(windows, sizes, places):
+        out = xp.zeros((batch, groups * inner, *windows.padded_sizes(sizes, places)), g.dtype)
+        found = xp.matmul(weight.reshape(groups, -1, inner * count(windows.kernel)).swapaxes(1, 2), rows(g, groups))
+        found = found.reshape(groups * inner, count(windows.kernel), batch, *places)
+        for number, (_, seen) in enumerate(windows.offsets(places)):
+            out[seen] += found[:, number].swapaxes(0, 1)
+        out = xp.ascontiguousarray(windows.unpadded(out, sizes))
     elif max(stride) == 1 and min(opposite) >= 0:
-        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)[(..., *_backwards(windows))]
+        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)[
+            (..., *(slice(None, None, -1),) * len(windows.kernel))
+        ]
         flipped = flipped.reshape(groups * inner, -1, *windows.kernel)
-        out = _correlate(xp, g, flipped, None, Windows(windows.kernel, stride, opposite, dilation), sizes, groups)
+        out = correlate(xp, g, flipped, None, Windows(windows.kernel, stride, opposite, dilation), sizes, groups)
     else:
         out, scratch = xp.zeros((batch, groups * inner, *sizes), g.dtype), Scratch(xp, g.dtype)
         kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 1, -1)
@@ -94,15 +109,18 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
     windows = Windows(kernel, stride, padding, dilation)
     places, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
-    narrow, (g, x) = g.dtype, _wide(xp, g, x)
-    if _pointwise(windows, places):
+    narrow, (g, x) = g.dtype, wide(xp, g, x)
+    if pointwise(windows, places):
         out = xp.zeros((groups, outer, inner), g.dtype)
-        for upper, lower in zip(g, _every(x, stride)[(..., *map(slice, places))], strict=True):
+        for upper, lower in zip(g, every(x, stride)[(..., *map(slice, places))], strict=True):
             out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
         return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    if few_places(windows, x.shape[2:], places):
+        out = xp.matmul(rows(g, groups), exact_columns(xp, x, windows, places, groups).swapaxes(1, 2))
+        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
     if outer == inner == 1:
-        return _depthwise_weight(xp, g, x, windows).reshape(-1, 1, *kernel).astype(narrow, copy=False)
-    lead, scratch = _looped(windows, inner), Scratch(xp, g.dtype)
+        return depthwise_weight(xp, g, x, windows).reshape(-1, 1, *kernel).astype(narrow, copy=False)
+    lead, scratch = looped(windows, inner), Scratch(xp, g.dtype)
     leading, trailing = windows.split_kernel(lead)
     out = xp.zeros((len(leading), groups, len(trailing) * inner, outer), g.dtype)
     for block in blocks(windows, x.shape[0], x.shape[2:], places, out[0, ..., 0].size * g.dtype.itemsize):
@@ -116,113 +134,6 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
     axes = range(out.ndim)
     order = (lead, out.ndim - 1, out.ndim - 2, *(axis for axis in axes[:-2] if axis != lead))
     return xp.ascontiguousarray(out.transpose(order)).reshape(-1, inner, *kernel).astype(narrow, copy=False)
-
-
-def _correlate(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places: Sizes, groups: int) -> Any:
-    """`convolution` at `places`, with zeros for what lies outside `x`."""
-    inner, scratch = weight.shape[1], Scratch(xp, x.dtype)
-    if inner == 1 and groups == weight.shape[0]:
-        return _depthwise(xp, x, weight, bias, windows, places)
-    lead = _looped(windows, inner)
-    leading, trailing = windows.split_kernel(lead)
-    kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 2, -1)
-    kernels = kernels.transpose(*range(2, 2 + lead), 0, 1, *range(2 + lead, kernels.ndim))
-    kernels = kernels.reshape(len(leading), groups, weight.shape[0] // groups, -1)
-    out = xp.empty((x.shape[0], weight.shape[0], *places), x.dtype)
-    for block in blocks(windows, x.shape[0], x.shape[2:], places, kernels[0, :, 0].size * x.dtype.itemsize):
-        seen = columns(block, x, groups, trailing, block.reach(leading), scratch)
-        product = scratch("product", *kernels.shape[1:3], block.total)
-        found = product[..., : block.length]
-        for number, (part, at) in enumerate(zip(kernels, leading, strict=True)):
-            shift = block.seen_by(at)[1]
-            target = scratch("more", *found.shape) if number else found
-            xp.matmul(part, seen[..., shift : shift + block.length], out=target)
-            if number:
-                found += target
-        if bias is not None:
-            found += bias.reshape(groups, -1, 1)
-        write_places(out, block, product)
-    return out
-
-
-def _depthwise(xp: Any, x: Any, weight: Any, bias: Any, windows: Windows, places: Sizes) -> Any:
-    """`_correlate` of each channel with a filter of its own: sums of products, for which no matrix product is wide."""
-    kernel, scratch = windows.offsets_in_kernel(), Scratch(xp, x.dtype)
-    factors = weight.reshape(-1, len(kernel))
-    out = xp.empty((x.shape[0], weight.shape[0], *places), x.dtype)
-    for some, block in _depthwise_blocks(windows, x, places):
-        flat, length = _flat(block, x[:, some], scratch), block.length
-        product = scratch("product", flat.shape[1], block.total)
-        found, more = product[:, :length], scratch("more", flat.shape[1], length)
-        for number, at in enumerate(kernel):
-            phase, shift = block.seen_by(at)
-            seen, target = flat[phase, :, shift : shift + length], more if number else found
-            xp.multiply(seen, factors[some, number, None], out=target)
-            if number:
-                found += more
-        if bias is not None:
-            found += bias[some, None]
-        write_places(out[:, some], block, product)
-    return out
-
-
-def _depthwise_weight(xp: Any, g: Any, x: Any, windows: Windows) -> Any:
-    """`convolution_weight` where each channel has a filter of its own."""
-    kernel, scratch = windows.offsets_in_kernel(), Scratch(xp, x.dtype)
-    out = xp.zeros((g.shape[1], len(kernel)), g.dtype)
-    for some, block in _depthwise_blocks(windows, x, g.shape[2:]):
-        flat = _flat(block, x[:, some], scratch)
-        upper = read_places(block, g[:, some], flat.shape[1], scratch)[:, 0]
-        for number, at in enumerate(kernel):
-            phase, shift = block.seen_by(at)
-            out[some, number] += xp.einsum("cp,cp->c", upper, flat[phase, :, shift : shift + block.length])
-    return out
-
-
-def _depthwise_blocks(windows: Windows, x: Any, places: Sizes) -> Iterator[tuple[slice, Block]]:
-    """Some channels at a time, so that their rows are long, and blocks of those."""
-    for start in range(0, x.shape[1], _TOGETHER):
-        some = slice(start, min(start + _TOGETHER, x.shape[1]))
-        position_bytes = (count(windows.stride) + 2) * (some.stop - start) * x.dtype.itemsize
-        for block in blocks(windows, x.shape[0], x.shape[2:], places, position_bytes):
-            yield some, block
-
-
-def _flat(block: Block, x: Any, scratch: Scratch) -> Any:
-    """Phases × channels × positions."""
-    long = max(block.total, block.length + block.reach(block.windows.offsets_in_kernel()))
-    return phases(block, x, x.shape[1], long, scratch)[:, :, 0]
-
-
-def _looped(windows: Windows, inner: int) -> int:
-    """Over how many leading dimensions of the kernel products are added up; the others are in the columns."""
-    if max(windows.stride) > 1:
-        return 0
-    rows, lead = inner, len(windows.kernel)
-    while lead and rows < _ENOUGH_ROWS:
-        lead -= 1
-        rows *= windows.kernel[lead]
-    return min(lead, len(windows.kernel) - 1)
-
-
-def _pointwise(windows: Windows, places: Sizes) -> bool:
-    """Whether it is a plain matrix product for each sample."""
-    return max(windows.kernel) == 1 and not any(windows.padding) and count(places) >= _ENOUGH_PLACES
-
-
-def _every(x: Any, stride: Sizes) -> Any:
-    return x[(..., *(slice(None, None, s) for s in stride))] if max(stride) > 1 else x
-
-
-def _backwards(windows: Windows) -> tuple[slice, ...]:
-    return tuple(slice(None, None, -1) for _ in windows.kernel)
-
-
-def _wide(xp: Any, *arrays: Any) -> tuple[Any, ...]:
-    """Half precision as single, in which sums are made."""
-    return tuple(
-        a if a is None or a.dtype.itemsize > 2 or a.dtype.kind in "iub" else a.astype(xp.float32) for a in arrays
-    )
 
 
 # -- rules ------------------------------------------------------------------------------------
