@@ -178,6 +178,8 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The matrix of powers x⁰, x¹, …, of as many columns as `x` has elements, or `N`."""
     n = x.shape[-1] if N is None else N
+    if isinstance(n, Dim):
+        raise ShapeError(f"vander: of {n} elements the number of powers is not known. Give N.")
     return cat([(x**power).unsqueeze(-1) for power in range(n)], dim=-1)
 
 
