@@ -129,6 +129,32 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 register_module_backward_hook = register_module_full_backward_hook
 
 
+REGISTERED: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What is to be registered, as the hooks leave it."""
+    for hook in tuple(REGISTERED[kind].values()):
+        found = hook(module, name, value)
+        value = value if found is None else found
+    return value
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, name, parameter)`` before a module gets a parameter; what it returns takes its place."""
+    return RemovableHandle.add(REGISTERED["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, name, buffer)`` before a module gets a buffer; what it returns takes its place."""
+    return RemovableHandle.add(REGISTERED["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(module, name, child)`` before a module gets a child; what it returns takes its place."""
+    return RemovableHandle.add(REGISTERED["module"], hook)
+
+
 # -- of one module ----------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from engine.nn.hooks import registered
 from engine.nn.parameter import Buffer, Parameter
 from engine.tensor import Tensor
 
@@ -30,14 +31,14 @@ class Members:
             raise ValueError(
                 f"parameter {name!r} is the result of an op. Register a leaf, and compute from it in forward."
             )
-        self._parameters[name] = param
+        self._parameters[name] = registered("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make `tensor` part of the module's state without training it; in `state_dict` only if `persistent`."""
         self._check_name(name, self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"buffer {name!r} must be a Tensor or None, not {type(tensor).__name__}")
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._unsaved.discard(name)
         else:
@@ -48,7 +49,7 @@ class Members:
         self._check_name(name, self._modules, "module")
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     add_module = register_module
 

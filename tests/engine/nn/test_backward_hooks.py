@@ -142,6 +142,31 @@ def test_hooks_of_all_modules() -> None:
     assert not everywhere.ALL.around_calls
 
 
+def test_hooks_on_what_modules_get() -> None:
+    def program(lib: Any) -> Any:
+        place = everywhere if lib is engine else importlib.import_module("torch.nn.modules.module")
+        seen: list[Any] = []
+        tell = lambda module, name, value: seen.append((type(module).__name__, name, type(value).__name__))  # noqa: E731
+        handles = [
+            place.register_module_parameter_registration_hook(tell),
+            place.register_module_buffer_registration_hook(tell),
+            place.register_module_module_registration_hook(tell),
+            place.register_module_module_registration_hook(
+                lambda module, name, value: lib.nn.ReLU() if isinstance(value, lib.nn.Tanh) else None
+            ),
+        ]
+        try:
+            model = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.Tanh())
+            model.register_buffer("more", lib.ones(1))
+        finally:
+            for handle in handles:
+                handle.remove()
+        lib.nn.Linear(2, 2)
+        return seen, type(model[1]).__name__
+
+    assert_same(program)
+
+
 def test_hooks_that_are_always_called() -> None:
     def program(lib: Any) -> Any:
         class Fails(lib.nn.Module):
