@@ -16,6 +16,8 @@ def add(xp, x, y, out=None, alpha: float = 1):
     """x + alpha · y."""
     if alpha == 1:
         return xp.add(x, y, out=out)
+    if out is None:
+        return xp.add(x, _times(alpha, y))
     return add_term(xp, x, lambda y: _times(alpha, y), (y,), out)
 
 
