@@ -15,5 +15,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`; lengths count as `eps` at least."""
     x1, x2 = broadcast_tensors(x1, x2)
-    lengths = [vector_norm(x, 2, dim, True).clamp(min=eps) for x in (x1, x2)]
+    lengths = [_at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def _at_least(length: Tensor, eps: float) -> Tensor:
+    """`length`, or `eps` if that is more; the slope is the length's own either way, as in PyTorch."""
+    number = length.detach()
+    return length + (number.clamp(min=eps) - number)
