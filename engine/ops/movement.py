@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,6 +150,10 @@ def _(g, x: Spec):
 ])  # fmt: skip
 def spread(xp, x, shape: Sizes, dims: Sizes):
     """What a reduction of `shape` over `dims` gave, over `shape` again: the gradient of a sum."""
+    if x.ndim == 0 and prod(shape) <= 1024:  # filling so little takes a fifth of the time that a view takes
+        out = xp.empty(shape, x.dtype)
+        out[...] = x
+        return out
     kept = x.reshape(tuple([1 if i in dims else size for i, size in enumerate(shape)]))
     return xp.broadcast_to(kept, shape)
 
