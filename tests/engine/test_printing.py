@@ -69,10 +69,10 @@ def test_as_in_pytorch(data: Any, dtype: str) -> None:
 
 
 @settings(max_examples=100)
-@given(arrays.arrays(np.float32, arrays.array_shapes(max_dims=3, max_side=4), elements=st.floats(width=32)))
+@given(arrays.arrays(st.sampled_from(["f2", "f4", "f8", "i8", "i2", "u1", "?"]), arrays.array_shapes(max_side=4)))
 def test_any_numbers(numbers: Any) -> None:
     torch = pytest.importorskip("torch")
-    assert repr(engine.tensor(numbers)) == _expected(torch.tensor(numbers))
+    assert repr(engine.tensor(numbers)).split() == _expected(torch.tensor(numbers)).split()
 
 
 def test_remarks() -> None:
