@@ -17,8 +17,8 @@ from typing import Any
 from engine.ops.windows import Windows
 from engine.shape import count
 
-_CACHE_BYTES = 3 << 19
-"""Measured by benchmarks/convolution.py: from 1 to 2 MiB equally fast, slower on either side."""
+_CACHE_BYTES = 1 << 20
+"""Measured by benchmarks/convolution.py: from 1 to 2 MiB equally fast on a quiet core; less is better on a shared one."""
 
 Sizes = tuple[int, ...]
 
