@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import DTypeError, ShapeError
+from engine.ops.one_thread import products
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, sums
 from engine.ops.rules import broadcast_shapes, same_dtype
@@ -27,7 +28,7 @@ def attention_weights(xp, query, key, mask=None, scale: float = 1.0, causal: boo
     dtype = query.dtype
     if dtype.itemsize < 4:
         query, key = query.astype(xp.float32), key.astype(xp.float32)
-    scores = xp.ascontiguousarray(xp.matmul(query * scale, xp.swapaxes(key, -1, -2)))  # for rows in place
+    scores = xp.ascontiguousarray(products(xp, query * scale, xp.swapaxes(key, -1, -2)))  # for rows in place
     if mask is not None:
         scores = _masked(xp, scores, mask)
     if causal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from engine.modes import MODES
+from engine.ops.one_thread import on_one_thread
 from engine.ops.record import op
 from engine.ops.recurrent import BatchSizes, derived, flat, previous, stepped, steps
 from engine.shape import Spec
@@ -25,6 +26,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=2, sample=_sample)
+@on_one_thread
 def elman_layer(
     xp, gates, h, weight, nonlinearity: Nonlinearity = "tanh", batch_sizes: BatchSizes = None, reverse: bool = False
 ):
@@ -75,6 +77,7 @@ def _sample_slopes(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=3, sample=_sample_slopes)
+@on_one_thread
 def elman_layer_slopes(
     xp,
     result,

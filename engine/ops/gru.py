@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.modes import MODES
+from engine.ops.one_thread import on_one_thread
 from engine.ops.record import op
 from engine.ops.recurrent import BatchSizes, as_bytes, computed_size, derived, flat, previous, stepped, steps
 from engine.shape import Spec
@@ -26,6 +27,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=4, sample=_sample)
+@on_one_thread
 def gru_layer(xp, gates, h, weight, bias=None, batch_sizes: BatchSizes = None, reverse: bool = False):
     """T×N×3H inputs to the gates (reset, update, new) and the first state: results, last state, insides.
 
@@ -109,6 +111,7 @@ def _sample_slopes(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=4, sample=_sample_slopes)
+@on_one_thread
 def gru_layer_slopes(
     xp,
     values,

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.dtypes import from_numpy
 from engine.errors import ShapeError
+from engine.ops.one_thread import products
 from engine.ops.record import op
 from engine.ops.rules import matmul_shape, same_dtype
 from engine.shape import Spec, count, format_shape
@@ -21,7 +22,7 @@ def matmul(xp, x, y, out=None):
     """Matrix product. Leading dimensions are batches that broadcast; a vector is a row, or a column on the right."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
-    return xp.matmul(x, y, out=out)
+    return products(xp, x, y, out) if x.ndim > 2 else xp.matmul(x, y, out=out)
 
 
 @matmul.shape

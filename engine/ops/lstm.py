@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.modes import MODES
+from engine.ops.one_thread import on_one_thread
 from engine.ops.record import op
 from engine.ops.recurrent import BatchSizes, as_bytes, computed_size, derived, flat, previous, stepped, steps
 from engine.shape import Spec
@@ -27,6 +28,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=5, sample=_sample)
+@on_one_thread
 def lstm_layer(xp, gates, h, c, weight, projection=None, batch_sizes: BatchSizes = None, reverse: bool = False):
     """T×N×4H inputs to the gates (input, forget, cell, output) and the first states: results, last states, insides.
 
@@ -111,6 +113,7 @@ def _sample_slopes(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=5, sample=_sample_slopes)
+@on_one_thread
 def lstm_layer_slopes(
     xp,
     values,

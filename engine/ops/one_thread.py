@@ -1,0 +1,76 @@
+"""Many small matrix products one after the other, each on one thread.
+
+OpenBLAS splits a product of 64×128 and 128×512 between its threads and waits for all of them. On a machine that does
+something else as well that takes up to forty times as long (benchmarks/operators.py), and at best saves little.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class OneThread:
+    """As a context: NumPy's matrix products run on one thread, in the whole process, until the last context ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = [(library, library.num_threads) for library in _libraries()]
+                self._set(1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._set(None)
+
+    def _set(self, threads: int | None) -> None:
+        for library, before in self._before:
+            if before > 1:
+                library.set_num_threads(before if threads is None else threads)
+
+
+@functools.cache
+def _libraries() -> tuple[Any, ...]:
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+ONE_THREAD = OneThread()
+
+
+def on_one_thread(kernel: F) -> F:
+    """`kernel` inside of the context."""
+
+    @functools.wraps(kernel)
+    def limited(*args: Any, **kwargs: Any) -> Any:
+        with ONE_THREAD:
+            return kernel(*args, **kwargs)
+
+    return limited  # pyright: ignore[reportReturnType]
+
+
+_SMALL, _MANY = 1 << 20, 8
+"""Multiply-adds of a product for which one thread is enough; and from how many products on the switch is worth it."""
+
+
+def products(xp: Any, x: Any, y: Any, out: Any = None) -> Any:
+    """`xp.matmul`, on one thread if it is many small products."""
+    small = x.ndim > 2 and y.ndim > 1 and x.shape[-2] * x.shape[-1] * y.shape[-1] <= _SMALL
+    if xp is not np or not small or x.size < _MANY * x.shape[-2] * x.shape[-1]:
+        return xp.matmul(x, y, out=out)
+    with ONE_THREAD:
+        return xp.matmul(x, y, out=out)
