@@ -18,7 +18,7 @@ from engine.ops.windows import Windows
 from engine.shape import count
 
 _CACHE_BYTES = 1 << 20
-"""Measured by benchmarks/convolution.py: from 1 to 2 MiB equally fast on a quiet core; less is better on a shared one."""
+"""Measured by benchmarks/convolution.py: 1 to 2 MiB are equally fast on a quiet core, less is on a shared one."""
 
 Sizes = tuple[int, ...]
 
