@@ -42,6 +42,10 @@ class Interoperates:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
+    def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """The other operand of an operator, where that is an array: a tensor on this one's device."""
+        return _over(self, array).to(self._storage.device)
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What NumPy's functions make of a tensor becomes a tensor again."""
         return _over(self, np.asarray(array))

@@ -31,7 +31,7 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
         if op.kind == "elementwise":
             for name in op.operators:
                 if not is_reflected(name) and name.strip("_") in AUGMENTED:
-                    setattr(TensorMethods, f"__i{name.strip('_')}__", _in_place(op, run_in_place))
+                    setattr(TensorMethods, f"__i{name.strip('_')}__", _augmented(op, run_in_place))
     for composite in COMPOSITES.values():
         for name in composite.operators:
             setattr(TensorMethods, name, composite.function)
@@ -62,14 +62,24 @@ def _operator(op: Op, reflected: bool) -> Callable[..., Any]:
 
     def operate(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return NotImplemented
+            if not isinstance(other, np.ndarray):
+                return NotImplemented
+            other = self._of_numpy(other)
         return executor.run(op, (other, self) if reflected else (self, other), statics)
 
     return operate
 
 
-_OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic, np.ndarray)
-"""NumPy arrays are let through so that the op's own error says how to make a tensor of them."""
+_OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic)
+
+
+def _augmented(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
+    """`op` written into the first operand, as in `x += y`."""
+
+    def operate(self: Any, other: Any) -> Any:
+        return run_in_place(op, self, (self._of_numpy(other) if isinstance(other, np.ndarray) else other,), {})
+
+    return operate
 
 
 def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,25 @@ def test_numpy_and_back() -> None:
     with pytest.raises(AutogradError, match=r"tensor\.detach\(\)\.numpy\(\)"):
         x.requires_grad_().numpy()
     with pytest.raises(TypeError, match=r"not ndarray.*engine\.as_tensor\(\)"):
-        engine.ones(2) + np.ones(2)
+        engine.ones(2).add(np.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")  # PyTorch's
+def test_arrays_are_operands() -> None:
+    torch = pytest.importorskip("torch")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "eq"):
+        operate = getattr(operator, name)
+        for dtype in (np.float32, np.float64, np.int64):
+            array = np.array([1, 2, 3], dtype)
+            found, wanted = (operate(lib.tensor([2.0, 3.0, 4.0]), array) for lib in (engine, torch))
+            assert (found.tolist(), str(found.dtype)[7:]) == (wanted.tolist(), str(wanted.dtype)[6:])
+    x = engine.ones(2, requires_grad=True)
+    ((x * np.array([2.0, 3.0])).sum() + (np.array([1.0, 1.0]) * x).sum()).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [3.0, 4.0]
+    y = z = engine.ones(2)
+    y += np.ones(2)
+    assert z.tolist() == [2.0, 2.0]
 
 
 def test_to() -> None:
