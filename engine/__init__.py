@@ -95,7 +95,7 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, testing, utils  # noqa: E402
+from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, special, testing, utils  # noqa: E402
 from engine.amp import (  # noqa: E402
     GradScaler,
     autocast,
@@ -194,6 +194,7 @@ __all__ = [
     "set_printoptions",
     "set_rng_state",
     "short",
+    "special",
     "show_config",
     "Size",
     "strided",

@@ -14,9 +14,17 @@ from engine.ops.linalg_solve import cholesky_ex, det, inv, inv_ex, slogdet, solv
 from engine.ops.linalg_solve import linalg_cholesky as cholesky
 from engine.ops.linalg_solve import linalg_solve as solve
 from engine.ops.linalg_solve import linalg_solve_triangular as solve_triangular
+from engine.tensor import Tensor
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "inv",
     "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
     "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve",
     "vander", "vecdot", "vector_norm",

@@ -14,6 +14,7 @@ from engine.nn.functional import (
     adaptive_max_pool1d,
     alpha_dropout,
     avg_pool1d,
+    bilinear,
     celu,
     channel_shuffle,
     conv1d,
@@ -35,11 +36,17 @@ from engine.nn.functional import (
     pixel_shuffle,
     pixel_unshuffle,
     prelu,
+    rms_norm,
     rrelu,
     selu,
 )
 from engine.tensor import Tensor
 from engine.utils.dlpack import to_dlpack
+
+
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of the part that `narrow` shows."""
+    return input.narrow(dim, start, length).clone()
 
 
 def detach(input: Tensor) -> Tensor:
@@ -84,7 +91,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     found: list[Tensor] = []
     for size in reversed(sizes):
         found.append(indices % size)
-        indices = indices.div(size, rounding_mode="floor")
+        indices = indices // size
     return tuple(reversed(found))
 
 
@@ -137,6 +144,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "alpha_dropout",
     "avg_pool1d",
+    "bilinear",
     "celu",
     "channel_shuffle",
     "conv1d",
@@ -150,6 +158,7 @@ __all__ = [
     "dropout",
     "feature_alpha_dropout",
     "get_device",
+    "narrow_copy",
     "group_norm",
     "hardshrink",
     "imag",
@@ -163,6 +172,7 @@ __all__ = [
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",
+    "rms_norm",
     "put",
     "real",
     "rrelu",

@@ -1,6 +1,7 @@
 """Modules, layers and losses, with PyTorch's names, arguments and first values."""
 
 from engine.graph import RemovableHandle as RemovableHandle
+from engine.nn import attention as attention
 from engine.nn import functional as functional
 from engine.nn import init as init
 from engine.nn import utils as utils
@@ -327,6 +328,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
     "utils",

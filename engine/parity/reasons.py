@@ -70,7 +70,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.checkpoint.create_selective_*", "torch.utils.checkpoint.detach_variable",
         "torch.utils.checkpoint.set_checkpoint_debug_enabled", "torch.nn.factory_kwargs",
         "torch.nn.modules", "torch.nn.parameter.UninitializedTensorMixin", "torch.native_channel_shuffle",
-        "torch.nn.functional.native_channel_shuffle",
         "torch.Tensor.as_subclass", "torch.Tensor.module_load", "torch.Tensor.grad_dtype",
         "torch.Tensor.const_data_ptr", "torch.Tensor.__setstate__", "torch.optim.swap_in_optimizer_*",
         "torch.utils.dlpack.DLDeviceType", "torch.thread_safe_generator", "torch.random.thread_safe_generator",
@@ -81,7 +80,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.init.constant", "torch.nn.init.dirac", "torch.nn.init.eye", "torch.nn.init.kaiming_normal",
         "torch.nn.init.kaiming_uniform", "torch.nn.init.normal", "torch.nn.init.orthogonal", "torch.nn.init.sparse",
         "torch.nn.init.uniform", "torch.nn.init.xavier_normal", "torch.nn.init.xavier_uniform",
-        "torch.nn.utils.clip_grad_norm", "torch.nn.functional.upsample_*", "torch.nn.Container",
+        "torch.nn.utils.clip_grad_norm", "torch.nn.Container",
         "torch.testing.assert_allclose", "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.Tensor.volatile",
         "torch.Tensor.lu", "torch.triangular_solve", "torch.Tensor.triangular_solve", "torch.eig", "torch.lstsq",
         "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq", "torch.Tensor.solve",
@@ -115,6 +114,38 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.data.*DataPipe*", "torch.utils.data.*datapipe*", "torch.utils.data.DataChunk",
         "torch.utils.data.*runtime_validation*", "torch.utils.data.argument_validation",
         "torch.utils.data.non_deterministic",
+    ),
+    "rare special functions: SciPy has them": (
+        "torch.special.*bessel*", "torch.special.*polynomial*", "torch.special.airy_ai", "torch.special.erfcx",
+        "torch.special.gammainc*", "torch.special.i0e", "torch.special.i1*", "torch.special.log_ndtr",
+        "torch.special.zeta", "torch.igamma*", "torch.Tensor.igamma*",
+    ),
+    "pieces of LAPACK beneath qr, lu, cholesky and solve": (
+        "torch.geqrf", "torch.orgqr", "torch.ormqr", "torch.lu*", "torch.lobpcg", "torch.Tensor.geqrf",
+        "torch.Tensor.orgqr", "torch.Tensor.ormqr", "torch.Tensor.lu_solve", "torch.linalg.householder_product",
+        "torch.linalg.ldl_*", "torch.linalg.lu*",
+    ),
+    "plain forms beneath functions of nn.functional with the same name, which take texts for numbers": (
+        "torch.batch_norm", "torch.instance_norm", "torch.embedding*", "torch.*_loss", "torch.kl_div",
+        "torch.binary_cross_entropy_with_logits", "torch.conv_tbc", "torch.nn.functional.conv_tbc",
+        "torch.*_with_indices", "torch.nn.functional.*_with_indices",
+    ),
+    "results whose size is given before they are known, and parts that promise not to be written to": (
+        "torch.nonzero_static", "torch.Tensor.nonzero_static", "torch.unsafe_*", "torch.Tensor.unsafe_*",
+        "torch.Tensor.narrow_copy", "torch.as_strided_scatter", "torch.Tensor.as_strided_scatter",
+    ),
+    "rarely met: histograms of several dimensions, reductions by segments, threads between operators": (
+        "torch.histogramdd", "torch.segment_reduce", "torch.*_num_interop_threads",
+    ),
+    "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
+        "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
+    ),
+    "linear layer and cross entropy in one, and other recent additions": (
+        "torch.nn.LinearCrossEntropy*", "torch.nn.functional.linear_cross_entropy", "torch.optim.Muon",
+        "torch.nn.utils.parametrize.transfer_parametrizations_and_params",
+    ),
+    "uninitialized tensors of lazy layers: theirs are plain parameters here": (
+        "torch.nn.Uninitialized*", "torch.nn.parameter.Uninitialized[BP]*", "torch.nn.parameter.is_lazy",
     ),
     "functions that write into their argument: the tensor's method of that name does": ("torch.*_",),
     "libraries of their own beside tensors, modules and training": (

@@ -5,4 +5,4 @@ from __future__ import annotations
 from engine import data
 from engine.data import *  # noqa: F403
 
-__all__ = data.__all__
+__all__ = data.__all__  # pyright: ignore[reportUnsupportedDunderAll]

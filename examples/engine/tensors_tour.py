@@ -51,7 +51,7 @@ print(values, indices, tensor.cumsum(dim=1), tensor.var(dim=1, keepdim=True), te
 print((tensor > 0).any(), (tensor > 0).all(dim=1), torch.isclose(tensor, tensor + 1e-9).all())
 
 # Sorting and choosing.
-print(torch.sort(tensor, descending=True), torch.topk(tensor, 2))
+print(*torch.sort(tensor, descending=True), *torch.topk(tensor, 2))
 print(torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True), torch.where(tensor > 0, tensor, 0))
 print(torch.gather(tensor, 1, torch.tensor([[0, 2], [1, 1]])), torch.nonzero(tensor > 0))
 print(torch.zeros(3, 5).scatter_(0, torch.tensor([[0, 1, 2, 0, 0]]), 1.0))

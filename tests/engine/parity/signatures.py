@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.ops import REGISTRY
 from engine.parity.names import Name, engine_space, names
 
 NONE = inspect.Parameter.empty
@@ -39,7 +40,7 @@ def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
     for name in names():
         if name.there and (theirs := reference(name)):
             target = getattr(engine_space(name.namespace), name.name)
-            if callable(target) and (signature := own(target, method=name.namespace == "torch.Tensor")) is not None:
+            if callable(target) and (signature := own(target, name)) is not None:
                 yield name.path, signature, theirs
 
 
@@ -52,6 +53,8 @@ def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator
         for argument in signature.arguments:
             defaults.setdefault(argument.name, []).append(argument.default)
     for name, found in defaults.items():
+        if len(found) < len(theirs):
+            found.append(UNKNOWN)  # an overload without it: what it is then needs no default
         if name in EVERYWHERE or name.startswith("_") or (name not in mine and ours.takes_more):
             continue
         if name not in mine:
@@ -79,10 +82,17 @@ def same(mine: Any, theirs: Any) -> bool:
     return mine == theirs if isinstance(mine, plain) and isinstance(theirs, plain) else True
 
 
-def own(target: Any, *, method: bool) -> Signature | None:
+def own(target: Any, name: Name) -> Signature | None:
     found = inspected(target)
     if found is None:
         return None
+    method = name.namespace == "torch.Tensor"
+    if not found.arguments:
+        return found._replace(takes_more=True)
+    record = REGISTRY.get(name.name)
+    if record is not None and name.namespace in ("torch", "torch.Tensor"):
+        elsewhere = tuple(Argument(key, False, UNKNOWN) for key in record.elsewhere or ())
+        found = found._replace(arguments=(*found.arguments, *elsewhere))
     return Signature(found.arguments[1:] if method and not found.takes_more else found.arguments, found.takes_more)
 
 

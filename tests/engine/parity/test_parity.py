@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import parity_names
 from engine.parity import REASONS, names, version
 from engine.parity.__main__ import main
