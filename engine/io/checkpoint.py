@@ -92,8 +92,9 @@ def _described(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], pl
         while name in tensors:
             name += "_"
         tensors[name] = from_numpy(value) if isinstance(value, np.ndarray) else value.detach()
-        kind = "array" if isinstance(value, np.ndarray) else "tensor"
-        return {kind: name} | ({"requires_grad": True} if kind == "tensor" and value.requires_grad else {})
+        if isinstance(value, np.ndarray):
+            return {"array": name}
+        return {"tensor": name} | ({"requires_grad": True} if value.requires_grad else {})
     if isinstance(value, (Device, DType)):
         return {type(value).__name__: str(value).removeprefix("engine.")}
     kind = next((base for base in (OrderedDict, dict, list, tuple, set) if isinstance(value, base)), None)

@@ -67,6 +67,7 @@ def run(script: str, library: str) -> list[str]:
         )
         assert done.returncode == 0, done.stderr[-2000:]
         text = re.sub(r"\btorch\.", "engine.", done.stdout)
+        text = re.sub(r"grad_fn=<\w+>", "grad_fn", text)  # ops are composed otherwise, so their nodes have other names
         RAN[script, library] = [" ".join(line.split()) for line in text.splitlines()]
     return RAN[script, library]
 
