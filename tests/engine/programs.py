@@ -222,7 +222,7 @@ class Machine:
 
     def run(self, step: Step) -> None:
         # What a view made under no_grad is differs on purpose; test_views_and_in_place.py says how.
-        if step.recorded or step.name in VIEW or step.name in ("flatten", "squeeze", "contiguous"):
+        if step.recorded or step.name in VIEW or step.name in ("flatten", "squeeze", "contiguous", "repeat_interleave"):
             self._run(step)
         else:
             with self.lib.no_grad():
