@@ -87,6 +87,11 @@ def _brought(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
 
 
 def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
+    if tracked and not op.rules:
+        raise AutogradError(
+            f"{op.name}_() has no gradient, but what it would replace has one, which would be lost. "
+            f"Use {op.name}() for a new tensor, or detach() first."
+        )
     base = target._base
     if tracked and target._node is None and target._requires_grad:
         raise AutogradError(

@@ -265,6 +265,8 @@ def check_gradient_in_place(record: Record, call: Call) -> None:
             return
         result = getattr(args[0] * 1, name)(*args[1:], **kwargs)
         if not result.requires_grad:
+            with pytest.raises(engine.errors.AutogradError, match="has no gradient"):
+                getattr(args[0] * 1, f"{record.name}_")(*args[1:], **kwargs)
             return
         value = weighed(engine, result)
         found.append([] if value is None else gradients(engine, value, floats_of((args, kwargs)), create=False))
