@@ -134,8 +134,7 @@ def _diagonals(labels: Labels, x: Any) -> tuple[Labels, Any]:
             n = x.shape[first]
             if x.shape[second] != n:
                 raise ShapeError(f"einsum: {label!r} stands for {n} and for {x.shape[second]} in one operand")
-            x = x.permute((*order, first, second))
-            x = x.reshape((*x.shape[:-2], n * n))[..., :: n + 1]
+            x = x.diagonal(0, first, second)
             labels = (*(labels[d] for d in order), label)
     return labels, x
 

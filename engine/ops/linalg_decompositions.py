@@ -83,7 +83,7 @@ def _(g, A, out0, out1, mode):
 
 def _tall_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
     middle = r @ of_r.mT - of_q.mT @ q
-    mirrored = parts.lower(middle) + parts.lower(middle, -1).mT
+    mirrored = middle.tril() + middle.tril(-1).mT
     return solve_triangle(r, (of_q + q @ mirrored).mT, upper=True).mT
 
 

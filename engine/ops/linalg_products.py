@@ -311,4 +311,4 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 def trace(input: Any) -> Any:
     """The sum of the main diagonal of a matrix."""
     _need("trace", (2,), input)
-    return parts.main_diagonal(input).sum(-1)
+    return input.diagonal().sum(-1)

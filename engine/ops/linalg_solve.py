@@ -170,7 +170,7 @@ def _(g, A, out, upper, unitriangular):
     of_b = solve_triangle(A.mT, g, upper=not upper, unitriangular=unitriangular)
     of_a = -(of_b @ out.mT)
     kept = int(unitriangular)
-    return (parts.upper(of_a, kept) if upper else parts.lower(of_a, -kept)), of_b
+    return (of_a.triu(kept) if upper else of_a.tril(-kept)), of_b
 
 
 @composite(method=False, public=False, sample=lambda s: [((_systems(s)[0], s.normal(3, 2)), {"upper": True})])
@@ -212,8 +212,8 @@ def _(A: Spec, side: int):
 
 @cholesky_factor.gradient
 def _(g, out):
-    middle = parts.lower(out.mT @ g)
-    middle = (middle + parts.lower(middle, -1).mT) * 0.5
+    middle = (out.mT @ g).tril()
+    middle = (middle + middle.tril(-1).mT) * 0.5
     inner = solve_triangle(out.mT, middle, upper=True)
     return solve_triangle(out.mT, inner.mT, upper=True).mT
 
