@@ -155,7 +155,11 @@ def _(g, x, y):
 @op(operators=("__neg__",), numbers=True, aliases=("negative",))
 def neg(xp, x, out=None):
     """−x."""
-    return xp.negative(x, out=out)
+    if out is None or out.flags.c_contiguous:
+        return xp.negative(x, out=out)
+    # NumPy 2.4 goes wrong where it reads and writes the same elements with gaps between them.
+    out[...] = xp.negative(x)
+    return out
 
 
 @neg.gradient

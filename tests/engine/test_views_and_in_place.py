@@ -234,3 +234,10 @@ def test_assignment_operators_write_in_place() -> None:
     x **= 2
     assert x is alias
     assert x.tolist() == [36.0, 110.25]
+
+
+def test_negating_in_place_with_gaps_in_memory() -> None:
+    """NumPy 2.4's own `negative` takes wrong elements there."""
+    x = engine.arange(24.0, dtype=engine.float64).reshape(2, 3, 4)
+    x[1:2, ::2][..., 0].neg_()
+    assert x[1, :, 0].tolist() == [-12, 16, -20]
