@@ -75,7 +75,7 @@ COMPUTE: dict[str, Operation] = {name: lambda lib, x, y, n, name=name: getattr(x
     "tril": lambda lib, x, y, n: x.tril(n % 3 - 1),
     "diag_embed": lambda lib, x, y, n: x.diag_embed(n % 3 - 1),
     "repeat": lambda lib, x, y, n: x.repeat(2, *(1,) * x.ndim),
-    "repeat_interleave": lambda lib, x, y, n: x.repeat_interleave(1 + n % 2, dim=-1),
+    "repeat_interleave": lambda lib, x, y, n: x.repeat_interleave(1 + n % 2, dim=-1) if x.ndim else x.clone(),
     "tile": lambda lib, x, y, n: x.tile((2,)),
     "outer": lambda lib, x, y, n: x.flatten()[:4].outer(y.flatten()[:3]),
     "kron": lambda lib, x, y, n: lib.kron(x[..., :2], y[..., :2]),
@@ -84,7 +84,7 @@ COMPUTE: dict[str, Operation] = {name: lambda lib, x, y, n, name=name: getattr(x
     "vector_norm": lambda lib, x, y, n: (x + 2).norm(p=(1, 2, 3)[n % 3], dim=-1),
     "addmm": lambda lib, x, y, n: lib.addmm(y, x, x.mT, alpha=0.5),
     "masked_fill": lambda lib, x, y, n: x.masked_fill(x > y, 0.5),
-    "index_add": lambda lib, x, y, n: x.index_add(0, _whole(lib, x, 0, 0), y[:2], alpha=2),
+    "index_add": lambda lib, x, y, n: x.index_add(0, _whole(lib, x, 0, 0), y[:2], alpha=2) if x.ndim else x.clone(),
     "index_fill": lambda lib, x, y, n: x.index_fill(-1, _whole(lib, x, n % 3), 0.25),
     "scatter": lambda lib, x, y, n: x.scatter(-1, _zeros(lib, x), 0.5),
     "take_flat": lambda lib, x, y, n: x.take(_whole(lib, x, 0, n % 5, -1)),
@@ -156,8 +156,8 @@ WRITE: dict[str, Operation] = {
     "masked_fill_": lambda lib, x, y, n: x.masked_fill_(x > 0.5, -0.5),
     "masked_fill_by": lambda lib, x, y, n: x.masked_fill_(x > 0, y.mean()),
     "index_fill_": lambda lib, x, y, n: x.index_fill_(0, _whole(lib, x, n % 2), 0.25),
-    "index_add_": lambda lib, x, y, n: x.index_add_(0, _whole(lib, x, 0), y[:1]),
-    "index_copy_": lambda lib, x, y, n: x.index_copy_(0, _whole(lib, x, 0), y[:1]),
+    "index_add_": lambda lib, x, y, n: x.index_add_(0, _whole(lib, x, 0), y[:1]) if x.ndim else x,
+    "index_copy_": lambda lib, x, y, n: x.index_copy_(0, _whole(lib, x, 0), y[:1]) if x.ndim else x,
     "scatter_": lambda lib, x, y, n: x.scatter_(0, _zeros(lib, x), 0.5),
     "scatter_add_": lambda lib, x, y, n: x.scatter_add_(0, _zeros(lib, y), y),
     "index_put_": lambda lib, x, y, n: x.index_put_((_whole(lib, x, 0, 0),), y.mean(), accumulate=bool(n % 2)),
@@ -168,7 +168,6 @@ WRITE: dict[str, Operation] = {
     "round_": lambda lib, x, y, n: x.round_(),
     "exp_": lambda lib, x, y, n: x.tanh_().exp_(),
     "reciprocal_": lambda lib, x, y, n: x.abs_().add_(0.5).reciprocal_(),
-    "detach_": lambda lib, x, y, n: x.detach_(),
     "unsqueeze_": lambda lib, x, y, n: x.unsqueeze_(0).squeeze_(0),
     "transpose_": lambda lib, x, y, n: x.transpose_(0, -1),
     "fill_diagonal_": lambda lib, x, y, n: x.fill_diagonal_(0.5),
@@ -233,6 +232,7 @@ class Machine:
         if step.name == BACKWARD:
             x.sum().backward(retain_graph=bool(step.choice % 2))
         elif step.name in WRITE:
-            WRITE[step.name](self.lib, x, y.clone() if y is x else y, step.choice)
+            # Cloned, since what comes of views that overlap in no regular way is chance in PyTorch.
+            WRITE[step.name](self.lib, x, y.clone(), step.choice)
         else:
             self.values.append((COMPUTE | VIEW)[step.name](self.lib, x, y, step.choice))
