@@ -99,7 +99,7 @@ print(output, module.weight.grad, module.bias.grad)
 # y = a + b P3(c + d x) to a sine.
 grid = torch.linspace(-3.14159, 3.14159, 500)
 coefficients = torch.tensor([0.0, -1.0, 0.0, 0.3], requires_grad=True)
-for step in range(500):
+for _ in range(500):
     a, b, c, d = coefficients
     loss = (a + b * LegendrePolynomial3.apply(c + d * grid) - torch.sin(grid)).pow(2).sum()
     coefficients.grad = None

@@ -44,34 +44,34 @@ def ring(count):
     return torch.stack((angle.cos(), angle.sin()), dim=1) + 0.02 * torch.randn(count, 2)
 
 
-netG, netD = Generator(), Discriminator()
-netG.apply(weights_init)
-netD.apply(weights_init)
+generator, discriminator = Generator(), Discriminator()
+generator.apply(weights_init)
+discriminator.apply(weights_init)
 criterion = nn.BCELoss()
-optimizerD = optim.Adam(netD.parameters(), lr=2e-3, betas=(0.5, 0.999))
-optimizerG = optim.Adam(netG.parameters(), lr=1e-3, betas=(0.5, 0.999))
+optimizer_d = optim.Adam(discriminator.parameters(), lr=2e-3, betas=(0.5, 0.999))
+optimizer_g = optim.Adam(generator.parameters(), lr=1e-3, betas=(0.5, 0.999))
 real_label, fake_label, batch = 1.0, 0.0, 128
 
-for step in range(600):
+for _ in range(600):
     # (1) The discriminator: maximize log(D(x)) + log(1 - D(G(z))).
-    netD.zero_grad()
+    discriminator.zero_grad()
     label = torch.full((batch,), real_label, dtype=torch.float)
-    errD_real = criterion(netD(ring(batch)), label)
-    errD_real.backward()
+    error_real = criterion(discriminator(ring(batch)), label)
+    error_real.backward()
     noise = torch.randn(batch, 4)
-    fake = netG(noise)
+    fake = generator(noise)
     label.fill_(fake_label)
-    errD_fake = criterion(netD(fake.detach()), label)
-    errD_fake.backward()
-    optimizerD.step()
+    error_fake = criterion(discriminator(fake.detach()), label)
+    error_fake.backward()
+    optimizer_d.step()
 
     # (2) The generator: maximize log(D(G(z))).
-    netG.zero_grad()
+    generator.zero_grad()
     label.fill_(real_label)
-    errG = criterion(netD(fake), label)
-    errG.backward()
-    optimizerG.step()
+    error_generator = criterion(discriminator(fake), label)
+    error_generator.backward()
+    optimizer_g.step()
 
 with torch.no_grad():
-    radius = netG(torch.randn(1000, 4)).norm(dim=1)
+    radius = generator(torch.randn(1000, 4)).norm(dim=1)
 print(f"quality: radius {radius.mean().item():.3f}, spread {radius.std().item():.3f}")

@@ -98,7 +98,7 @@ print(encoder(z, mask=mask, is_causal=True).shape, len(encoder.layers))
 
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
 scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=250)
-for step in range(250):
+for _ in range(250):
     x, y = batch(draw, 64)
     y[:, :LENGTH] = -100  # only the answer counts
     loss = F.cross_entropy(model(x).view(-1, VOCABULARY), y.view(-1), ignore_index=-100)

@@ -55,7 +55,7 @@ with torch.no_grad():
     mu, logvar = model.encode(images[:100].view(-1, 64))
     print(f"first loss {loss_function(model.decode(mu), images[:100], mu, logvar).item() / 100:.3f}")
 
-for epoch in range(1, 26):
+for _ in range(25):
     model.train()
     train_loss = 0
     for data in train_loader:

@@ -55,13 +55,13 @@ def test_numbers_and_structures_as_pytorch(ours: Any, theirs: Any) -> None:
 def test_messages() -> None:
     with pytest.raises(AssertionError, match=r"Mismatched elements: 1 / 4 \(25\.0%\)\nGreatest absolute.*\(1, 0\)"):
         assert_close(engine.tensor([[1.0, 2.0], [3.5, 4.0]]), engine.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    with pytest.raises(AssertionError, match="^mine$"):
+    with pytest.raises(AssertionError, match=r"^mine$"):
         assert_close(1, 2, msg="mine")
-    with pytest.raises(AssertionError, match="^! Scalars"):
+    with pytest.raises(AssertionError, match=r"^! Scalars"):
         assert_close(1, 2, msg=lambda text: f"! {text}")
-    with pytest.raises(AssertionError, match="lengths differ: 1 != 2"):
+    with pytest.raises(AssertionError, match=r"lengths differ: 1 != 2"):
         assert_close([1], [1, 2])
-    with pytest.raises(AssertionError, match="keys differ: ..b"):
+    with pytest.raises(AssertionError, match=r"keys differ: ..b"):
         assert_close({"a": 1}, {"a": 1, "b": 1})
     with pytest.raises(AssertionError, match="cannot be compared with 1"):
         assert_close(engine.ones(1), 1)
