@@ -2,6 +2,7 @@
 
 python benchmarks/convolution.py                  all shapes
 python benchmarks/convolution.py --rounds 30      more rounds, for a quieter figure
+python benchmarks/convolution.py --json           one object a layer, as benchmarks/run.py reads it
 
 Both libraries compute in this process, in turns, on the same numbers; CPU time leaves out what others do meanwhile.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import statistics
 import sys
@@ -29,6 +31,14 @@ class Layer(NamedTuple):
     input: tuple[int, ...]
     weight: tuple[int, ...]
     options: dict[str, int]
+
+
+class Times(NamedTuple):
+    """Median seconds."""
+
+    forward: float
+    backward: float
+    both: float
 
 
 def conv(batch: int, size: int, channels: int, outputs: int) -> Layer:
@@ -57,17 +67,28 @@ LAYERS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="how often each is timed")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--json", action="store_true", help="print one object a layer instead of the table")
+    options = parser.parse_args()
     libraries = [importlib.import_module(name) for name in ("engine", "torch")]
     libraries[1].set_num_threads(1)
-    print("ratios to PyTorch's CPU time, then milliseconds forward and backward: ours, PyTorch's")
-    print(f"{'layer':<52}{'forward':>9}{'backward':>10}{'both':>7}")
+    show = as_object if options.json else as_line
+    if not options.json:
+        print("ratios to PyTorch's CPU time, then milliseconds forward and backward: ours, PyTorch's")
+        print(f"{'layer':<52}{'forward':>9}{'backward':>10}{'both':>7}")
     for layer in LAYERS:
-        ours, theirs = (medians(times) for times in measured(layer, libraries, rounds))
-        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-        title = f"{layer.function} {layer.title}"
-        milliseconds = f"{ours[2] * 1e3:8.1f}{theirs[2] * 1e3:8.1f}"
-        print(f"{title:<52}{ratios[0]:9.2f}{ratios[1]:10.2f}{ratios[2]:7.2f}{milliseconds}", flush=True)
+        ours, theirs = (medians(times) for times in measured(layer, libraries, options.rounds))
+        print(show(f"{layer.function} {layer.title}", ours, theirs), flush=True)
+
+
+def as_line(title: str, ours: Times, theirs: Times) -> str:
+    forward, backward, both = (mine / other for mine, other in zip(ours, theirs, strict=True))
+    milliseconds = f"{ours.both * 1e3:8.1f}{theirs.both * 1e3:8.1f}"
+    return f"{title:<52}{forward:9.2f}{backward:10.2f}{both:7.2f}{milliseconds}"
+
+
+def as_object(title: str, ours: Times, theirs: Times) -> str:
+    found = {"ratio": ours.both / theirs.both, "engine_ms": ours.both * 1e3, "torch_ms": theirs.both * 1e3}
+    return json.dumps({"benchmark": title, **found})
 
 
 def measured(layer: Layer, libraries: list[Any], rounds: int) -> list[list[tuple[float, float]]]:
@@ -100,9 +121,9 @@ def step_of(layer: Layer, library: Any) -> Callable[[], tuple[float, float]]:
     return step
 
 
-def medians(times: list[tuple[float, float]]) -> tuple[float, float, float]:
+def medians(times: list[tuple[float, float]]) -> Times:
     forward, backward = zip(*times, strict=True)
-    return statistics.median(forward), statistics.median(backward), statistics.median(map(sum, times))
+    return Times(statistics.median(forward), statistics.median(backward), statistics.median(map(sum, times)))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ SUITES = {
     "overhead": Suite("A call on four numbers", "2 µs without and 4 µs with gradient"),
     "train_step": Suite("A training step", "at most 1.5 times PyTorch's time"),
     "memory": Suite("Peak memory of a training step", "at most PyTorch's"),
-    "convolution": Suite("Convolution", "at most 1.3 times PyTorch's time"),
+    "convolution": Suite("Convolution, forward and backward, one thread", "at most 1.3 times PyTorch's time"),
     "operators": Suite("Layers and operators", "at most twice PyTorch's time"),
 }
 UNITS = {"us": "µs", "ms": "ms", "mb": "MB"}

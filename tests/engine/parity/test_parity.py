@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,9 @@ def test_the_names_are_those_of_the_installed_pytorch() -> None:
     torch: Any = pytest.importorskip("torch")
     if torch.__version__.partition("+")[0] != version():
         pytest.skip(f"PyTorch {torch.__version__} is installed, and the list is of {version()}")
-    assert json.loads(parity_names.text())["names"] == stored()
+    # In a process of its own: whoever has used more of PyTorch meanwhile has made more of its names.
+    command = [sys.executable, parity_names.__file__, "--check"]
+    assert subprocess.run(command, check=False, capture_output=True, text=True).stderr == ""
 
 
 @needs_torch
