@@ -9,7 +9,7 @@ from engine.backend import CPU, Device, resolve
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError
 from engine.layout import memory_format
-from engine.ops import movement
+from engine.ops.movement import primitives
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -66,9 +66,9 @@ class Converts:
         if device is not None and device is not self._storage.device:
             result = result._move(device)
         if dtype is not None and dtype is not result.dtype:
-            result = movement.cast(result, dtype=dtype)
+            result = primitives.cast(result, dtype=dtype)
         if order is not None and order.order:
-            result = movement.contiguous(result, order)
+            result = primitives.contiguous(result, order)
         return result.clone() if copy and result is me else result
 
     def type(self, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Any:

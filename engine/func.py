@@ -16,7 +16,7 @@ from engine.errors import AutogradError
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
 from engine.nn.module import Module
-from engine.ops.joining import stack
+from engine.ops.movement.joining import stack
 from engine.tensor import Tensor
 
 Function = Callable[..., Any]

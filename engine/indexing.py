@@ -14,9 +14,9 @@ from engine.creation import from_array
 from engine.dispatch import run_in_place
 from engine.dtypes import bool_, uint8
 from engine.errors import AutogradError, IndexTypeError, PositionError, ShapeError
-from engine.ops.choice import where
-from engine.ops.index import Index, Place, put_at, put_zeros, slice_, take_at
-from engine.ops.update import assign
+from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.update import assign
+from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

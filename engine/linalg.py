@@ -1,19 +1,19 @@
 """Linear algebra under PyTorch's names: `engine.linalg.solve` and the like."""
 
 from engine.errors import LinAlgError
-from engine.ops.linalg import matmul
-from engine.ops.linalg_decompositions import eigh, eigvalsh, svdvals
-from engine.ops.linalg_decompositions import linalg_qr as qr
-from engine.ops.linalg_decompositions import linalg_svd as svd
-from engine.ops.linalg_functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
-from engine.ops.linalg_norms import cond, matrix_norm, matrix_rank, vector_norm
-from engine.ops.linalg_norms import linalg_norm as norm
-from engine.ops.linalg_products import linalg_cross as cross
-from engine.ops.linalg_products import matrix_power, multi_dot, vecdot
-from engine.ops.linalg_solve import cholesky_ex, det, inv, inv_ex, slogdet, solve_ex
-from engine.ops.linalg_solve import linalg_cholesky as cholesky
-from engine.ops.linalg_solve import linalg_solve as solve
-from engine.ops.linalg_solve import linalg_solve_triangular as solve_triangular
+from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
+from engine.ops.linalg.decompositions import linalg_qr as qr
+from engine.ops.linalg.decompositions import linalg_svd as svd
+from engine.ops.linalg.functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
+from engine.ops.linalg.matmul import matmul
+from engine.ops.linalg.norms import cond, matrix_norm, matrix_rank, vector_norm
+from engine.ops.linalg.norms import linalg_norm as norm
+from engine.ops.linalg.products import linalg_cross as cross
+from engine.ops.linalg.products import matrix_power, multi_dot, vecdot
+from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, slogdet, solve_ex
+from engine.ops.linalg.systems import linalg_cholesky as cholesky
+from engine.ops.linalg.systems import linalg_solve as solve
+from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
 from engine.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.backend import MetaArray
 from engine.dispatch import promotion
 from engine.dtypes import DType
-from engine.ops.choice import where
+from engine.ops.elementwise.choice import where
 from engine.ops.record import REGISTRY
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor

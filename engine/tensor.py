@@ -17,7 +17,7 @@ from engine.graph.hooks import Hooks
 from engine.history import HasHistory
 from engine.interop import Interoperates
 from engine.memory import HasMemory
-from engine.ops import movement
+from engine.ops.movement import primitives
 from engine.printing import tensor_text
 from engine.shape import Spec, format_shape
 from engine.storage import Size, Storage
@@ -114,7 +114,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     @property
     def T(self) -> Tensor:
         """The dimensions in reverse order."""
-        return movement.permute.function(self, tuple(range(self._array.ndim))[::-1])
+        return primitives.permute.function(self, tuple(range(self._array.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -123,7 +123,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
             return self.view(())
         if self.ndim < 2:
             raise ShapeError(f"mT is for matrices and batches of them, not for {self.ndim} dimensions")
-        return movement.transpose(self, -2, -1)
+        return primitives.transpose(self, -2, -1)
 
     @property
     def mH(self) -> Tensor:

@@ -15,7 +15,7 @@ from engine.creation import zeros_like
 from engine.errors import AutogradError, ShapeError
 from engine.graph import grad
 from engine.modes import enable_grad
-from engine.ops.joining import stack
+from engine.ops.movement.joining import stack
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.creation import from_numpy, tensor
 from engine.dtypes import float64
-from engine.ops.joining import stack
+from engine.ops.movement.joining import stack
 from engine.tensor import Tensor
 
 

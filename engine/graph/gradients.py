@@ -9,7 +9,7 @@ from engine.errors import AutogradError, ShapeError
 from engine.graph.node import GradientEdge
 from engine.graph.walk import run_backward
 from engine.modes import MODES
-from engine.ops.joining import stack
+from engine.ops.movement.joining import stack
 from engine.shape import format_shape
 
 

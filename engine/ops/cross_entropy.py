@@ -9,9 +9,9 @@ import numpy as np
 from engine.dtypes import float32
 from engine.errors import PositionError
 from engine.modes import MODES
-from engine.ops.index import scatter_into
+from engine.ops.indexing.index import scatter_into
 from engine.ops.record import op
-from engine.ops.recurrent import as_bytes
+from engine.ops.recurrent.steps import as_bytes
 from engine.ops.row_blocks import row_blocks, sums
 from engine.shape import Spec
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from engine import random
 from engine.dtypes import bool_
+from engine.ops.elementwise.update import clone
 from engine.ops.record import op
-from engine.ops.update import clone
 from engine.shape import Spec, count
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from engine.creation import zeros_like
 from engine.modes import enable_grad, no_grad
-from engine.ops.movement import cat
+from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Optimizer, Parameters, Rate, State
 from engine.registry import NonNegative, Size

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from engine.creation import full_like, ones_like, zeros_like
-from engine.ops.choice import where
+from engine.ops.elementwise.choice import where
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
 from engine.registry import OPTIMIZERS, Positive, Range
 from engine.tensor import Tensor

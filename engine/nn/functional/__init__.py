@@ -118,8 +118,8 @@ from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
 from engine.nn.functional.softmax import log_softmax as log_softmax
 from engine.nn.functional.softmax import softmax as softmax
 from engine.nn.functional.softmax import softmin as softmin
-from engine.ops.index import one_hot as one_hot
-from engine.ops.linalg_distances import pdist as pdist
+from engine.ops.indexing.index import one_hot as one_hot
+from engine.ops.linalg.distances import pdist as pdist
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -8,8 +8,8 @@ from typing import Literal
 
 from engine.creation import rand_like
 from engine.errors import ShapeError
-from engine.ops import activation
-from engine.ops.choice import where
+from engine.ops.elementwise import activation
+from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

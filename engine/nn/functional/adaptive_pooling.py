@@ -10,8 +10,8 @@ import numpy as np
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
-from engine.ops.index import gather_along
-from engine.ops.resample import averages, resample, spans
+from engine.ops.indexing.index import gather_along
+from engine.ops.spatial.resample import averages, resample, spans
 from engine.shape import Dim, format_shape
 from engine.tensor import Tensor
 

@@ -7,7 +7,7 @@ from engine.errors import ShapeError
 from engine.functions import cat
 from engine.modes import no_grad
 from engine.nn.functional.normalization import batch_norm
-from engine.ops.batch_norm import normalize_channels
+from engine.ops.normalization.batch_norm import normalize_channels
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 

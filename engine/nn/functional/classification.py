@@ -6,8 +6,8 @@ from engine.amp.casting import in_full_precision
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.class_entropy import class_losses
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
-from engine.ops.choice import where
-from engine.ops.index import Owner, gather
+from engine.ops.elementwise.choice import where
+from engine.ops.indexing.index import Owner, gather
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

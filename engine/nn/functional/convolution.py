@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.padding import pad
-from engine.ops.conv import convolution, convolution_input
 from engine.ops.rules import same_dtype
-from engine.ops.windows import per_dim
+from engine.ops.spatial.conv import convolution, convolution_input
+from engine.ops.spatial.windows import per_dim
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

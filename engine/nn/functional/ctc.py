@@ -11,8 +11,8 @@ from engine.amp.casting import in_full_precision
 from engine.creation import as_tensor
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduced
-from engine.ops.choice import where
 from engine.ops.ctc import ctc
+from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

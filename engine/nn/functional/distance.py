@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.ops.joining import broadcast_tensors
-from engine.ops.linalg_norms import vector_norm
+from engine.ops.linalg.norms import vector_norm
+from engine.ops.movement.joining import broadcast_tensors
 from engine.tensor import Tensor
 
 

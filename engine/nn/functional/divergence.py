@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.amp.casting import in_full_precision
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
-from engine.ops.choice import where
+from engine.ops.elementwise.choice import where
 from engine.tensor import Tensor
 
 

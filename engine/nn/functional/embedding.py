@@ -9,8 +9,8 @@ from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.modes import no_grad
-from engine.ops.index import Owner, index_select
-from engine.ops.linalg_norms import vector_norm
+from engine.ops.indexing.index import Owner, index_select
+from engine.ops.linalg.norms import vector_norm
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

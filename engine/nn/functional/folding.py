@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from engine.errors import ShapeError
-from engine.ops.fold import from_columns, to_columns
-from engine.ops.windows import Windows, per_dim
+from engine.ops.spatial.fold import from_columns, to_columns
+from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from engine.creation import arange, rand
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
-from engine.ops.index import gather_along
-from engine.ops.windows import per_dim
+from engine.ops.indexing.index import gather_along
+from engine.ops.spatial.windows import per_dim
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 

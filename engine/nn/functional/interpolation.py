@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.nn.functional import adaptive_pooling
-from engine.ops.resample import Resampling, resample
+from engine.ops.spatial.resample import Resampling, resample
 from engine.shape import Dim, format_shape
 from engine.tensor import Tensor
 

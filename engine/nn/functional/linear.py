@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from engine.errors import ShapeError
-from engine.ops import linalg
+from engine.ops.linalg import matmul
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x Wᵀ + b`` over the last dimension: ``…×I`` with `weight` ``O×I`` and `bias` ``O`` gives ``…×O``."""
-    return linalg.linear(input, weight, bias)
+    return matmul.linear(input, weight, bias)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from engine.creation import arange
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
-from engine.ops.choice import where
+from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

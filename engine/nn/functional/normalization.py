@@ -8,9 +8,9 @@ from engine.backend import META
 from engine.dtypes import finfo
 from engine.errors import ShapeError
 from engine.modes import no_grad
-from engine.ops.batch_norm import normalize_channels
-from engine.ops.layer_norm import normalize_rows
-from engine.ops.linalg_norms import vector_norm
+from engine.ops.linalg.norms import vector_norm
+from engine.ops.normalization.batch_norm import normalize_channels
+from engine.ops.normalization.layer_norm import normalize_rows
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 

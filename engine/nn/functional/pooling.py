@@ -10,9 +10,9 @@ import numpy as np
 from engine.backend import META
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
-from engine.ops.index import scatter_into
-from engine.ops.pool import flat_index, max_windows, sum_windows
-from engine.ops.windows import Windows, per_dim
+from engine.ops.indexing.index import scatter_into
+from engine.ops.spatial.pool import flat_index, max_windows, sum_windows
+from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 

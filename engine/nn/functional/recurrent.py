@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engine.autograd import grad
 from engine.nn.functional.linear import linear
-from engine.ops.elman import Nonlinearity, elman_layer
-from engine.ops.gru import gru_cell, gru_layer
-from engine.ops.lstm import lstm_cell, lstm_layer
-from engine.ops.recurrent import DIFFERENTIATION, BatchSizes
+from engine.ops.recurrent.elman import Nonlinearity, elman_layer
+from engine.ops.recurrent.gru import gru_cell, gru_layer
+from engine.ops.recurrent.lstm import lstm_cell, lstm_layer
+from engine.ops.recurrent.steps import DIFFERENTIATION, BatchSizes
 from engine.tensor import Tensor
 
 DIFFERENTIATION.grad = grad

@@ -7,7 +7,7 @@ import math
 from engine.amp.casting import in_full_precision
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
-from engine.ops.choice import where
+from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
 

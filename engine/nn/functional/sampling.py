@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
-from engine.ops.index import gather_along
+from engine.ops.indexing.index import gather_along
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 

@@ -11,7 +11,7 @@ from engine.nn import init
 from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
-from engine.ops.windows import per_dim
+from engine.ops.spatial.windows import per_dim
 
 PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 

@@ -12,7 +12,7 @@ from engine.nn.containers.sequential import Sequential
 from engine.nn.layers.annotations import AnyDevice
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
-from engine.ops.joining import cat
+from engine.ops.movement.joining import cat
 from engine.registry import Positive, Size
 from engine.shape import format_shape
 from engine.tensor import Tensor

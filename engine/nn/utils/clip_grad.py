@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from engine.creation import tensor
 from engine.errors import RangeError
 from engine.modes import no_grad
-from engine.ops.joining import stack
-from engine.ops.linalg_norms import vector_norm
+from engine.ops.linalg.norms import vector_norm
+from engine.ops.movement.joining import stack
 from engine.tensor import Tensor
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]

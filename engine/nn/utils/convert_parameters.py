@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.errors import ShapeError
-from engine.ops.joining import cat
+from engine.ops.movement.joining import cat
 from engine.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.creation import randn
 from engine.modes import no_grad
-from engine.ops.linalg_norms import vector_norm
+from engine.ops.linalg.norms import vector_norm
 from engine.tensor import Tensor
 
 

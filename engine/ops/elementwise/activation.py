@@ -1,0 +1,127 @@
+"""Activation functions that are ops of their own; `nn.functional` composes the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.gelu import gelu_with_slope
+from engine.ops.record import composite, op
+from engine.shape import Spec, format_shape
+
+
+@op(floats=True)
+def sigmoid(xp, x):
+    """Logistic sigmoid, 1 / (1 + e^(−x))."""
+    return 1 / (1 + xp.exp(-x))
+
+
+@sigmoid.gradient
+def _(g, out):
+    return g * out * (1 - out)
+
+
+@op(numbers=True, domain=(-2.0, 2.0))
+def relu(xp, x, out=None):
+    """max(x, 0)."""
+    return xp.maximum(x, 0, out=out)
+
+
+@relu.gradient
+def _(g, out):
+    return gate(g, out)
+
+
+def _gated(s: Any) -> Any:
+    pair = s.normal(3, 4), s.normal(3, 4)
+    return [(pair, {}), (pair, {"slope": 0.1})]
+
+
+@op("other", method=False, sample=_gated)
+def gate(xp, x, y, slope: float = 0.0):
+    """x where y is above 0, else slope · x: what ReLU, and the leaky one, do to gradients."""
+    out = xp.asarray(y > 0).astype(x.dtype)
+    if slope and 0 < slope <= 1:
+        xp.maximum(out, slope, out=out)  # a third of the time of a choice among numbers
+    elif slope:
+        out += (1 - out) * slope
+    out *= x
+    return out
+
+
+@gate.shape
+def _(x: Spec, y: Spec, slope: float = 0.0):
+    return x
+
+
+@gate.gradient("x")
+def _(g, y, slope):
+    return gate(g, y, slope)
+
+
+@gate.gradient("y")
+def _(g, y: Spec):
+    return g.new_zeros(y.shape)
+
+
+def _bent(s: Any) -> Any:
+    return [*s.unary(), ((s.normal(3, 4),), {"height": 0.5, "width": 2.0})]
+
+
+@op(floats=True, method=False, sample=_bent)
+def exponential_unit(xp, x, height: float = 1.0, width: float = 1.0):
+    """x where it is positive, else height · (e^(x / width) − 1): ELU, and CELU where both are the same."""
+    negative = xp.minimum(x, 0)
+    if width != 1:
+        negative /= width
+    out = xp.expm1(negative)
+    if height != 1:
+        out *= height
+    return xp.where(x > 0, x, out)
+
+
+@exponential_unit.gradient
+def _(g, out, height, width):
+    return where(out > 0, g, g * ((out + height) / width))
+
+
+@op(floats=True)
+def softplus(xp, x, beta: float = 1.0, threshold: float = 20.0):
+    """ln(1 + e^(βx)) / β; x itself where βx is above the threshold."""
+    scaled = beta * x
+    smooth = xp.maximum(scaled, 0) + xp.log1p(xp.exp(-xp.abs(scaled)))
+    return xp.where(scaled > threshold, x, smooth / beta)
+
+
+@softplus.gradient
+def _(g, x, beta, threshold):
+    return g * where(x * beta > threshold, 1.0, sigmoid(x * beta))
+
+
+@composite(public=False, method=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"approximate": "tanh"})])
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f'gelu: approximate must be "none" or "tanh", not {approximate!r}')
+    return gelu_with_slope(x, approximate=approximate)[0]
+
+
+@composite(public=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"lambd": 1.0})])
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x where |x| > lambd, else 0."""
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+@composite(public=False, sample=lambda s: [(s.normal(3, 4), s.normal(1)), (s.normal(2, 3, 4), s.normal(3))])
+def prelu(input: Any, weight: Any) -> Any:
+    """x where x > 0, else weight · x; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() != 1:
+        if weight.numel() != channels:
+            raise ShapeError(
+                f"prelu: an input of {format_shape(input.shape)} has {channels} channels, so weight must have 1 or "
+                f"{channels} elements, not {weight.numel()}"
+            )
+        weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
+    return where(input > 0, input, input * weight)

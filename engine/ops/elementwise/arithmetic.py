@@ -1,0 +1,259 @@
+"""Elementwise arithmetic. Shapes broadcast and dtypes promote by the rules of the kind; gradients are summed back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.dtypes import bool_, int64, is_floating
+from engine.errors import DTypeError
+from engine.ops.elementwise.slices import add_term
+from engine.ops.record import composite, op
+from engine.shape import Spec
+
+
+@op(operators=("__add__", "__radd__"))
+def add(xp, x, y, out=None, alpha: float = 1):
+    """x + alpha · y."""
+    if alpha == 1:
+        return xp.add(x, y, out=out)
+    if out is None:
+        return xp.add(x, _times(alpha, y))
+    return add_term(xp, x, lambda y: _times(alpha, y), (y,), out)
+
+
+@add.gradient("x")
+def _(g):
+    return g
+
+
+@add.gradient("y")
+def _(g, alpha):
+    return g if alpha == 1 else g * alpha
+
+
+@op(operators=("__sub__", "__rsub__"), numbers=True, aliases=("subtract",))
+def sub(xp, x, y, out=None, alpha: float = 1):
+    """x − alpha · y."""
+    return xp.subtract(x, y if alpha == 1 else _times(alpha, y), out=out)
+
+
+@sub.gradient("x")
+def _(g):
+    return g
+
+
+@sub.gradient("y")
+def _(g, alpha):
+    return g * -alpha
+
+
+@op(operators=("__mul__", "__rmul__"), aliases=("multiply",))
+def mul(xp, x, y, out=None):
+    """x · y."""
+    return xp.multiply(x, y, out=out)
+
+
+@mul.gradient("x")
+def _(g, y):
+    return g * y
+
+
+@mul.gradient("y")
+def _(g, x):
+    return g * x
+
+
+@op(operators=("__truediv__", "__rtruediv__"), floats=True, domain=(0.5, 2.0), aliases=("divide", "true_divide"))
+def div(xp, x, y, out=None):
+    """x / y, always in floating point."""
+    return xp.true_divide(x, y, out=out)
+
+
+@div.gradient("x")
+def _(g, y):
+    return g / y
+
+
+@div.gradient("y")
+def _(g, x, y):
+    return -g * (x / y) / y
+
+
+@div.keyword
+def _(x: Any, y: Any, *, rounding_mode: str | None):
+    if rounding_mode is None:
+        return div(x, y)
+    if rounding_mode not in ("floor", "trunc"):
+        raise ValueError(f"div(): rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
+    return floor_divide(x, y) if rounding_mode == "floor" else truncated_quotient(x, y)
+
+
+@op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
+def floor_divide(xp, x, y, out=None):
+    """The largest whole number not above x / y."""
+    _refuse_zero("floor_divide", x, y)
+    if not _has_fractions(x, y):
+        return xp.floor_divide(x, y, out=out)
+    found = xp.floor_divide(x, y)
+    # Where y is 0 NumPy gives NaN; PyTorch gives the quotient's infinity.
+    found = xp.where(xp.equal(y, 0), xp.true_divide(x, y), found)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+@op(method=False, numbers=True, domain=(0.5, 2.0))
+def truncated_quotient(xp, x, y):
+    """x / y rounded towards 0."""
+    _refuse_zero("div", x, y)
+    if _has_fractions(x, y):
+        return xp.trunc(xp.true_divide(x, y))
+    quotient = xp.floor_divide(x, y)
+    return quotient + ((quotient < 0) & (quotient * y != x)).astype(quotient.dtype)
+
+
+@truncated_quotient.gradient
+def _(g):
+    return g * 0, g * 0
+
+
+@op(operators=("__mod__", "__rmod__"), numbers=True, domain=(0.5, 2.0))
+def remainder(xp, x, y, out=None):
+    """x − y·⌊x / y⌋; has y's sign."""
+    _refuse_zero("remainder", x, y)
+    return xp.remainder(x, y, out=out)
+
+
+@remainder.gradient("x")
+def _(g):
+    return g
+
+
+@remainder.gradient("y")
+def _(g, x, y):
+    return -g * floor_divide(x, y)
+
+
+@op(numbers=True, domain=(0.5, 2.0))
+def fmod(xp, x, y, out=None):
+    """x − y·trunc(x / y); has x's sign."""
+    _refuse_zero("fmod", x, y)
+    return xp.fmod(x, y, out=out)
+
+
+@fmod.gradient("x")
+def _(g):
+    return g
+
+
+@fmod.gradient("y")
+def _(g, x, y):
+    return -g * truncated_quotient(x, y)
+
+
+@op(operators=("__neg__",), numbers=True, aliases=("negative",))
+def neg(xp, x, out=None):
+    """−x."""
+    if out is None or out.flags.c_contiguous:
+        return xp.negative(x, out=out)
+    # NumPy 2.4 goes wrong where it reads and writes the same elements with gaps between them.
+    out[...] = xp.negative(x)
+    return out
+
+
+@neg.gradient
+def _(g):
+    return -g
+
+
+@op(operators=("__abs__",), numbers=True, aliases=("absolute",))
+def abs(xp, x, out=None):
+    """|x|."""
+    return xp.abs(x, out=out)
+
+
+@abs.gradient
+def _(g, x):
+    return g * sign(x)
+
+
+@op(aliases=("sgn",))
+def sign(xp, x):
+    """−1, 0 or 1; 0 for NaN, as in PyTorch."""
+    return x.copy() if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+@sign.gradient
+def _(g):
+    return g * 0
+
+
+@op(floats=True, domain=(0.5, 2.0))
+def reciprocal(xp, x, out=None):
+    """1 / x."""
+    return xp.true_divide(1, x, out=out)
+
+
+@reciprocal.gradient
+def _(g, out):
+    return -g * out * out
+
+
+@op()
+def square(xp, x, out=None):
+    """x²."""
+    return xp.square(x, out=out) if x.dtype.kind != "b" else x.astype(xp.int64)
+
+
+@square.shape
+def _(x: Spec):
+    return Spec(x.shape, int64) if x.dtype is bool_ else x
+
+
+@square.gradient
+def _(g, x):
+    return g * x * 2
+
+
+@composite(operators=("__pos__",), sample=lambda s: s.unary())
+def positive(x: Any) -> Any:
+    """x itself."""
+    if x.dtype is bool_:
+        raise DTypeError("positive() is not defined for booleans. Convert with .long() or .float().")
+    return x
+
+
+@composite(sample=lambda s: s.binary(), method=False)
+def rsub(x: Any, y: Any, alpha: float = 1) -> Any:
+    """y − alpha · x."""
+    return sub(y, x, alpha=alpha)
+
+
+@op(sample=lambda s: [(s.integers(20, 3, 4), s.integers(20, 4)), (s.integers(9, 3) - 4, s.integers(9, 3) - 4)])
+def gcd(xp, x, y):
+    """The greatest common divisor of whole numbers."""
+    return xp.gcd(x, y)
+
+
+@op(sample=lambda s: [(s.integers(20, 3, 4), s.integers(20, 4)), (s.integers(9, 3) - 4, s.integers(9, 3) - 4)])
+def lcm(xp, x, y):
+    """The least common multiple of whole numbers."""
+    return xp.abs(xp.lcm(x, y))
+
+
+def _times(alpha: float, y: Any) -> Any:
+    if isinstance(alpha, float) and hasattr(y, "dtype") and not is_floating(y.dtype):
+        raise DTypeError(f"alpha must be a whole number for tensors of whole numbers, not {alpha}")
+    return alpha * y
+
+
+def _has_fractions(x: Any, y: Any) -> bool:
+    """Whether the promoted operands are floating point."""
+    return is_floating((x if hasattr(x, "dtype") else y).dtype)
+
+
+def _refuse_zero(name: str, x: Any, y: Any) -> None:
+    """Raises ZeroDivisionError; only floating point has a value for a division by 0."""
+    if not _has_fractions(x, y) and (bool((y == 0).any()) if hasattr(y, "dtype") else y == 0):
+        raise ZeroDivisionError(f"{name}(): whole numbers divided by zero. Convert with .float() for inf and NaN.")

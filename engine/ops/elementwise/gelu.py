@@ -1,0 +1,103 @@
+"""The Gaussian error linear unit and its slope in one op (Hendrycks and Gimpel, arXiv 1606.08415).
+
+In single precision Φ(x) = ½ + ½ tanh(x·P(x²)), where P is fitted so that the error stays below 6e-8: NumPy has no error
+function, and one of polynomials takes ten times as long (benchmarks/operators.py).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from engine.ops.elementwise.erf import error_function
+from engine.ops.record import op
+from engine.ops.row_blocks import row_blocks
+from engine.shape import Spec
+
+Approximation = Literal["none", "tanh"]
+_A, _B = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
+
+
+@op("other", method=False, outputs=2, floats=True, sample=lambda s: [
+    ((s.normal(3, 4),), {"approximate": name}) for name in ("none", "tanh")
+])  # fmt: skip
+def gelu_with_slope(xp, x, approximate: Approximation = "none"):
+    """x·Φ(x), and its derivative Φ(x) + x·φ(x)."""
+    dtype, single = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
+    flat = x.astype(single, copy=False).reshape(-1)
+    result, slope = xp.empty(flat.shape, single), xp.empty(flat.shape, single)
+    kernel = _approximate if approximate == "tanh" else _exact
+    for block in row_blocks(xp, flat.size, 1):
+        kernel(xp, flat[block], result[block], slope[block])
+    return tuple(part.reshape(x.shape).astype(dtype, copy=False) for part in (result, slope))
+
+
+@gelu_with_slope.shape
+def _(x: Spec, approximate: Approximation = "none"):
+    return x, x
+
+
+@gelu_with_slope.gradient
+def _(g, x, out1, approximate):
+    of_result, of_slope = g
+    first = None if of_result is None else of_result * out1
+    if of_slope is None:
+        return first
+    if approximate == "tanh":
+        t = (x * (_A + _B * x * x)).tanh()
+        steep, bend = 1 - t * t, _A + 3 * _B * x * x
+        second = steep * (bend + x * (3 * _B * x - t * bend * bend))
+    else:
+        second = (x * x * -0.5).exp() * (2 - x * x) / math.sqrt(2 * math.pi)
+    return of_slope * second if first is None else first + of_slope * second
+
+
+_P = (
+    1.7562850104545281e-09, -1.3226652862436097e-07, 3.964776008410668e-06, -5.530633079802303e-05,
+    -3.2594714867636976e-05, 0.036333084385140046, 0.7978849414944839,
+)  # fmt: skip
+"""Fitted by reweighted least squares to atanh(2Φ(x) − 1) / x in powers of x², up to x = 5.6."""
+
+
+def _exact(xp: Any, x: Any, result: Any, slope: Any) -> None:
+    square = x * x
+    if x.dtype.itemsize > 4:
+        result[...] = error_function(xp, x * math.sqrt(0.5))
+    else:
+        xp.multiply(square, _P[0], out=result)
+        result += _P[1]
+        for coefficient in _P[2:]:
+            result *= square
+            result += coefficient
+        result *= x
+        xp.tanh(result, out=result)
+    result *= 0.5
+    result += 0.5
+    square *= -0.5
+    xp.exp(square, out=slope)
+    slope *= 1 / math.sqrt(2 * math.pi)
+    slope *= x
+    slope += result
+    result *= x
+
+
+def _approximate(xp: Any, x: Any, result: Any, slope: Any) -> None:
+    square = x * x
+    xp.multiply(square, _B, out=result)
+    result += _A
+    result *= x
+    xp.tanh(result, out=result)
+    square *= 3 * _B
+    square += _A
+    xp.multiply(result, result, out=slope)
+    xp.subtract(1, slope, out=slope)
+    slope *= square
+    slope *= x
+    slope += result
+    slope += 1
+    slope *= 0.5
+    result += 1
+    result *= 0.5
+    result *= x

@@ -1,0 +1,243 @@
+"""Powers, roots, exponentials and logarithms, elementwise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from engine.dtypes import float64, int32
+from engine.errors import DTypeError
+from engine.ops.elementwise.choice import where
+from engine.ops.record import composite, op
+from engine.shape import Spec
+
+
+@op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
+def pow(xp, x, y, out=None):
+    """x to the power y."""
+    try:
+        return xp.power(x, y, out=out)
+    except ValueError as error:
+        if "negative" in str(error):
+            raise DTypeError("pow(): a whole number has no whole negative power. Convert with .float().") from None
+        raise
+
+
+@pow.gradient("x")
+def _(g, x, y):
+    # y·x^(y−1) is 0·∞ where y is 0; the derivative there is 0.
+    if isinstance(y, (int, float)):
+        return g * (y * x ** (y - 1)) if y else g.new_zeros(g.shape)
+    return g * where(y == 0, 0.0, y * x ** (y - 1))
+
+
+@pow.gradient("y")
+def _(g, out, x, y):
+    logarithm = math.log(x) if isinstance(x, (int, float)) else log(where(x == 0, 1.0, x))
+    return g * out * logarithm
+
+
+@composite(sample=lambda s: [((s.uniform(0.5, 2.0, 3, 4), s.normal(4)), {}), ((s.uniform(0.5, 2.0, 3), 2), {})],
+           in_place=True)  # fmt: skip
+def float_power(x: Any, y: Any) -> Any:
+    """x to the power y in double precision."""
+    doubles = [value.to(float64) if hasattr(value, "dtype") else float(value) for value in (x, y)]
+    return pow(*doubles)
+
+
+@op(floats=True)
+def exp(xp, x, out=None):
+    """eˣ."""
+    return xp.exp(x, out=out)
+
+
+@exp.gradient
+def _(g, out):
+    return g * out
+
+
+@op(floats=True)
+def exp2(xp, x, out=None):
+    """2ˣ."""
+    return xp.exp2(x, out=out)
+
+
+@exp2.gradient
+def _(g, out):
+    return g * out * math.log(2)
+
+
+@op(floats=True)
+def expm1(xp, x, out=None):
+    """eˣ − 1, exact near 0."""
+    return xp.expm1(x, out=out)
+
+
+@expm1.gradient
+def _(g, out):
+    return g * (out + 1)
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def log(xp, x, out=None):
+    """Natural logarithm."""
+    return xp.log(x, out=out)
+
+
+@log.gradient
+def _(g, x):
+    return g / x
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def log2(xp, x, out=None):
+    """Logarithm to base 2."""
+    return xp.log2(x, out=out)
+
+
+@log2.gradient
+def _(g, x):
+    return g / (x * math.log(2))
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def log10(xp, x, out=None):
+    """Logarithm to base 10."""
+    return xp.log10(x, out=out)
+
+
+@log10.gradient
+def _(g, x):
+    return g / (x * math.log(10))
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def log1p(xp, x, out=None):
+    """ln(1 + x), exact near 0."""
+    return xp.log1p(x, out=out)
+
+
+@log1p.gradient
+def _(g, x):
+    return g / (x + 1)
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def logaddexp(xp, x, y):
+    """ln(eˣ + eʸ), safe for large numbers."""
+    return xp.logaddexp(x, y)
+
+
+@logaddexp.gradient("x")
+def _(g, out, x):
+    return g * exp(x - _finite(out))
+
+
+@logaddexp.gradient("y")
+def _(g, out, y):
+    return g * exp(y - _finite(out))
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def logaddexp2(xp, x, y):
+    """log₂(2ˣ + 2ʸ), safe for large numbers."""
+    return xp.logaddexp2(x, y)
+
+
+@logaddexp2.gradient("x")
+def _(g, out, x):
+    return g * exp2(x - _finite(out))
+
+
+@logaddexp2.gradient("y")
+def _(g, out, y):
+    return g * exp2(y - _finite(out))
+
+
+def _finite(x: Any) -> Any:
+    """Infinities as 0, so that none is subtracted from another."""
+    return where(x.isinf(), 0.0, x)
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def sqrt(xp, x, out=None):
+    """Square root."""
+    return xp.sqrt(x, out=out)
+
+
+@sqrt.gradient
+def _(g, out):
+    return g / (out * 2)
+
+
+@op(floats=True, domain=(0.2, 3.0))
+def rsqrt(xp, x):
+    """1 / √x."""
+    return 1 / xp.sqrt(x)
+
+
+@rsqrt.gradient
+def _(g, out):
+    return g * out * out * out * -0.5
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def hypot(xp, x, y):
+    """√(x² + y²), without overflow."""
+    return xp.hypot(x, y)
+
+
+@hypot.gradient("x")
+def _(g, out, x):
+    return g * (x / out)
+
+
+@hypot.gradient("y")
+def _(g, out, y):
+    return g * (y / out)
+
+
+@composite(sample=lambda s: [((s.normal(3, 4), s.integers(5, 4)), {}), ((s.normal(3), s.normal(3)), {})], in_place=True)
+def ldexp(x: Any, other: Any) -> Any:
+    """x · 2^other."""
+    return x * pow(2.0, other.to(x.dtype) if x.is_floating_point() else other)
+
+
+class Frexp(NamedTuple):
+    """What `frexp` returns."""
+
+    mantissa: Any
+    exponent: Any
+
+
+def _wide(s: Any) -> Any:
+    return [((s.normal(3, 4) * s.dtype(9),), {}), ((s.normal(0),), {})]
+
+
+@composite(result="Any", sample=_wide)
+def frexp(x: Any) -> Frexp:
+    """Mantissas below 1, from ½ on, and exponents of 2."""
+    return Frexp(*binary_parts(x))
+
+
+@op("other", floats=True, method=False, outputs=2, sample=_wide)
+def binary_parts(xp, x):
+    """Mantissas below 1, from ½ on, and exponents of 2."""
+    mantissa, exponent = xp.frexp(x)
+    return mantissa, exponent.astype(xp.int32)
+
+
+@binary_parts.shape
+def _(x: Spec):
+    return x, Spec(x.shape, int32)
+
+
+@binary_parts.gradient
+def _(g, out1):
+    return None if g[0] is None else g[0] / pow(2.0, out1.to(g[0].dtype))
+
+
+@op(floats=True, sample=lambda s: s.binary(numbers=False))
+def nextafter(xp, x, y):
+    """The next number that there is from x towards y."""
+    return xp.nextafter(x, y)

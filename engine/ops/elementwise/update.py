@@ -1,0 +1,125 @@
+"""Copies, and the three-operand updates that optimizers are written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops.elementwise.slices import add_term
+from engine.ops.record import op
+from engine.shape import Spec, format_shape
+
+
+@op()
+def clone(xp, x):
+    """A copy with memory of its own."""
+    return x.copy()
+
+
+@clone.gradient
+def _(g):
+    return g
+
+
+@op(sample=lambda s: [((s.normal(3, 4), s.normal(4)), {}), ((s.normal(3, 4), s.normal(3, 4)), {})])
+def assign(xp, x, y, out=None):
+    """y in x's shape; its in-place form is `copy_`."""
+    if out is None:
+        return xp.broadcast_to(y, x.shape)
+    out[...] = y
+    return out
+
+
+@assign.shape
+def _(x: Spec, y: Spec):
+    tail = x.shape[max(x.ndim - y.ndim, 0) :]
+    if x.ndim < y.ndim or any(b not in (1, a) for a, b in zip(tail, y.shape, strict=True)):
+        raise ShapeError(f"copy: {format_shape(y.shape)} does not broadcast to {format_shape(x.shape)}")
+    return x.shape
+
+
+@assign.gradient("x")
+def _(g):
+    return g.new_zeros(g.shape)
+
+
+@assign.gradient("y")
+def _(g):
+    return g
+
+
+@op(numbers=True)
+def addcmul(xp, x, y, z, out=None, value: float = 1):
+    """x + value · y · z."""
+
+    def term(y: Any, z: Any) -> Any:
+        product = y * z
+        if value != 1:
+            product *= value  # in the memory of the product, which nobody else has
+        return product
+
+    return add_term(xp, x, term, (y, z), out)
+
+
+@addcmul.gradient("x")
+def _(g):
+    return g
+
+
+@addcmul.gradient("y")
+def _(g, z, value):
+    return g * z * value
+
+
+@addcmul.gradient("z")
+def _(g, y, value):
+    return g * y * value
+
+
+@op(floats=True, domain=(0.5, 2.0))
+def addcdiv(xp, x, y, z, out=None, value: float = 1):
+    """x + value · y / z."""
+
+    def term(y: Any, z: Any) -> Any:
+        quotient = y / z
+        if value != 1:
+            quotient *= value
+        return quotient
+
+    return add_term(xp, x, term, (y, z), out)
+
+
+@addcdiv.gradient("x")
+def _(g):
+    return g
+
+
+@addcdiv.gradient("y")
+def _(g, z, value):
+    return g / z * value
+
+
+@addcdiv.gradient("z")
+def _(g, y, z, value):
+    return -g * y / (z * z) * value
+
+
+@op(floats=True)
+def lerp(xp, x, y, weight, out=None):
+    """x + weight · (y − x)."""
+    return add_term(xp, x, lambda x, y, weight: (y - x) * weight, (x, y, weight), out)
+
+
+@lerp.gradient("x")
+def _(g, weight):
+    return g * (1 - weight)
+
+
+@lerp.gradient("y")
+def _(g, weight):
+    return g * weight
+
+
+@lerp.gradient("weight")
+def _(g, x, y):
+    return g * (y - x)

@@ -1,0 +1,1 @@
+"""Ops that pick and place elements by index or mask."""

@@ -1,0 +1,383 @@
+"""Picking and placing elements: slices, masks, index tensors, gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from engine.dtypes import int64
+from engine.errors import DTypeError, PositionError, ShapeError
+from engine.ops.movement.primitives import cast
+from engine.ops.record import composite, op
+from engine.ops.rules import broadcast_shapes, wrap_dim
+from engine.shape import Dim, Shape, Spec, count, format_shape
+
+Index: TypeAlias = tuple[Any, ...]
+
+
+# -- slices: views ----------------------------------------------------------------------------
+
+
+@op("movement", view=True, method=False, sample=lambda s: [
+    ((s.normal(4, 5),), {"index": index})
+    for index in ((1,), (slice(1, 3), -1), (..., None, slice(None, None, 2)), (slice(3, 1),))
+])  # fmt: skip
+def slice_(xp, x, index: Index):
+    """Whole numbers, slices, None and one ellipsis: a view."""
+    return x[index] if Ellipsis in index else x[(*index, Ellipsis)]  # without it NumPy makes a scalar, not a view
+
+
+@slice_.shape
+def _(x: Spec, index: Index):
+    return sliced(x.shape, index)
+
+
+@slice_.gradient
+def _(g, x: Spec, index):
+    return unslice(g, shape=x.shape, index=index)
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 5),), {"shape": (4, 5), "index": (slice(1, 3),)}),
+])  # fmt: skip
+def unslice(xp, x, shape: Shape, index: Index):
+    """Zeros of `shape` with `x` at `index`."""
+    out = xp.zeros(shape, x.dtype)
+    out[index] = x
+    return out
+
+
+@unslice.shape
+def _(x: Spec, shape: Shape, index: Index):
+    return shape
+
+
+@unslice.gradient
+def _(g, index):
+    return slice_(g, index=index)
+
+
+def sliced(shape: Shape, index: Index) -> Shape:
+    """The shape after basic indexing. Slices of a symbolic dimension must take all of it or a known number."""
+    places = sum(1 for item in index if item is not None and item is not Ellipsis)
+    if places > len(shape):
+        raise PositionError(f"{places} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
+    full = (slice(None),) * (len(shape) - places)
+    at = next((i for i, item in enumerate(index) if item is Ellipsis), len(index))
+    index = (*index[:at], *full, *index[at + 1 :])
+    result: list[Any] = []
+    sizes = iter(shape)
+    for item in index:
+        if item is None:
+            result.append(1)
+        elif isinstance(item, slice):
+            result.append(_slice_length(next(sizes), item))
+        else:
+            size = next(sizes)
+            if not isinstance(size, Dim) and not -size <= item < size:
+                raise PositionError(f"index {item} is outside dimension of size {size} in {format_shape(shape)}")
+    return tuple(result)
+
+
+def _slice_length(size: Any, item: slice) -> Any:
+    if not isinstance(size, Dim):
+        return len(range(*item.indices(size)))
+    if item == slice(None):
+        return size
+    start, stop, step = item.start or 0, item.stop, item.step or 1
+    if stop is None:
+        stop = size
+    elif stop < 0:
+        stop = size + stop
+    if start < 0:
+        start = size + start
+    return (stop - start + (step - 1)) // step
+
+
+# -- index tensors and masks ------------------------------------------------------------------
+
+
+@op("movement", method=False, keeps_from=1, sample=lambda s: [
+    ((s.normal(4, 5), s.integers(4, 3)), {"layout": (Place(0),)}),
+    ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
+    ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
+])  # fmt: skip
+def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
+    """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
+    if owner is not None:
+        dim = next(i for i, item in enumerate(layout) if isinstance(item, Place))
+        _check_range(owner, tensors[1], tensors[0].shape[dim], dim)
+    found = tensors[0][_fill(layout, tensors[1:])]
+    # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
+    return found if found.ndim == 0 else xp.ascontiguousarray(found)
+
+
+@take_at.shape
+def _(*tensors: Spec, layout: Index, owner: Owner | None = None):
+    return _taken(tensors[0].shape, tensors[1:], layout)
+
+
+@take_at.gradient
+def _(g, tensors, layout):
+    x, *index = tensors
+    return (put_zeros((g, *index), shape=x.shape, layout=layout), *(None for _ in index))
+
+
+@op("movement", method=False, keeps_from=1, sample=lambda s: [
+    ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
+])  # fmt: skip
+def put_zeros(xp, *tensors, shape: Shape, layout: Index):
+    """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
+    out = xp.zeros(shape, tensors[0].dtype)
+    xp.add.at(out, _fill(layout, tensors[1:]), tensors[0])
+    return out
+
+
+@put_zeros.shape
+def _(*tensors: Spec, shape: Shape, layout: Index):
+    return shape
+
+
+@put_zeros.gradient
+def _(g, tensors, layout):
+    index = tensors[1:]
+    return (take_at((g, *index), layout=layout), *(None for _ in index))
+
+
+@op("movement", method=False, keeps_from=2, sample=lambda s: [
+    ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
+])  # fmt: skip
+def put_at(xp, *tensors, layout: Index):
+    """The first tensor with the second written at the positions that the others give."""
+    out = tensors[0].copy()
+    out[_fill(layout, tensors[2:])] = tensors[1]
+    return out
+
+
+@put_at.shape
+def _(*tensors: Spec, layout: Index):
+    target, value, *index = tensors
+    if all(spec.dtype.kind for spec in index):
+        place = _taken(target.shape, index, layout)
+        tail = place[max(len(place) - value.ndim, 0) :]
+        fits = value.ndim <= len(place) and all(b in (1, a) for a, b in zip(tail, value.shape, strict=True))
+        if not fits and count(value.shape) != 1:
+            raise ShapeError(
+                f"setting by index: {format_shape(value.shape)} does not broadcast to the {format_shape(place)} indexed"
+            )
+    return target
+
+
+@put_at.gradient
+def _(g, tensors, layout):
+    _, value, *index = tensors
+    kept = put_at((g, g.new_tensor(0.0), *index), layout=layout)
+    return (kept, take_at((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
+
+
+def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
+    """The index that `layout` means: each `Place` replaced by its tensor."""
+    return tuple(tensors[item.number] if isinstance(item, Place) else item for item in layout)
+
+
+class Place:
+    """Stands in a layout for the tensor of this number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"tensor {self.number}"
+
+
+def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
+    if any(spec.dtype.kind == 0 for spec in index):
+        raise ShapeError("indexing by a mask: the shape of the result depends on the numbers. Use where() instead.")
+    sizes, result, at = list(shape), [], None
+    full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))
+    ellipsis = next((i for i, item in enumerate(layout) if item is Ellipsis), len(layout))
+    for item in (*layout[:ellipsis], *full, *layout[ellipsis + 1 :]):
+        if item is None:
+            result.append(1)
+        elif isinstance(item, slice):
+            result.append(_slice_length(sizes.pop(0), item))
+        else:
+            sizes.pop(0)
+            at = len(result) if at is None else at
+    try:
+        found = broadcast_shapes("indexing", [spec.shape for spec in index])
+    except ShapeError as error:
+        raise PositionError(str(error)) from None
+    return (*result[:at], *found, *result[at:])
+
+
+# -- along one dimension ----------------------------------------------------------------------
+
+
+class Owner(NamedTuple):
+    """Who looks something up, and among what: for the message where it is not there."""
+
+    name: str = "gather"
+    things: str = ""
+
+    def refuse(self, wrong: int, size: int, dim: int) -> PositionError:
+        if self.things:
+            return PositionError(f"{self.name}: {wrong} is not one of the {size} {self.things}. Use 0 to {size - 1}.")
+        return PositionError(
+            f"{self.name}: index {wrong} is outside dimension {dim} of size {size}. Use 0 to {size - 1}."
+        )
+
+
+_GATHER, _INDEX_SELECT = Owner(), Owner("index_select")
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
+])  # fmt: skip
+def gather_along(xp, x, index, dim: int, owner: Owner = _GATHER):
+    """x's elements at `index` along `dim`."""
+    _check_range(owner, index, x.shape[dim], dim)
+    whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
+    return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
+
+
+@gather_along.shape
+def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
+    check_index(owner.name, index, x.shape, dim)
+    return Spec(index.shape, x.dtype)
+
+
+def _check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
+    """Raises PositionError for a position that dimension `dim` does not have."""
+    # Read without their sign negative numbers are large ones: one pass finds both.
+    if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
+        raise owner.refuse(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)
+
+
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
+    """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
+    place = wrap_dim(name, dim, len(shape))
+    if index.dtype.kind != 1:
+        raise DTypeError(f"{name}: the index must be whole numbers, not {index.dtype.name}. Convert with .long().")
+    if index.ndim != len(shape):
+        raise ShapeError(f"{name}: the index has {index.ndim} dimensions, the tensor {len(shape)}; they must be equal")
+    for i, (a, b) in enumerate(zip(index.shape, shape, strict=True)):
+        if i != place and a > b:
+            raise ShapeError(
+                f"{name}: index {format_shape(index.shape)} is larger than {format_shape(shape)} in dimension {i}"
+            )
+
+
+@gather_along.gradient("x")
+def _(g, x: Spec, index, dim):
+    return scatter_into(g, index, x.shape, dim)
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
+])  # fmt: skip
+def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
+    """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
+    out = xp.zeros(tuple(shape), x.dtype)
+    dim = wrap_dim("scatter", dim, x.ndim)
+    _check_range(Owner("scatter"), index, out.shape[dim], dim)
+    if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
+        xp.put_along_axis(out, index, x, axis=dim)
+        return out
+    xp.add.at(out, positions(xp, index, dim), x)
+    return out
+
+
+def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The places that `index` means along `dim`, and its own in all other dimensions."""
+    ones = (1,) * index.ndim
+    places = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(index.shape)]
+    places[dim] = index
+    return tuple(places)
+
+
+@scatter_into.shape
+def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
+    check_index("scatter", index, tuple(shape), dim)
+    if x.shape != index.shape:
+        raise ShapeError(f"scatter: source {format_shape(x.shape)} and index {format_shape(index.shape)} must be equal")
+    return Spec(tuple(shape), x.dtype)
+
+
+@scatter_into.gradient("x")
+def _(g, index, dim):
+    return gather_along(g, index, dim=dim)
+
+
+@composite(sample=lambda s: [
+    ((s.normal(4, 5), 1, s.integers(5, 4, 3)), {}), ((s.normal(4, 5), -2, s.integers(4, 2, 3)), {}),
+    ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
+])  # fmt: skip
+def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = _GATHER) -> Any:
+    """The elements of x at `index` along `dim`."""
+    if x.ndim == 0 and index.ndim == 0:
+        return gather_along(x.reshape(1), index.reshape(1), dim=dim, owner=owner).reshape(())
+    check_index(owner.name, index.spec, x.shape, dim)
+    return gather_along(x, index, dim=dim, owner=owner)
+
+
+@composite(
+    sample=lambda s: [
+    ((s.normal(4, 5), s.integers(5, 4, 3), 1), {}), ((s.normal(4, 5), s.integers(4, 2, 1), 0), {}),
+    ((s.normal(4, 5), s.integers(20, 7)), {}),
+])  # fmt: skip
+def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+    """The elements of x at `indices` along `dim`, other dimensions broadcast; without `dim`, of all in one row."""
+    if dim is None:
+        return gather(x.reshape(-1), 0, indices.reshape(-1))
+    place = wrap_dim("take_along_dim", dim, x.ndim)
+    shape = list(broadcast_shapes("take_along_dim", [
+        tuple(1 if i == place else size for i, size in enumerate(t.shape)) for t in (x, indices)
+    ]))  # fmt: skip
+    wide = [tuple(t.shape[i] if i == place else size for i, size in enumerate(shape)) for t in (x, indices)]
+    return gather(x.expand(wide[0]), place, indices.expand(wide[1]), owner=Owner("take_along_dim"))
+
+
+@composite(sample=lambda s: [
+    ((s.normal(4, 5), 0, s.integers(4, 3)), {}), ((s.normal(4, 5), -1, s.integers(5, 7)), {}),
+    ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
+])  # fmt: skip
+def index_select(x: Any, dim: int, index: Any, *, owner: Owner = _INDEX_SELECT) -> Any:
+    """The places of dimension `dim` that `index` lists."""
+    place = wrap_dim(owner.name, dim, x.ndim)
+    if index.ndim > 1:
+        raise ShapeError(
+            f"{owner.name}: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
+        )
+    if x.ndim == 0:
+        return x.reshape(1).take(index).reshape(())
+    return take_at((x, index.reshape(-1)), layout=(*(slice(None),) * place, Place(0)), owner=owner)
+
+
+@composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
+def take(x: Any, index: Any) -> Any:
+    """The elements of x, counted row by row, at `index`."""
+    index = index + (index < 0).to(index.dtype) * x.numel()  # negative ones count from the end
+    return take_at((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
+
+
+@composite(
+    method=False,
+    public=False,
+    sample=lambda s: [((s.integers(4, 2, 3), 5), {}), ((s.integers(4, 3),), {}), ((s.integers(4), 4), {})],
+)
+def one_hot(x: Any, num_classes: int = -1) -> Any:
+    """Whole numbers as rows with a single 1 among `num_classes`; −1 takes as many as the largest needs."""
+    if x.dtype is not int64:
+        raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}. Convert with .long().")
+    if num_classes == -1:
+        if x.numel() == 0:
+            raise ShapeError("one_hot: without elements there is no largest one. Give num_classes.")
+        num_classes = int(x.max()) + 1
+    ones = x.unsqueeze(-1) * 0 + 1
+    return cast(scatter_into(ones, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype)

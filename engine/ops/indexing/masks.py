@@ -1,0 +1,95 @@
+"""Elements where a condition holds: filled, picked, counted out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import DTypeError, ShapeError
+from engine.ops.elementwise.choice import choose
+from engine.ops.indexing.index import Place, take_at
+from engine.ops.record import composite, op
+from engine.ops.rules import broadcast_shapes
+from engine.shape import Spec
+
+
+def _masked(s: Any) -> Any:
+    return [(s.normal(3, 4), s.booleans(3, 4)), (s.normal(3, 4), s.booleans(4)), (s.normal(3, 1), s.booleans(3, 1))]
+
+
+@composite(in_place=True, sample=lambda s: [
+    *(((x, mask, 2), {}) for x, mask in _masked(s)), ((s.normal(3, 4), s.booleans(3, 1), s.normal()), {}),
+    ((s.normal(3), s.booleans(2, 3), -float("inf")), {}),
+])  # fmt: skip
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with one value where the mask holds."""
+    _check_mask("masked_fill", mask)
+    if hasattr(value, "dtype"):
+        if value.ndim:
+            raise ShapeError(f"masked_fill: the value is one number, not {tuple(value.shape)}. Use where().")
+        value = value.to(x.dtype)
+    elif isinstance(value, float) and x.dtype.kind == 1:
+        if value != value or abs(value) == float("inf"):
+            raise DTypeError(f"masked_fill: {value} cannot be written into {x.dtype.name}. Convert with .float().")
+        value = int(value)
+    if not x.dtype.kind and not hasattr(value, "dtype"):
+        value = bool(value)
+    return choose(mask, value, x)
+
+
+def _check_mask(name: str, mask: Any) -> None:
+    if mask.dtype.kind:
+        raise DTypeError(f"{name}: the mask must be booleans, not {mask.dtype.name}. Convert with .bool().")
+
+
+@composite(sample=lambda s: [((x, mask), {}) for x, mask in _masked(s)])
+def masked_select(x: Any, mask: Any) -> Any:
+    """The elements of x where the mask holds, in one row."""
+    _check_mask("masked_select", mask)
+    shape = broadcast_shapes("masked_select", [tuple(x.shape), tuple(mask.shape)])
+    if not shape:
+        x, mask = x.reshape(1), mask.reshape(1)
+        shape = (1,)
+    return take_at((x.expand(shape), mask.expand(shape)), layout=(Place(0),))
+
+
+@composite(in_place=True, sample=lambda s: [((x, mask, s.normal(12)), {}) for x, mask in _masked(s)])
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """x with the elements of `source`, one after the other, where the mask holds."""
+    _check_mask("masked_scatter", mask)
+    if source.dtype is not x.dtype:
+        raise DTypeError(
+            f"masked_scatter: x and source must have one dtype, not {x.dtype.name} and {source.dtype.name}"
+        )
+    shape = broadcast_shapes("masked_scatter", [tuple(x.shape), tuple(mask.shape)])
+    wide = mask.expand(shape)
+    if source.numel() == 0 or wide.numel() == 0:
+        return x.expand(shape).clone()
+    order = wide.reshape(-1).cumsum(0) - 1
+    if not x.is_meta and int(order[-1]) >= source.numel():
+        raise ShapeError(f"masked_scatter: {int(order[-1]) + 1} places hold, but source has {source.numel()} elements")
+    return choose(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
+
+
+@op("other", sample=lambda s: [((s.repeated(3, 4),), {}), ((s.repeated(5),), {})])
+def argwhere(xp, x):
+    """The positions of what is not 0, one in each row."""
+    return xp.asarray(xp.argwhere(x), xp.int64)
+
+
+@argwhere.shape
+def _(x: Spec):
+    raise ShapeError(
+        "nonzero: the shape of the result depends on the numbers, which a tensor on the meta device does not have. "
+        "Use where() with three arguments."
+    )
+
+
+@composite(result="Any", sample=lambda s: [
+    ((s.repeated(3, 4),), {}), ((s.repeated(3, 4),), {"as_tuple": True}), ((s.booleans(5),), {}), ((s.repeated(),), {}),
+])  # fmt: skip
+def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of what is not 0: one in each row, or as a tuple with one index tensor for each dimension."""
+    if as_tuple and x.ndim == 0:
+        return nonzero(x.reshape(1), as_tuple=True)
+    found = argwhere(x.detach())
+    return found.unbind(1) if as_tuple else found

@@ -1,0 +1,283 @@
+"""Elements placed at indices along a dimension: written, added, multiplied, or the largest of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.errors import ShapeError
+from engine.ops.elementwise.choice import where
+from engine.ops.indexing.index import (
+    Owner,
+    Place,
+    check_index,
+    gather_along,
+    positions,
+    put_at,
+    put_zeros,
+    scatter_into,
+    slice_,
+)
+from engine.ops.indexing.masks import masked_fill
+from engine.ops.record import composite, op
+from engine.ops.rules import wrap_dim, written_whole
+from engine.shape import Spec, format_shape
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(3, 5), s.normal(3, 2), np.stack([s.permutation(5)[:2] for _ in range(3)])), {"dim": 1}),
+])  # fmt: skip
+def written_along(xp, x, src, index, dim: int):
+    """x with `src` written at `index` along `dim`; where a place is hit twice, one of the two stays."""
+    if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
+        wrong = int(index.min()) if index.min() < 0 else int(index.max())
+        raise Owner("scatter").refuse(wrong, x.shape[dim], dim)
+    out = x.copy()
+    out[positions(xp, index, dim)] = src
+    return out
+
+
+@written_along.shape
+def _(x: Spec, src: Spec, index: Spec, dim: int):
+    return x
+
+
+@written_along.gradient("x")
+def _(g, src: Spec, index, dim):
+    return written_along(g, g.new_zeros(src.shape), index, dim=dim)
+
+
+@written_along.gradient("src")
+def _(g, index, dim):
+    return gather_along(g, index, dim=dim)
+
+
+def _targets(s: Any) -> Any:
+    """A tensor, a dimension, places that are hit once, and what to put there."""
+    index = np.stack([s.permutation(5)[:3] for _ in range(4)])
+    return [
+        ((s.normal(4, 5), 1, index, s.normal(4, 3)), {}),
+        ((s.normal(5, 2), 0, index[:2].T, s.normal(4, 2)), {}),
+        ((s.normal(4, 5), -1, index[:2], s.normal(4, 5)), {}),
+        ((s.normal(4, 5), 1, index[:0], s.normal(4, 5)), {}),
+    ]
+
+
+def _repeats(s: Any) -> Any:
+    """The same with places that are hit several times, and some that are not."""
+    return [((s.normal(4, 5), 1, s.integers(4, 4, 6), s.normal(4, 6)), {}),
+            ((s.normal(5, 3), 0, s.integers(5, 9, 2), s.normal(9, 2)), {})]  # fmt: skip
+
+
+def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
+    """Checked and brought to one size: what of `src` the index does not reach is left out."""
+    # A number is like a row of one: either may stand for the other.
+    if x.ndim <= 1 and index.ndim <= 1:
+        x, index = x.reshape(-1), index.reshape(-1)
+        src = src.reshape(-1) if hasattr(src, "ndim") and src.ndim == 0 else src
+    place = wrap_dim(name, dim, x.ndim)
+    if 0 in index.shape:
+        return x, place, index.reshape((0,) * x.ndim), src
+    check_index(name, index.spec, x.shape, place)
+    if not hasattr(src, "dtype"):
+        src = x.new_full(tuple(index.shape), src)
+    if src.ndim != index.ndim or any(a > b for a, b in zip(index.shape, src.shape, strict=True)):
+        raise ShapeError(f"{name}: the index {format_shape(index.shape)} is larger than src {format_shape(src.shape)}")
+    if tuple(src.shape) != tuple(index.shape):
+        src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
+    return x, place, index, src
+
+
+@composite(in_place=True, sample=lambda s: [
+    *_targets(s), *(((x, d, i), {"value": 2.0}) for (x, d, i, _), _ in _targets(s)[:2]),
+    *((args, {"reduce": how}) for args, _ in _targets(s)[:1] for how in ("add", "multiply")),
+    ((s.normal(4, 5), 1, s.integers(5, 4, 3), 2.5), {}),
+])  # fmt: skip
+def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    """x with `src`, or one value, written at `index` along `dim`; or added or multiplied to what is there."""
+    if reduce is not None:
+        how = {"add": "sum", "multiply": "prod"}.get(reduce)
+        if how is None:
+            raise ValueError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}")
+        wide, _, places, given = _prepared("scatter", x, dim, index, value if src is None else src)
+        return scatter_reduce(wide, dim, places, given, how).reshape(x.shape)
+    wide, place, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
+    if 0 in index.shape:
+        return x.clone()
+    return written_along(wide, src, index, dim=place).reshape(x.shape)
+
+
+@composite(in_place=True, sample=lambda s: [*_repeats(s), *_targets(s)])
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
+    wide, place, index, src = _prepared("scatter_add", x, dim, index, src)
+    if 0 in index.shape:
+        return x.clone()
+    return (wide + scatter_into(src, index, tuple(wide.shape), place)).reshape(x.shape)
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.distinct(4, 5), s.distinct(4, 6) + s.dtype(0.05), s.integers(5, 4, 6)), {"dim": 1, "how": how})
+    for how in ("amax", "amin", "prod")
+])  # fmt: skip
+def combined_along(xp, x, src, index, dim: int, how: str):
+    """x with `src` multiplied to it at `index` along `dim`, or the larger or smaller of all."""
+    out = x.copy()
+    function = {"amax": xp.maximum, "amin": xp.minimum, "prod": xp.multiply}[how]
+    function.at(out, positions(xp, index, dim), src)
+    return out
+
+
+@combined_along.shape
+def _(x: Spec, src: Spec, index: Spec, dim: int, how: str):
+    return x
+
+
+@combined_along.gradient
+def _(g, x, src, index, out, dim, how):
+    if how == "prod":
+        others = gather_along(g * out, index, dim=dim)
+        # Where a factor is 0 the quotient is not the product of the others: it is computed without that factor.
+        alone = gather_along(g * combined_along(x, where(src == 0, 1.0, src), index, dim=dim, how=how), index, dim=dim)
+        zeros = gather_along(scatter_into((src == 0).to(g.dtype), index, x.shape, dim), index, dim=dim)
+        of_src = where(src == 0, where(zeros == 1, alone, 0.0), others / where(src == 0, 1.0, src))
+        return g * combined_along(x * 0 + 1, src, index, dim=dim, how=how), of_src, None
+    chosen_x = (x == out).to(g.dtype)
+    chosen_src = (src == gather_along(out, index, dim=dim)).to(g.dtype)
+    shared = g / (chosen_x + scatter_into(chosen_src, index, x.shape, dim))
+    return shared * chosen_x, gather_along(shared, index, dim=dim) * chosen_src, None
+
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+@composite(
+    in_place=True,
+    sample=lambda s: [
+        ((*args, how), {"include_self": itself})
+        for args, _ in _repeats(s)
+        for how in _REDUCTIONS
+        for itself in (True, False)
+    ],
+)
+def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """x with all of `src` that goes to a place combined there: its sum, product, mean, largest or smallest."""
+    if reduce not in _REDUCTIONS:
+        raise ValueError(f"scatter_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
+    wide, place, index, src = _prepared("scatter_reduce", x, dim, index, src)
+    if 0 in index.shape:
+        return x.clone()
+    return _combined(wide, place, index, src, reduce, include_self).reshape(x.shape)
+
+
+def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool) -> Any:
+    hits = scatter_into(index * 0 + 1, index, tuple(x.shape), dim)
+    if not include_self:
+        x = where(hits > 0, x.new_full((), _neutral(x, how)), x)
+    if how in ("sum", "mean"):
+        total = x + scatter_into(src, index, tuple(x.shape), dim)
+        if how == "sum":
+            return total
+        number = (hits + 1 if include_self else hits).clamp(min=1)
+        return total / number if x.is_floating_point() else (total // number).to(x.dtype)
+    return combined_along(x, src, index, dim=dim, how=how)
+
+
+def _neutral(x: Any, how: str) -> Any:
+    """What changes no result."""
+    if how in ("sum", "mean"):
+        return 0
+    if how == "prod":
+        return 1
+    if not x.dtype.kind:
+        return how == "amin"
+    if x.is_floating_point():
+        return float("-inf") if how == "amax" else float("inf")
+    limits = np.iinfo(x.dtype.numpy)
+    return limits.min if how == "amax" else limits.max
+
+
+# -- whole slices -----------------------------------------------------------------------------
+
+
+def _slices(s: Any) -> Any:
+    return [((s.normal(4, 5), 0, s.permutation(4)[:2], s.normal(2, 5)), {}),
+            ((s.normal(4, 5), -1, s.permutation(5)[:3], s.normal(4, 3)), {})]  # fmt: skip
+
+
+def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, ...]:
+    """Where the slices of `source` go. Raises ShapeError unless it is like x but for one slice for each index."""
+    place = wrap_dim(name, dim, x.ndim)
+    wanted = (*x.shape[:place], index.numel(), *x.shape[place + 1 :])
+    if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):
+        raise ShapeError(f"{name}: source must be {format_shape(wanted)} to fit, not {format_shape(source.shape)}")
+    return (*(slice(None),) * place, Place(0))
+
+
+@composite(in_place=True, sample=lambda s: [
+    *_slices(s), ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5)), {"alpha": 2}),
+])  # fmt: skip
+def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """x with the slices of `source` added at the places of `dim` that `index` lists."""
+    if x.ndim == 0:
+        return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
+    layout = _layout("index_add", x, dim, index, source)
+    added = (source * alpha).to(x.dtype) if alpha != 1 else source
+    return x + put_zeros((added, index), shape=tuple(x.shape), layout=layout)
+
+
+@composite(in_place=True, sample=_slices)
+def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+    """x with the slices of `source` written at the places of `dim` that `index` lists."""
+    if x.ndim == 0:
+        return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
+    return put_at((x, source, index), layout=_layout("index_copy", x, dim, index, source))
+
+
+@composite(
+    in_place=True,
+    sample=lambda s: [
+        *(((x, d, i, 2.0), {}) for (x, d, i, _), _ in _slices(s)),
+        ((s.normal(4, 5), 1, s.permutation(5)[:2], s.normal()), {}),
+    ],
+)
+def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
+    """x with one value at the places of `dim` that `index` lists."""
+    place = wrap_dim("index_fill", dim, x.ndim)
+    size = x.shape[place] if x.ndim else 1
+    index = index.reshape(-1)
+    hits = put_zeros((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
+    mask = hits.reshape([-1 if i == place else 1 for i in range(x.ndim)])
+    return masked_fill(x, mask, value)
+
+
+@composite(in_place=True, sample=lambda s: [
+    ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5), how), {"include_self": itself})
+    for how in _REDUCTIONS[1:] for itself in (True, False)
+])  # fmt: skip
+def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """x with the slices of `source` combined at the places of `dim` that `index` lists; see `scatter_reduce`."""
+    place = wrap_dim("index_reduce", dim, x.ndim)
+    wide = index.reshape([-1 if i == place else 1 for i in range(x.ndim)]).expand(source.shape)
+    return scatter_reduce(x, place, wide, source, reduce, include_self=include_self)
+
+
+@composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])
+def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+    """A copy of x with `src` at place `index` of `dim`."""
+    out = x.clone()
+    written_whole("select_scatter", out.select(dim, index), src)
+    return out
+
+
+@composite(sample=lambda s: [((s.normal(5, 2), s.normal(2, 2)), {"start": 1, "end": 3}),
+                             ((s.normal(2, 5), s.normal(2, 3)), {"dim": 1, "step": 2})])  # fmt: skip
+def slice_scatter(
+    x: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """A copy of x with `src` at a slice of `dim`."""
+    out = x.clone()
+    place = wrap_dim("slice_scatter", dim, x.ndim)
+    written_whole("slice_scatter", slice_(out, index=(*(slice(None),) * place, slice(start, end, step))), src)
+    return out

@@ -1,0 +1,83 @@
+"""Distances between all rows of two sets, or of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import DTypeError, ShapeError
+from engine.ops.elementwise.choice import where
+from engine.ops.linalg.norms import vector_norm
+from engine.ops.record import composite, op
+from engine.ops.rules import broadcast_shapes, same_dtype
+from engine.shape import Dim, Spec, format_shape
+
+
+@op(
+    "other",
+    method=False,
+    sample=lambda s: [(s.normal(4, 3), s.normal(5, 3)), (s.normal(2, 1, 3, 2), s.normal(2, 4, 2))],
+)
+def euclidean_distances(xp, x, y):
+    """√Σ (x − y)² of all rows of x and y, by one matrix product. The gradient is 0 where they are equal."""
+    squares = xp.square(x).sum(axis=-1)[..., None] + xp.square(y).sum(axis=-1)[..., None, :]
+    squares -= 2 * xp.matmul(x, xp.swapaxes(y, -1, -2))
+    return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares)
+
+
+@euclidean_distances.shape
+def _(x: Spec, y: Spec):
+    return (*broadcast_shapes("cdist", [x.shape[:-2], y.shape[:-2]]), x.shape[-2], y.shape[-2])
+
+
+@euclidean_distances.gradient
+def _(g, x, y, out):
+    pull = where(out == 0, 0.0, g / where(out == 0, 1.0, out))
+    return x * pull.sum(-1).unsqueeze(-1) - pull @ y, y * pull.sum(-2).unsqueeze(-1) - pull.mT @ x
+
+
+_MANY = 25
+"""From this many rows on PyTorch takes the matrix product, which is faster and, for points close by, less exact."""
+
+
+@composite(method=False, sample=lambda s: [
+    (s.normal(4, 3), s.normal(5, 3), p) for p in (2.0, 1.0, float("inf"), 3.0, 0.0)
+])  # fmt: skip
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """The `p`-norm of the difference of each row of `x1` and each row of `x2`: …×P×M and …×R×M give …×P×R."""
+    same_dtype("cdist", x1.spec, x2.spec)
+    if not x1.is_floating_point():
+        raise DTypeError(f"cdist: the input must be floating point, not {x1.dtype.name}. Convert with .float().")
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError(
+            f"cdist: two sets of rows of one size are needed, not {format_shape(x1.shape)} and {format_shape(x2.shape)}"
+        )
+    if p < 0:
+        raise ValueError(f"cdist: p must not be negative, but is {p}")
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        raise ValueError(f"cdist: compute_mode must be one of {', '.join(modes)}, not {compute_mode!r}")
+    sizes = (x1.shape[-2], x2.shape[-2])
+    many = any(isinstance(size, Dim) or size > _MANY for size in sizes)
+    if p == 2 and (compute_mode == modes[1] or (compute_mode == modes[0] and many)):
+        return euclidean_distances(x1, x2)
+    return _norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def _norm(difference: Any, p: float) -> Any:
+    if difference.shape[-1] == 0:
+        return difference.sum(-1)
+    return vector_norm(difference, p, -1)
+
+
+@composite(method=False, sample=lambda s: [(s.normal(4, 3), p) for p in (2.0, 1.0)])
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The `p`-norm of the difference of each pair of rows, N (N − 1) / 2 of them: the upper triangle of `cdist`."""
+    if input.ndim != 2:
+        raise ShapeError(f"pdist: rows in a matrix are needed, not {format_shape(input.shape)}")
+    n = input.shape[0]
+    if isinstance(n, Dim):
+        raise ShapeError(f"pdist: of {n} rows the number of pairs is not known")
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    first = input.new_tensor([i for i, _ in pairs]).long()
+    second = input.new_tensor([j for _, j in pairs]).long()
+    return _norm(input.index_select(0, first) - input.index_select(0, second), p)

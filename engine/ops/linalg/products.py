@@ -1,0 +1,314 @@
+"""Products of vectors and matrices beside `matmul`: sums of products, powers, chains, Kronecker and cross products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops.linalg.identity import identity_like
+from engine.ops.linalg.systems import inv
+from engine.ops.movement.primitives import cat
+from engine.ops.record import composite
+from engine.ops.rules import broadcast_shapes, wrap_dim
+from engine.shape import count, format_shape
+
+
+def _need(name: str, ndims: tuple[int, ...], *tensors: Any) -> None:
+    """Raises ShapeError unless the tensors have these numbers of dimensions."""
+    if tuple(x.ndim for x in tensors) != ndims:
+        words = {1: "a vector", 2: "a matrix", 3: "a batch of matrices"}
+        raise ShapeError(
+            f"{name}: expected {' and '.join(words[n] for n in ndims)}, "
+            f"not {' and '.join(format_shape(x.shape) for x in tensors)}. Use matmul()."
+        )
+
+
+# -- two factors ------------------------------------------------------------------------------
+
+
+@composite(sample=lambda s: [(s.normal(3, 4), s.normal(4, 2))])
+def mm(input: Any, mat2: Any) -> Any:
+    """Product of two matrices."""
+    _need("mm", (2, 2), input, mat2)
+    return input @ mat2
+
+
+@composite(sample=lambda s: [(s.normal(2, 3, 4), s.normal(2, 4, 5))])
+def bmm(input: Any, mat2: Any) -> Any:
+    """Products of two batches of matrices of one size."""
+    _need("bmm", (3, 3), input, mat2)
+    if input.shape[0] != mat2.shape[0]:
+        raise ShapeError(f"bmm: the batches have {input.shape[0]} and {mat2.shape[0]} matrices. They must be equal.")
+    return input @ mat2
+
+
+@composite(sample=lambda s: [(s.normal(3, 4), s.normal(4))])
+def mv(input: Any, vec: Any) -> Any:
+    """Product of a matrix and a vector."""
+    _need("mv", (2, 1), input, vec)
+    return input @ vec
+
+
+@composite(sample=lambda s: [(s.normal(4), s.normal(4)), (s.normal(0), s.normal(0))])
+def dot(input: Any, tensor: Any) -> Any:
+    """Σ xᵢ yᵢ of two vectors."""
+    _need("dot", (1, 1), input, tensor)
+    return input @ tensor
+
+
+@composite(sample=lambda s: [(s.normal(4), s.normal(4))])
+def vdot(input: Any, other: Any) -> Any:
+    """`dot`; the two differ for complex numbers only."""
+    _need("vdot", (1, 1), input, other)
+    return input @ other
+
+
+@composite(
+    sample=lambda s: [(s.normal(2, 4), s.normal(3, 4)), (s.normal(4), s.normal(4)), (s.normal(3, 4), s.normal())]
+)
+def inner(input: Any, other: Any) -> Any:
+    """Σ x[…, i] y[…, i]: the products of all rows with all rows. A number multiplies."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise ShapeError(
+            f"inner: {format_shape(input.shape)} and {format_shape(other.shape)} differ in their last dimension"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite(aliases=("ger",), sample=lambda s: [(s.normal(4), s.normal(3))])
+def outer(input: Any, vec2: Any) -> Any:
+    """The matrix xᵢ yⱼ of two vectors."""
+    _need("outer", (1, 1), input, vec2)
+    return input.unsqueeze(-1) * vec2
+
+
+@composite(
+    method=False,
+    public=False,
+    sample=lambda s: [((s.normal(3, 4), s.normal(4)), {}), ((s.normal(3, 4), s.normal(3, 1)), {"dim": 0})],
+)
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Σ x y along `dim`; the other dimensions broadcast."""
+    return (x * y).sum(dim)
+
+
+# -- product and sum --------------------------------------------------------------------------
+
+
+def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
+    """β·input + α·product. With β = 0 the input does not count, not even its NaN."""
+    if not product.is_floating_point():
+        alpha, beta = int(alpha), int(beta)
+    product = product if alpha == 1 else product * alpha
+    if broadcast_shapes("addmm", [tuple(input.shape), tuple(product.shape)]) != tuple(product.shape):
+        raise ShapeError(
+            f"what is added is {format_shape(input.shape)} and does not fit into the product, which is "
+            f"{format_shape(product.shape)}"
+        )
+    if beta == 0:
+        return product
+    return (input if beta == 1 else input * beta) + product
+
+
+@composite(
+    in_place=True,
+    sample=lambda s: [
+        ((s.normal(3, 2), s.normal(3, 4), s.normal(4, 2)), {"beta": 3, "alpha": 2}),
+        (s.normal(2), s.normal(3, 4), s.normal(4, 2)),
+    ],
+)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β·input + α·mat1 mat2."""
+    _need("addmm", (2, 2), mat1, mat2)
+    return _plus(input, mat1 @ mat2, beta, alpha)
+
+
+@composite(in_place=True, sample=lambda s: [((s.normal(3), s.normal(3, 4), s.normal(4)), {"beta": 3, "alpha": 2})])
+def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β·input + α·mat vec."""
+    _need("addmv", (2, 1), mat, vec)
+    return _plus(input, mat @ vec, beta, alpha)
+
+
+@composite(in_place=True, sample=lambda s: [((s.normal(3, 2), s.normal(3), s.normal(2)), {"beta": 3, "alpha": 2})])
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β·input + α·vec1 vec2ᵀ."""
+    return _plus(input, outer(vec1, vec2), beta, alpha)
+
+
+@composite(
+    in_place=True,
+    sample=lambda s: [((s.normal(2, 3, 2), s.normal(2, 3, 4), s.normal(2, 4, 2)), {"beta": 3, "alpha": 2})],
+)
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β·input + α·batch1 batch2, matrix by matrix."""
+    return _plus(input, bmm(batch1, batch2), beta, alpha)
+
+
+@composite(
+    in_place=True,
+    sample=lambda s: [((s.normal(3, 2), s.normal(2, 3, 4), s.normal(2, 4, 2)), {"beta": 3, "alpha": 2})],
+)
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β·input + α·Σ batch1 batch2, summed over the batch."""
+    _need("addbmm", (3, 3), batch1, batch2)
+    return _plus(input, tensordot(batch1, batch2, ([0, 2], [0, 1])), beta, alpha)
+
+
+# -- several factors --------------------------------------------------------------------------
+
+
+@composite(sample=lambda s: [(s.normal(2, 3, 3), n) for n in (1, 2, 5)] + [(s.normal(3, 3) + 3, -2)])
+def matrix_power(input: Any, n: int) -> Any:
+    """A multiplied with itself, `n` times; the inverse's power for negative `n`."""
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ShapeError(f"matrix_power: the matrices must be square, not {format_shape(input.shape)}")
+    if n == 0:
+        return identity_like(input).expand(input.shape).clone()
+    square = inv(input) if n < 0 else input.clone() if n == 1 else input
+    result, n = None, abs(n)
+    while n:
+        if n & 1:
+            result = square if result is None else result @ square
+        n >>= 1
+        square = square @ square if n else square
+    return result
+
+
+@composite(
+    method=False,
+    public=False,
+    sample=lambda s: [
+        ([s.normal(3, 4), s.normal(4, 2), s.normal(2, 5)],),
+        ([s.normal(4), s.normal(4, 2), s.normal(2)],),
+    ],
+)
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """Product of several matrices in the order of fewest multiplications; the first and last may be vectors."""
+    if len(tensors) < 2:
+        raise ValueError(f"multi_dot: at least two tensors are needed, not {len(tensors)}")
+    first, last = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    chain = [tensors[0].unsqueeze(0) if first else tensors[0], *tensors[1:-1]]
+    chain.append(tensors[-1].unsqueeze(-1) if last else tensors[-1])
+    _need("multi_dot", (2,) * len(chain), *chain)
+    for left, right in pairwise(chain):
+        if left.shape[1] != right.shape[0]:
+            raise ShapeError(f"multi_dot: {format_shape(left.shape)} and {format_shape(right.shape)} do not multiply")
+    result = _multiplied(chain, _splits([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
+    result = result.squeeze(-1) if last else result
+    return result.squeeze(0) if first else result
+
+
+def _splits(sizes: list[Any]) -> dict[tuple[int, int], int]:
+    """Where to split each part of the chain (Cormen et al., section 15.2)."""
+    n = len(sizes) - 1
+    cost: dict[tuple[int, int], Any] = {(i, i): 0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            costs = [cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            best = min(range(len(costs)), key=costs.__getitem__)
+            cost[i, j], split[i, j] = costs[best], i + best
+    return split
+
+
+def _multiplied(chain: list[Any], split: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return chain[i]
+    return _multiplied(chain, split, i, split[i, j]) @ _multiplied(chain, split, split[i, j] + 1, j)
+
+
+@composite(method=False, sample=lambda s: [(s.normal(3, 4), s.normal(4, 2), s.normal(2, 5))])
+def chain_matmul(*matrices: Any) -> Any:
+    """`linalg.multi_dot` of its arguments."""
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+@composite(
+    method=False,
+    sample=lambda s: [
+        (s.normal(2, 3, 4), s.normal(3, 4, 5)),
+        ((s.normal(2, 3, 4), s.normal(3, 4, 2)), {"dims": ([2, 0], [1, 2])}),
+        (s.normal(2), s.normal(3), 0),
+    ],
+)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Sum of products over several dimensions: the last `dims` of `a` and the first of `b`, or the two lists given."""
+    if isinstance(dims, int):
+        over_a, over_b = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        over_a, over_b = ([d] if isinstance(d, int) else _listed(d) for d in dims)
+    over_a = [wrap_dim("tensordot", d, a.ndim) for d in over_a]
+    over_b = [wrap_dim("tensordot", d, b.ndim) for d in over_b]
+    if len(over_a) != len(over_b):
+        raise ShapeError(f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Name equally many of both tensors.")
+    for i, j in zip(over_a, over_b, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise ShapeError(
+                f"tensordot: dimension {i} of {format_shape(a.shape)} and {j} of {format_shape(b.shape)} differ"
+            )
+    free_a = [d for d in range(a.ndim) if d not in over_a]
+    free_b = [d for d in range(b.ndim) if d not in over_b]
+    inner_size = count(a.shape[d] for d in over_a)
+    left = a.permute((*free_a, *over_a)).reshape(count(a.shape[d] for d in free_a), inner_size)
+    right = b.permute((*over_b, *free_b)).reshape(inner_size, count(b.shape[d] for d in free_b))
+    return (left @ right).reshape((*(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b)))
+
+
+def _listed(dims: Any) -> list[int]:
+    return [int(d) for d in (dims.tolist() if hasattr(dims, "tolist") else dims)]
+
+
+@composite(sample=lambda s: [(s.normal(2, 3), s.normal(2, 2)), (s.normal(3), s.normal(2, 1, 2))])
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker product: each element of the first times the whole second."""
+    n = max(input.ndim, other.ndim)
+    a = (1,) * (n - input.ndim) + tuple(input.shape)
+    b = (1,) * (n - other.ndim) + tuple(other.shape)
+    left = input.reshape(tuple(size for pair in a for size in (pair, 1)))
+    right = other.reshape(tuple(size for pair in b for size in (1, pair)))
+    return (left * right).reshape(tuple(x * y for x, y in zip(a, b, strict=True)))
+
+
+@composite(
+    method=False,
+    public=False,
+    sample=lambda s: [(s.normal(4, 3), s.normal(3)), ((s.normal(3, 2), s.normal(3, 2)), {"dim": 0})],
+)
+def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The vector at right angles to both, of vectors of three along `dim`."""
+    shape = broadcast_shapes("cross", [tuple(input.shape), tuple(other.shape)])
+    if input.ndim != other.ndim and dim >= 0:
+        raise ShapeError(
+            f"cross: {format_shape(input.shape)} and {format_shape(other.shape)} have different numbers of dimensions. "
+            "Count dim from the back."
+        )
+    if shape[dim] != 3 or input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise ShapeError(
+            f"cross: dimension {dim} must have size 3, in {format_shape(input.shape)} and {format_shape(other.shape)}"
+        )
+    (a, b, c), (d, e, f) = input.split(1, dim), other.split(1, dim)
+    return cat([b * f - c * e, c * d - a * f, a * e - b * d], dim=dim)
+
+
+@composite(sample=lambda s: [(s.normal(4, 3), s.normal(4, 3)), (s.normal(3, 2), s.normal(3, 2))])
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """`linalg.cross` along `dim`, or along the first dimension of size 3."""
+    if dim is None:
+        dim = next((i for i, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise ShapeError(f"cross: no dimension of {format_shape(input.shape)} has size 3")
+        dim -= input.ndim
+    return linalg_cross(input, other, dim=dim)
+
+
+@composite(sample=lambda s: [(s.normal(3, 4),)])
+def trace(input: Any) -> Any:
+    """The sum of the main diagonal of a matrix."""
+    _need("trace", (2,), input)
+    return input.diagonal().sum(-1)

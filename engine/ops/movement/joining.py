@@ -1,0 +1,126 @@
+"""Tensors put together: side by side, into blocks, into grids."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops import rules
+from engine.ops.movement.parts import pad_with_zeros
+from engine.ops.movement.primitives import cat, expand
+from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
+from engine.ops.record import composite
+from engine.shape import Dim, format_shape
+
+
+@composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]
+           + [(([s.normal()] * 3,), {})])  # fmt: skip
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape put side by side along a new dimension."""
+    for number, x in enumerate(tensors):
+        if tuple(x.shape) != tuple(tensors[0].shape):
+            raise ShapeError(
+                f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; "
+                "all must have one shape. Use cat() to join along a dimension that they have."
+            )
+    return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
+
+
+@composite(
+    method=False, sample=lambda s: [(([s.normal(2), s.normal(3)],), {}), (([s.normal(2, 1), s.normal(2, 3)],), {})]
+)
+def hstack(tensors: Sequence[Any]) -> Any:
+    """Tensors side by side: along the second dimension, or the only one."""
+    tensors = [atleast_1d(x) for x in tensors]
+    return cat(tensors, dim=0 if tensors[0].ndim == 1 else 1)
+
+
+@composite(method=False, aliases=("row_stack",), sample=lambda s: [
+    (([s.normal(3), s.normal(3)],), {}), (([s.normal(3), s.normal(2, 3)],), {}),
+])  # fmt: skip
+def vstack(tensors: Sequence[Any]) -> Any:
+    """Tensors one above the other; a vector is a row."""
+    return cat([atleast_2d(x) for x in tensors], dim=0)
+
+
+@composite(
+    method=False, sample=lambda s: [(([s.normal(3), s.normal(3)],), {}), (([s.normal(2, 3), s.normal(2, 3)],), {})]
+)
+def dstack(tensors: Sequence[Any]) -> Any:
+    """Tensors one behind the other, along the third dimension."""
+    return cat([atleast_3d(x) for x in tensors], dim=2)
+
+
+@composite(method=False, sample=lambda s: [(([s.normal(3), s.normal(3)],), {}), (([s.normal(3), s.normal(3, 2)],), {})])
+def column_stack(tensors: Sequence[Any]) -> Any:
+    """Vectors as columns beside each other."""
+    return cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors], dim=1)
+
+
+@composite(method=False, sample=lambda s: [((s.normal(2, 3), s.normal(1, 2)), {}), ((s.normal(2), s.normal()), {})])
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    blocks = [x.reshape(1, -1) if x.ndim < 2 else x for x in tensors]
+    width = sum(block.shape[1] for block in blocks)
+    rows, start = [], 0
+    for block in blocks:
+        rows.append(pad_with_zeros(block, dim=1, before=start, after=width - start - block.shape[1]))
+        start += block.shape[1]
+    return cat(rows, dim=0)
+
+
+@composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 1), s.normal(2, 1, 4)), {})])
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """The tensors expanded to their common shape."""
+    shape = rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
+    return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _listed(tensors))
+
+
+@composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])
+def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+    """The shape that tensors of these shapes broadcast to."""
+    return rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+
+
+def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
+    """The tensors, which may have come as one list."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+
+
+@composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [
+    ((s.normal(3), s.normal(2)), {"indexing": way}) for way in ("ij", "xy")
+] + [((s.normal(3), s.normal(), s.normal(2)), {"indexing": "ij"})])  # fmt: skip
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+    """The coordinates of a grid, one tensor for each axis; "xy" exchanges the first two dimensions."""
+    if indexing not in ("ij", "xy"):
+        raise ValueError(f"meshgrid(): indexing must be 'ij' or 'xy', not {indexing!r}")
+    axes = [x.reshape(-1) for x in _listed(tensors)]
+    turned = indexing == "xy" and len(axes) > 1
+    order = [1, 0, *range(2, len(axes))] if turned else list(range(len(axes)))
+    shape = tuple(axes[i].shape[0] for i in order)
+    return tuple(
+        expand(x.reshape([-1 if place == order[i] else 1 for place in range(len(axes))]), shape)
+        for i, x in enumerate(axes)
+    )
+
+
+@composite(method=False, sample=lambda s: [((s.normal(3), s.normal(2)), {}), ((s.normal(3),), {})])
+def cartesian_prod(*tensors: Any) -> Any:
+    """All ways to take one element of each vector, one in each row."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([x.reshape(-1) for x in meshgrid(*tensors)], dim=1)
+
+
+@composite(method=False, sample=lambda s: [((s.normal(4),), {}), ((s.normal(3), 2, True), {}), ((s.normal(5), 3), {})])
+def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All ways to take r elements of a vector in order, one in each row."""
+    ways: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if isinstance(x.shape[0], Dim):
+        raise ShapeError(f"combinations: of {x.shape[0]} elements the number of ways is not known")
+    chosen = list(ways(range(x.shape[0]), r))
+    if not chosen or not r:
+        return x.new_empty(0, r) if r else x.new_empty(0)
+    return stack([cat([x.narrow(0, row[k], 1) for row in chosen]) for k in range(r)], dim=1)

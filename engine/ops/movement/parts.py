@@ -1,0 +1,183 @@
+"""Parts of a tensor along a dimension: one, a stretch, or all of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.ops.indexing.index import slice_
+from engine.ops.record import composite, op
+from engine.ops.rules import wrap_dim
+from engine.shape import Dim, Spec, format_shape
+
+
+@op("movement", view=True, sample=lambda s: [
+    ((s.normal(4, 5),), {"dim": 1, "start": 1, "length": 3}), ((s.normal(4, 5),), {"dim": 0, "start": 0, "length": 0}),
+    ((s.normal(4, 5),), {"dim": -1, "start": -2, "length": 2}),
+])  # fmt: skip
+def narrow(xp, x, dim: int, start: int, length: int):
+    """`length` places of dimension `dim`, from `start` on."""
+    place, start = _check_narrow(x.shape, dim, start, length)
+    index: list[Any] = [slice(None)] * x.ndim
+    index[place] = slice(start, start + length)
+    return x[tuple(index)]
+
+
+def _check_narrow(shape: Sequence[Any], dim: int, start: int, length: int) -> tuple[int, int]:
+    """The dimension and the start, both counted from the front."""
+    place = wrap_dim("narrow", dim, len(shape))
+    if not shape:
+        raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
+    first = start + shape[place] if start < 0 else start
+    if first < 0 or length < 0 or first + length > shape[place]:
+        raise ShapeError(
+            f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
+            f"whose size is {shape[place]}"
+        )
+    return place, first
+
+
+@narrow.shape
+def _(x: Spec, dim: int, start: int, length: int):
+    place, _ = _check_narrow(x.shape, dim, start, length)
+    return (*x.shape[:place], length, *x.shape[place + 1 :])
+
+
+@narrow.gradient
+def _(g, x: Spec, dim, start, length):
+    place, start = _check_narrow(x.shape, dim, start, length)
+    return pad_with_zeros(g, dim=place, before=start, after=x.shape[place] - start - length)
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 3),), {"dim": 1, "before": 1, "after": 2}),
+])  # fmt: skip
+def pad_with_zeros(xp, x, dim: int, before: int, after: int):
+    """`before` and `after` zeros added along one dimension."""
+    shape = list(x.shape)
+    shape[dim] += before + after
+    out = xp.zeros(tuple(shape), x.dtype)
+    index: list[Any] = [slice(None)] * x.ndim
+    index[dim] = slice(before, before + x.shape[dim])
+    out[tuple(index)] = x
+    return out
+
+
+@pad_with_zeros.shape
+def _(x: Spec, dim: int, before: int, after: int):
+    place = wrap_dim("pad", dim, x.ndim)
+    return (*x.shape[:place], x.shape[place] + before + after, *x.shape[place + 1 :])
+
+
+@pad_with_zeros.gradient
+def _(g, x: Spec, dim, before):
+    return g.narrow(dim, before, x.shape[dim])
+
+
+@composite(sample=lambda s: [((s.normal(3, 4), dim, i), {}) for dim, i in ((0, 1), (1, -1), (-1, 0))])
+def select(x: Any, dim: int, index: int) -> Any:
+    """Place `index` of dimension `dim`, which goes."""
+    place = wrap_dim("select", dim, x.ndim)
+    if x.ndim == 0:
+        raise ShapeError("select: a tensor without dimensions has nothing to take a part of")
+    return slice_(x, index=(*(slice(None),) * place, int(index)))
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [
+    ((s.normal(5, 2), 2), {}), ((s.normal(3, 6), 3), {"dim": 1}), ((s.normal(3, 6), [1, 5]), {"dim": -1}),
+])  # fmt: skip
+def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Pieces of one size along `dim` (the last may be smaller), or of the sizes listed."""
+    size = split_size_or_sections
+    total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
+    sizes = _equal_sizes(_known("split", total, dim), size) if isinstance(size, int) else list(size)
+    if sum(sizes) != total:
+        raise ShapeError(f"split: the sizes {sizes} add up to {sum(sizes)}, but dimension {dim} has {total}")
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return tuple(narrow(x, dim, start, length) for start, length in zip(starts, sizes, strict=True))
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 6), [1, 5]), {"dim": -1})])
+def split_with_sizes(x: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Pieces of the sizes listed along `dim`."""
+    return split(x, list(split_sizes), dim)
+
+
+def _known(name: str, total: Any, dim: int) -> int:
+    """The size of a dimension. Raises ShapeError for a symbolic one, which cannot be counted through."""
+    if isinstance(total, Dim):
+        raise ShapeError(f"{name}: dimension {dim} is {total}, of which the number of pieces is not known")
+    return total
+
+
+def _equal_sizes(total: int, size: int) -> list[int]:
+    """`total` in pieces of `size`, the last one smaller; nothing is one empty piece."""
+    if size < 1:
+        raise ShapeError(f"split: a piece must have at least one place, not {size}")
+    return [min(size, total - start) for start in range(0, total, size)] or [0]
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(5, 2), n), {}) for n in (1, 2, 3, 7)]
+           + [((s.normal(3, 4), 2, -1), {})])  # fmt: skip
+def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most `chunks` pieces of one size along `dim`."""
+    if chunks < 1:
+        raise ShapeError(f"chunk: there must be at least one piece, not {chunks}")
+    total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
+    if _known("chunk", total, dim) == 0:
+        return split(x, [0] * chunks, dim)
+    return split(x, max(1, -(-total // chunks)), dim)
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [
+    ((s.normal(7, 2), 3), {}), ((s.normal(7), (1, 4)), {}), ((s.normal(2, 5), 2), {"dim": 1}),
+    ((s.normal(5), [2, 1, 9]), {}),
+])  # fmt: skip
+def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Pieces along `dim`: so many, as equal as can be, or cut at the places listed."""
+    total = _known("tensor_split", x.shape[wrap_dim("tensor_split", dim, x.ndim)], dim)
+    cuts = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
+    if isinstance(cuts, int):
+        if cuts < 1:
+            raise ShapeError(f"tensor_split: there must be at least one piece, not {cuts}")
+        small, larger = divmod(total, cuts)
+        cuts = [i * small + min(i, larger) for i in range(1, cuts)]
+    bounds = [0, *(min(cut, total) if cut >= 0 else max(cut + total, 0) for cut in cuts), total]
+    return tuple(narrow(x, dim, start, max(stop - start, 0)) for start, stop in itertools.pairwise(bounds))
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(2, 4), 2), {}), ((s.normal(4), [1]), {})])
+def hsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Pieces side by side: along the second dimension, or the only one."""
+    return _equal_split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1, 1)
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(4, 2), 2), {}), ((s.normal(4, 1), [1]), {})])
+def vsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Pieces one above the other: along the first of at least two dimensions."""
+    return _equal_split("vsplit", x, indices_or_sections, 0, 2)
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(1, 2, 4), 2), {}), ((s.normal(1, 2, 4), [1]), {})])
+def dsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Pieces one behind the other: along the third of at least three dimensions."""
+    return _equal_split("dsplit", x, indices_or_sections, 2, 3)
+
+
+def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[Any, ...]:
+    if x.ndim < least:
+        raise ShapeError(f"{name}: a tensor of at least {least} dimensions is needed, not {format_shape(x.shape)}")
+    if isinstance(pieces, int) and x.shape[dim] % pieces:
+        raise ShapeError(f"{name}: {x.shape[dim]} places do not divide into {pieces} equal pieces")
+    return tensor_split(x, pieces, dim)
+
+
+@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 2), dim), {}) for dim in (0, 1, -1)])
+def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
+    """All places of dimension `dim`, which goes."""
+    place = wrap_dim("unbind", dim, x.ndim)
+    if x.ndim == 0:
+        raise ShapeError("unbind: a tensor without dimensions has no places")
+    return tuple(select(x, place, i) for i in range(_known("unbind", x.shape[place], dim)))

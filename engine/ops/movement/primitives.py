@@ -1,0 +1,302 @@
+"""Ops that move elements without computing: views where the memory allows it, as in PyTorch."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine import dtypes
+from engine.dtypes import DType
+from engine.errors import ShapeError
+from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.record import composite, op
+from engine.ops.rules import reshaped, wrap_dim, wrap_dims
+from engine.shape import Spec, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("movement", view=True, varargs="shape", sample=lambda s: [
+    ((s.normal(2, 6),), {"shape": (3, 4)}), ((s.normal(2, 6).T,), {"shape": (4, -1)}),
+    ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
+])  # fmt: skip
+def reshape(xp, x, shape: Sizes):
+    """The same elements in another shape; one size may be −1. A view where the memory allows it."""
+    if shape and min(shape) < -1:  # NumPy takes any negative size for -1
+        reshaped("reshape", Spec(x.shape, dtypes.from_numpy(x.dtype)), shape)
+    return x.reshape(shape)
+
+
+@reshape.shape
+def _(x: Spec, shape: Sizes):
+    return reshaped("reshape", x, shape)
+
+
+@reshape.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@composite(
+    sample=lambda s: [((s.normal(2, 6), 3, 4), {}), ((s.normal(2, 6), (4, -1)), {}), ((s.normal(0, 3), 3, 0), {})],
+    public=False,
+)
+def view(x: Any, *shape: Any, dtype: DType | None = None) -> Any:
+    """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
+    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], DType)):
+        return reinterpret(x, dtype=(dtype or shape[0]).name)
+    wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    result = reshape(x, wanted)
+    if result._storage is not x._storage and x.numel() > 0:
+        raise ShapeError(
+            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} "
+            "without a copy. Use reshape()."
+        )
+    return result
+
+
+@op("movement", view=True, varargs="dims", sample=lambda s: [
+    ((s.normal(2, 3, 4),), {"dims": (2, 0, 1)}), ((s.normal(2, 3),), {"dims": (-1, 0)}),
+])  # fmt: skip
+def permute(xp, x, dims: Sizes):
+    """The dimensions in another order."""
+    return x.transpose(dims)
+
+
+@permute.shape
+def _(x: Spec, dims: Sizes):
+    order = wrap_dims("permute", tuple(dims), x.ndim)
+    if len(order) != x.ndim:
+        raise ShapeError(f"permute: {tuple(dims)} must name each of the {x.ndim} dimensions once")
+    return tuple(x.shape[d] for d in order)
+
+
+@permute.gradient
+def _(g, x: Spec, dims):
+    order = [d % x.ndim for d in dims]
+    return g.permute(tuple(order.index(i) for i in range(x.ndim)))
+
+
+@composite(
+    sample=lambda s: [((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3), -1, 0), {}), ((s.normal(), 0, -1), {})],
+    in_place="view",
+    aliases=("swapaxes", "swapdims"),
+)
+def transpose(x: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions exchanged."""
+    ndim = x.ndim
+    if not ndim:
+        return x
+    a, b = wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim)
+    order = [*range(ndim)]
+    order[a], order[b] = b, a
+    return permute.function(x, tuple(order))
+
+
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place="view")
+def t(x: Any) -> Any:
+    """A matrix transposed; vectors and scalars as they are."""
+    if x.ndim > 2:
+        raise ShapeError(f"t() takes at most 2 dimensions, this tensor has {x.ndim}. Use transpose(-2, -1).")
+    return x if x.ndim < 2 else transpose(x, 0, 1)
+
+
+@op("movement", view=True, varargs="shape", sample=lambda s: [
+    ((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3, 1), (-1, 4)), {}),
+])  # fmt: skip
+def expand(xp, x, shape: Sizes):
+    """Dimensions of size 1 repeated to `shape` without copying; −1 keeps a size."""
+    sizes = [
+        x.shape[i - len(shape)] if size == -1 and len(shape) - i <= x.ndim else size for i, size in enumerate(shape)
+    ]
+    out = xp.broadcast_to(x, tuple(sizes))
+    if isinstance(out, np.ndarray) and x.flags.writeable:
+        out.flags.writeable = True  # PyTorch writes into it where no element is repeated
+    return out
+
+
+@expand.shape
+def _(x: Spec, shape: Sizes):
+    extra = len(shape) - x.ndim
+    if extra < 0:
+        raise ShapeError(f"expand: {format_shape(x.shape)} has more dimensions than {format_shape(shape)}")
+    sizes: list[Any] = []
+    for i, size in enumerate(shape):
+        have = x.shape[i - extra] if i >= extra else 1
+        keeps = isinstance(size, int) and size == -1
+        if keeps and i < extra:
+            raise ShapeError(
+                f"expand: {format_shape(x.shape)} has no dimension for the -1 at place {i} of {tuple(shape)} to keep. "
+                "Give its size."
+            )
+        if not keeps and have != 1 and have != size:
+            raise ShapeError(
+                f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}"
+            )
+        sizes.append(have if keeps else size)
+    return tuple(sizes)
+
+
+@expand.gradient
+def _(g, x: Spec):
+    return g.sum_to_size(x.shape)
+
+
+@op("movement", view=True, method=False, sample=lambda s: [
+    ((s.normal(2),), {"shape": (2, 3), "dims": (1,)}), ((s.normal(),), {"shape": (2, 3), "dims": (0, 1)}),
+    ((s.normal(1, 3),), {"shape": (2, 3), "dims": (0,)}),
+])  # fmt: skip
+def spread(xp, x, shape: Sizes, dims: Sizes):
+    """What a reduction of `shape` over `dims` gave, over `shape` again: the gradient of a sum."""
+    if x.ndim == 0 and prod(shape) <= 1024:  # filling so little takes a fifth of the time that a view takes
+        out = xp.empty(shape, x.dtype)
+        out[...] = x
+        return out
+    kept = x.reshape(tuple([1 if i in dims else size for i, size in enumerate(shape)]))
+    return xp.broadcast_to(kept, shape)
+
+
+@spread.shape
+def _(x: Spec, shape: Sizes, dims: Sizes):
+    return shape
+
+
+@spread.gradient
+def _(g, x: Spec, dims):
+    return g.sum(dims, len(x.shape) == g.ndim) if dims else g
+
+
+@composite(sample=lambda s: [((s.normal(3, 1), s.normal(2, 3, 4)), {})], public=False)
+def expand_as(x: Any, other: Any) -> Any:
+    """`x` expanded to the shape of `other`."""
+    return expand(x, tuple(other.shape))
+
+
+@op("movement", view=True, in_place=True, sample=lambda s: [
+    ((s.normal(2, 3),), {"dim": dim}) for dim in (0, 1, -1)
+])  # fmt: skip
+def unsqueeze(xp, x, dim: int):
+    """A dimension of size 1 put in at `dim`."""
+    place = dim if 0 <= dim <= x.ndim else wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return x[(*(_EVERY,) * place, None, ...)]
+
+
+_EVERY = slice(None)
+
+
+@unsqueeze.shape
+def _(x: Spec, dim: int):
+    place = wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return (*x.shape[:place], 1, *x.shape[place:])
+
+
+@unsqueeze.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@op("movement", view=True, in_place=True, sample=lambda s: [
+    ((s.normal(2, 1, 3, 1),), {"dim": dim}) for dim in (None, 1, -1, 0, (1, 3))
+])  # fmt: skip
+def squeeze(xp, x, dim: int | Sizes | None = None):
+    """Dimensions of size 1 removed: those in `dim`, or all."""
+    dims = wrap_dims("squeeze", dim, x.ndim)
+    return x.reshape(tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1))
+
+
+@squeeze.shape
+def _(x: Spec, dim: int | Sizes | None = None):
+    dims = wrap_dims("squeeze", dim, x.ndim)
+    return tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1)
+
+
+@squeeze.gradient
+def _(g, x: Spec):
+    return g.reshape(x.shape)
+
+
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {})], public=False)
+def contiguous(x: Any, memory_format: Any = None) -> Any:
+    """The tensor in one block of memory, row by row or in another order; itself if it is so."""
+    if memory_format is not None and memory_format.order:
+        return _ordered(x, memory_format.order)
+    return x if x.is_contiguous() else x.clone()
+
+
+def _ordered(x: Any, order: tuple[int, ...]) -> Any:
+    """The dimensions laid out in this order, the last one without gaps."""
+    if x.ndim != len(order):
+        raise ShapeError(f"contiguous: this memory format is for {len(order)} dimensions, not {x.ndim}")
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    return permute(contiguous(permute(x, order)), back)
+
+
+@op("movement", method=False, public=True, promotes=True, aliases=("concat", "concatenate"), sample=lambda s: [
+    ((s.normal(2, 3), s.normal(2, 1)), {"dim": 1}), ((s.normal(2, 3), s.normal(0, 3), s.normal(1, 3)), {"dim": 0}),
+    ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
+])  # fmt: skip
+def cat(xp, *tensors, dim: int = 0):
+    """Tensors joined along `dim`; the other sizes must agree. A tensor of shape (0,) goes with any, as in PyTorch."""
+    joined = xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
+    return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed tensors; view() must work after it
+
+
+_NOTHING = (0,)
+
+
+@cat.shape
+def _(*tensors: Spec, dim: int = 0):
+    number, first = next(((i, x) for i, x in enumerate(tensors) if x.shape != _NOTHING), (0, tensors[0]))
+    if first.ndim == 0:
+        raise ShapeError("cat: tensors without dimensions cannot be joined. Use stack().")
+    place = wrap_dim("cat", dim, first.ndim)
+    total: Any = 0
+    for other, x in enumerate(tensors):
+        if x.shape == _NOTHING:
+            continue
+        if x.ndim != first.ndim:
+            raise ShapeError(
+                f"cat: tensor {number} is {format_shape(first.shape)} and tensor {other} is {format_shape(x.shape)}. "
+                "All need the same number of dimensions; stack() makes a new one."
+            )
+        for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
+            if i != place and a != b:
+                raise ShapeError(
+                    f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ "
+                    f"in dimension {i}: {a} and {b}. All other sizes must agree."
+                )
+        total = total + x.shape[place]
+    return (*first.shape[:place], total, *first.shape[place + 1 :])
+
+
+@cat.gradient
+def _(g, tensors: Spec, dim):
+    start, pieces = 0, []
+    for spec in tensors:  # pyright: ignore[reportGeneralTypeIssues]
+        if spec.shape == _NOTHING:
+            pieces.append(g.new_empty(0))
+            continue
+        size = spec.shape[dim]
+        pieces.append(g.narrow(dim, start, size))
+        start += size
+    return tuple(pieces)
+
+
+@op("movement", method=False, sample=lambda s: [
+    ((s.normal(2, 3),), {"dtype": dtypes.float64}),
+])  # fmt: skip
+def cast(xp, x, dtype: object):
+    """Another dtype."""
+    return x.astype(dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@cast.shape
+def _(x: Spec, dtype: Any):
+    return Spec(x.shape, dtype)
+
+
+@cast.gradient
+def _(g):
+    return g  # brought back to the input's dtype by the backward pass

@@ -1,0 +1,205 @@
+"""The same elements in another shape: dimensions joined, parted, moved, added, repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.ops.movement.primitives import expand, permute, reshape, view
+from engine.ops.record import composite, op
+from engine.ops.rules import reshaped, wrap_dim, wrap_dims
+from engine.shape import Shape, Spec, count, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@composite(sample=lambda s: [
+    ((s.normal(2, 3, 4),), {}), ((s.normal(2, 3, 4), 1), {}), ((s.normal(2, 3, 4), 0, 1), {}), ((s.normal(),), {}),
+    ((s.normal(4),), {}), ((s.normal(4, 3).T,), {}),
+])  # fmt: skip
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions `start_dim` to `end_dim` joined into one."""
+    if x.ndim == 0:
+        return reshape(x, (1,))
+    start, end = wrap_dim("flatten", start_dim, x.ndim), wrap_dim("flatten", end_dim, x.ndim)
+    if start > end:
+        raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+    if start == end:
+        return x
+    return reshape(x, (*x.shape[:start], count(x.shape[start : end + 1]), *x.shape[end + 1 :]))
+
+
+@composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {}), ((s.normal(),), {})])
+def ravel(x: Any) -> Any:
+    """All elements in one dimension."""
+    return reshape(x, (-1,)) if 0 not in x.shape else x.new_empty(0)
+
+
+@composite(sample=lambda s: [((s.normal(2, 6), 1, (2, 3)), {}), ((s.normal(2, 6), -1, (-1, 3)), {})])
+def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """Dimension `dim` split into `sizes`; one may be −1."""
+    place = wrap_dim("unflatten", dim, x.ndim)
+    inner = reshaped("unflatten", Spec((x.shape[place],), x.dtype), sizes)
+    return reshape(x, (*x.shape[:place], *inner, *x.shape[place + 1 :]))
+
+
+@composite(public=False, sample=lambda s: [((s.normal(2, 6), s.normal(3, 4)), {})])
+def view_as(x: Any, other: Any) -> Any:
+    """The same memory in the shape of `other`."""
+    return view(x, tuple(other.shape))
+
+
+@composite(public=False, sample=lambda s: [((s.normal(2, 6), s.normal(3, 4)), {})])
+def reshape_as(x: Any, other: Any) -> Any:
+    """The same elements in the shape of `other`."""
+    return reshape(x, tuple(other.shape))
+
+
+@composite(sample=lambda s: [((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3), (3,)), {})])
+def broadcast_to(x: Any, size: Any) -> Any:
+    """Dimensions of size 1 repeated to `size` without copying."""
+    return expand(x, tuple(size))
+
+
+@composite(aliases=("moveaxis",), sample=lambda s: [
+    ((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3, 4), (0, 1), (-1, 0)), {}), ((s.normal(2, 3), -1, 0), {}),
+])  # fmt: skip
+def movedim(x: Any, source: Any, destination: Any) -> Any:
+    """Dimensions moved to other places; the rest keep their order."""
+    sources, destinations = (
+        wrap_dims("movedim", (d,) if isinstance(d, int) else tuple(d), x.ndim) for d in (source, destination)
+    )
+    if len(sources) != len(destinations):
+        raise ShapeError(f"movedim: {source} and {destination} must name as many dimensions")
+    rest = iter([d for d in range(x.ndim) if d not in sources])
+    placed = dict(zip(destinations, sources, strict=True))
+    return permute(x, tuple(placed[d] if d in placed else next(rest) for d in range(x.ndim)))
+
+
+@composite(sample=lambda s: [((s.normal(2, 3, 4),), {})])
+def adjoint(x: Any) -> Any:
+    """The last two dimensions exchanged."""
+    return x.transpose(-2, -1)
+
+
+@composite(
+    method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
+)
+def atleast_1d(*tensors: Any) -> Any:
+    """A tensor without dimensions gets one."""
+    return _each(tensors, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
+
+
+@composite(
+    method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
+)
+def atleast_2d(*tensors: Any) -> Any:
+    """A vector becomes a row, a number a matrix of one element."""
+    return _each(tensors, lambda x: reshape(x, (1, -1 if 0 not in x.shape else 0)) if x.ndim < 2 else x)
+
+
+@composite(
+    method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
+)
+def atleast_3d(*tensors: Any) -> Any:
+    """A matrix gets a last dimension, a vector a first one as well."""
+
+    def raised(x: Any) -> Any:
+        if x.ndim == 2:
+            return x.unsqueeze(-1)
+        return reshape(x, (1, *x.shape, *(1,) * (2 - x.ndim))) if x.ndim < 2 else x
+
+    return _each(tensors, raised)
+
+
+def _each(tensors: tuple[Any, ...], function: Any) -> Any:
+    """One tensor's result, or those of several."""
+    if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+        return function(tensors[0])
+    return tuple(function(x) for x in (tensors[0] if isinstance(tensors[0], (list, tuple)) else tensors))
+
+
+# -- repeated ---------------------------------------------------------------------------------
+
+
+@op("movement", varargs="repeats", public=False, sample=lambda s: [
+    ((s.normal(2, 3),), {"repeats": repeats}) for repeats in ((2, 1), (2, 2, 3), (0, 1), (1, 1))
+] + [((s.normal(),), {"repeats": (2,)})])  # fmt: skip
+def repeat(xp, x, repeats: Sizes):
+    """The whole tensor over and over along each dimension."""
+    _repeated(x.shape, repeats)
+    return xp.tile(x, tuple(repeats)) if repeats else x.copy()
+
+
+def _repeated(shape: Shape, repeats: Sizes) -> Shape:
+    if len(repeats) < len(shape):
+        raise ShapeError(f"repeat: {format_shape(shape)} needs at least {len(shape)} numbers, not {tuple(repeats)}")
+    if any(number < 0 for number in repeats):
+        raise ShapeError(f"repeat: nothing can be repeated a negative number of times: {tuple(repeats)}")
+    sizes = (*(1,) * (len(repeats) - len(shape)), *shape)
+    return tuple(size * number for size, number in zip(sizes, repeats, strict=True))
+
+
+@repeat.shape
+def _(x: Spec, repeats: Sizes):
+    return _repeated(x.shape, repeats)
+
+
+@repeat.gradient
+def _(g, x: Spec, repeats):
+    extra = len(repeats) - x.ndim
+    sizes = (*(1,) * extra, *x.shape)
+    parted = [part for pair in zip(repeats, sizes, strict=True) for part in pair]
+    return g.reshape(parted).sum(tuple(range(0, len(parted), 2))).reshape(x.shape) if repeats else g
+
+
+@composite(sample=lambda s: [((s.normal(2, 3), (2,)), {}), ((s.normal(2), (2, 2)), {}), ((s.normal(2, 3), 2), {})])
+def tile(x: Any, *dims: Any) -> Any:
+    """The whole tensor over and over; `dims` may be shorter than the shape."""
+    wanted = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    return repeat(x, (*(1,) * (x.ndim - len(wanted)), *wanted))
+
+
+@composite(sample=lambda s: [
+    ((s.normal(2, 3), 2), {}), ((s.normal(2, 3), 2), {"dim": 0}), ((s.normal(2, 3), 3), {"dim": -1}),
+    ((s.normal(3), s.integers(3, 3)), {"dim": 0}), ((s.integers(4, 5),), {}), ((s.normal(2, 2), s.integers(3, 4)), {}),
+    ((s.normal(2, 3), s.integers(3, 1) + 1), {"dim": 1}),
+])  # fmt: skip
+def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
+    """Each element several times in a row: so often each, or as often as `repeats` says for its place."""
+    if repeats is None:
+        return repeated_places(x, total=output_size)
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    place = wrap_dim("repeat_interleave", dim, x.ndim)
+    x = x if x.ndim else x.reshape(1)
+    if hasattr(repeats, "dtype") and repeats.numel() == 1:
+        repeats = int(repeats)
+    if isinstance(repeats, int):
+        sizes = list(x.shape)
+        wide = expand(x.unsqueeze(place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
+        found = reshape(wide, (*sizes[:place], sizes[place] * repeats, *sizes[place + 1 :]))
+        return found if found._base is None else found.clone()  # repeats are never views
+    if repeats.shape[0] != x.shape[place]:
+        raise ShapeError(
+            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of "
+            f"dimension {dim}"
+        )
+    return x.index_select(place, repeated_places(repeats, total=output_size))
+
+
+@op("other", method=False, sample=lambda s: [((s.integers(4, 5),), {"total": None})])
+def repeated_places(xp, repeats, total: int | None):
+    """The places 0, 1, 2, … each as often as `repeats` says."""
+    return xp.asarray(xp.repeat(xp.arange(repeats.shape[0]), repeats.tolist()), xp.int64)
+
+
+@repeated_places.shape
+def _(repeats: Spec, total: int | None):
+    if total is None:
+        raise ShapeError(
+            "repeat_interleave: the shape of the result depends on the numbers, which a tensor on the meta device does "
+            "not have. Give output_size."
+        )
+    return (total,)

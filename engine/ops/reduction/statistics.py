@@ -1,0 +1,264 @@
+"""Variance, standard deviation, quantiles and medians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine import dtypes
+from engine.errors import DTypeError, ShapeError
+from engine.ops.elementwise.choice import where
+from engine.ops.indexing.index import scatter_into
+from engine.ops.record import composite, op
+from engine.ops.reduction.extremes import ValuesIndices
+from engine.ops.reduction.reduce import mean, refuse_nothing, spread_over
+from engine.ops.reduction.scan import running_extreme
+from engine.ops.reduction.sort import sort, stable_order
+from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
+from engine.shape import Dim, Spec, count, format_shape
+
+
+def _spreads(s: Any) -> Any:
+    x = s.normal(3, 4, 2)
+    return [((x,), {"dim": dim, "keepdim": keep}) for dim in (None, 0, -1, (0, 2)) for keep in (False, True)] + [
+        ((x,), {}),
+        ((x, False), {}),
+        ((x, 1, False), {}),
+        ((x, 1, True, True), {}),
+        ((x,), {"dim": 1, "correction": 0}),
+        ((x,), {"dim": 1, "correction": 2}),
+        ((x,), {"unbiased": False}),
+        ((x, (0, 1)), {"unbiased": False}),
+    ]
+
+
+@composite(sample=_spreads)
+def var(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: float | None = None) -> Any:  # fmt: skip
+    """Variance over `dim`, divided by n − correction; the correction is 1, or 0 where `unbiased` is False."""
+    return _variance("var", x, dim, unbiased, keepdim, correction)[0]
+
+
+@composite(sample=_spreads)
+def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: float | None = None) -> Any:  # fmt: skip
+    """Standard deviation over `dim`; see `var`."""
+    return _variance("std", x, dim, unbiased, keepdim, correction)[0].sqrt()
+
+
+@composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
+def var_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
+    """Variance and mean over `dim`; see `var`."""
+    found, dims = _variance("var_mean", x, dim, unbiased, keepdim, correction)
+    return found, mean(x, dims, keepdim)
+
+
+@composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
+def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
+    """Standard deviation and mean over `dim`; see `var`."""
+    found, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
+    return found.sqrt(), mean(x, dims, keepdim)
+
+
+def _variance(
+    name: str, x: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
+) -> tuple[Any, Dims]:
+    """The variance, and the dimensions that are meant. A boolean in place of `dim` is `unbiased`, as in PyTorch."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not x.is_floating_point():
+        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}. Convert with .float().")
+    if correction is None:
+        correction = 0 if unbiased is False else 1
+    return variance(x, dim=dim, keepdim=keepdim, correction=correction), dim
+
+
+@op(
+    "reduce",
+    method=False,
+    sample=lambda s: [
+        ((s.normal(3, 4, 2),), {"dim": dim, "keepdim": keep, "correction": 1})
+        for dim in (None, 1, (0, 2))
+        for keep in (0, 1)
+    ],
+)
+def variance(xp, x, dim: Dims, keepdim: bool, correction: float):
+    """The sum of squared differences from the mean, divided by n − correction."""
+    axes = wrap_dims("var", dim, x.ndim)
+    number = count(x.shape[place] for place in axes)
+    centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
+    total = xp.square(centred).sum(axis=axes, keepdims=keepdim)
+    return total / x.dtype.type(_freedom(number, correction))
+
+
+def _freedom(number: Any, correction: float) -> Any:
+    """Too few elements for their correction give NaN or ∞, never a negative variance."""
+    free = number - correction
+    return free if isinstance(free, Dim) or free > 0 else 0
+
+
+@variance.shape
+def _(x: Spec, dim: Dims, keepdim: bool, correction: float):
+    return reduced("var", x, dim, keepdim)
+
+
+@variance.gradient
+def _(g, x, dim, correction):
+    free = _freedom(count(x.shape[place] for place in wrap_dims("var", dim, x.ndim)), correction)
+    return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
+
+
+# -- in the middle of the sorted --------------------------------------------------------------
+
+
+def _middles(s: Any) -> Any:
+    return [((s.distinct(3, 5),), {}), *(((s.distinct(3, 4, 2),), {"dim": dim, "keepdim": keep})
+            for dim in (0, -1) for keep in (False, True))]  # fmt: skip
+
+
+@composite(result="Any", sample=_middles)
+def median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle of everything, or (values, indices) along `dim`; the lower of two. NaN if there is one."""
+    return _median("median", x, dim, keepdim, lambda size, missing: where(
+        missing > 0, size - missing, missing * 0 + (size - 1) // 2))  # fmt: skip
+
+
+@composite(result="Any", sample=_middles)
+def nanmedian(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle of what is not NaN; see `median`."""
+    return _median("nanmedian", x, dim, keepdim, lambda size, missing: ((size - missing - 1).clamp(min=0)) // 2)
+
+
+def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[Any, Any], Any]) -> Any:
+    if dim is None:
+        if x.numel() == 0:
+            return x.new_full((), float("nan")) if x.is_floating_point() else x.new_zeros(())
+        return _median(name, x.reshape(-1), 0, False, rank).values
+    place = wrap_dim(name, dim, x.ndim)
+    refuse_nothing(name, x.spec, dim)
+    if x.ndim == 0:
+        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    ordered = sort(x, place)
+    at = rank(x.shape[place], x.isnan().sum(place, True))
+    return _picked([one.gather(place, at) for one in ordered], place, keepdim)
+
+
+def _picked(found: Sequence[Any], dim: int, keepdim: bool) -> ValuesIndices:
+    values, indices = found
+    return ValuesIndices(values, indices) if keepdim else ValuesIndices(values.squeeze(dim), indices.squeeze(dim))
+
+
+@composite(result="Any", sample=lambda s: [((s.distinct(3, 5), k), {}) for k in (1, 5)]
+           + [((s.distinct(3, 5), 2), {"dim": 0, "keepdim": True})])  # fmt: skip
+def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+    """The k-th smallest along `dim`, counted from 1, and where it is."""
+    place = wrap_dim("kthvalue", dim, x.ndim)
+    if x.ndim == 0:
+        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    if not 1 <= k <= x.shape[place]:
+        raise ShapeError(f"kthvalue: k must be 1 to {x.shape[place]}, the size of dimension {dim}, not {k}")
+    return _picked([one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim)
+
+
+@op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
+def most_frequent(xp, x, dim: int):
+    """The most frequent value along `dim`, which is kept with size 1, and the last place that it is at."""
+    order = stable_order(xp, x, dim, False)
+    values = xp.take_along_axis(x, order, axis=dim)
+    ones = (1,) * x.ndim
+    places = xp.arange(x.shape[dim]).reshape((*ones[:dim], -1, *ones[dim + 1 :]))
+    changes = xp.diff(values, axis=dim) != 0
+    starts = xp.zeros(x.shape, xp.int64)
+    starts[(slice(None),) * dim + (slice(1, None),)] = changes * places[(slice(None),) * dim + (slice(1, None),)]
+    best = (places - running_extreme(xp, starts, dim, True)[0]).argmax(axis=dim, keepdims=True)
+    return xp.take_along_axis(values, best, axis=dim), xp.take_along_axis(order, best, axis=dim)
+
+
+@most_frequent.shape
+def _(x: Spec, dim: int):
+    shape = tuple(1 if i == dim % x.ndim else size for i, size in enumerate(x.shape))
+    return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
+
+
+@most_frequent.gradient
+def _(g, out1, x: Spec, dim):
+    return scatter_into(g[0], out1, x.shape, dim)
+
+
+@composite(result="Any", sample=lambda s: [((s.repeated(3, 7),), {}), ((s.repeated(6, 3),), {"dim": 0}),
+                                           ((s.repeated(3, 7),), {"keepdim": True})])  # fmt: skip
+def mode(x: Any, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+    """The most frequent value along `dim`, the smallest of several, and the last place that it is at."""
+    place = wrap_dim("mode", dim, x.ndim)
+    refuse_nothing("mode", x.spec, dim)
+    if x.ndim == 0:
+        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    return _picked(most_frequent(x, dim=place), place, keepdim)
+
+
+# -- quantiles --------------------------------------------------------------------------------
+
+
+def _fractions(s: Any) -> Any:
+    x, q = s.normal(3, 5), s.uniform(0, 1, 3)
+    ways = ("linear", "lower", "higher", "midpoint", "nearest")
+    return [((x, 0.3), {}), ((x, q), {}), ((x, q), {"dim": 1}), ((x, 0.5), {"dim": 0, "keepdim": True}),
+            *(((x, q), {"dim": 1, "interpolation": way}) for way in ways)]  # fmt: skip
+
+
+@composite(sample=_fractions)
+def quantile(x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    """The value below which the part q of the elements lies; NaN if one of them is NaN."""
+    return _quantile("quantile", x, q, dim, keepdim, interpolation, ignore=False)
+
+
+@composite(sample=_fractions)
+def nanquantile(x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    """The quantile of what is not NaN; see `quantile`."""
+    return _quantile("nanquantile", x, q, dim, keepdim, interpolation, ignore=True)
+
+
+def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, *, ignore: bool) -> Any:
+    q = q if hasattr(q, "dtype") else x.new_tensor(float(q))
+    if not x.is_floating_point() or q.dtype is not x.dtype:
+        raise DTypeError(f"{name}(): x and q must be of one floating-point type, not {x.dtype.name} and {q.dtype.name}")
+    if q.ndim > 1:
+        raise ShapeError(f"{name}(): q must be a number or a list of them, not {format_shape(q.shape)}")
+    kept = [1] * x.ndim
+    if dim is None:
+        place, x = 0, x.reshape(-1)
+    else:
+        place = wrap_dim(name, dim, x.ndim)
+        kept = [1 if i == place else size for i, size in enumerate(x.shape)]
+    refuse_nothing(name, x.spec, place)
+    values = sort(x.movedim(place, -1) if x.ndim else x.reshape(1), -1).values
+    ranks = _ranks(values, q.reshape(-1), ignore)
+    found = _between(values, ranks, interpolation).movedim(-1, 0)
+    found = found.reshape((-1, *kept)) if keepdim else found
+    return found if q.ndim else found.squeeze(0)
+
+
+def _ranks(values: Any, q: Any, ignore: bool) -> Any:
+    """Where the quantiles stand among the sorted, in fractions of a place. NaN stand last."""
+    missing = values.isnan().sum(-1, True)
+    last = values.shape[-1] - 1
+    if ignore:
+        return q * (last - missing).clamp(min=0)
+    return where(missing > 0, last, q * last)
+
+
+def _between(values: Any, ranks: Any, interpolation: str) -> Any:
+    """The sorted values at fractions of a place."""
+    ways = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}
+    if interpolation in ways:
+        return values.gather(-1, ways[interpolation]().long())
+    if interpolation not in ("linear", "midpoint"):
+        raise ValueError(
+            f"interpolation must be 'linear', 'lower', 'higher', 'midpoint' or 'nearest', not {interpolation!r}"
+        )
+    below = ranks.floor()
+    weight = ranks - below if interpolation == "linear" else (ranks > below) * 0.5
+    low, high = values.gather(-1, below.long()), values.gather(-1, ranks.ceil().long())
+    return low.lerp(high, weight.to(values.dtype))

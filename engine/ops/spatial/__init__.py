@@ -1,0 +1,1 @@
+"""Ops over windows of sequences, images and volumes."""

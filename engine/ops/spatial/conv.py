@@ -1,0 +1,235 @@
+"""Convolution over any number of spatial dimensions, as products over the windows of `engine.ops.spatial.blocks`.
+
+`convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
+is the gradient of the others and derivatives of any order exist. `convolution_input` is also what PyTorch calls a
+transposed convolution.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.rules import same_dtype
+from engine.ops.spatial.blocks import Scratch, add_columns, blocks, columns, read_places
+from engine.ops.spatial.correlation import (
+    correlate,
+    correlate_few,
+    depthwise_weight,
+    every,
+    exact_columns,
+    few_places,
+    looped,
+    pointwise,
+    rows,
+    wide,
+)
+from engine.ops.spatial.windows import Windows, per_dim
+from engine.shape import Spec, count, format_shape
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 5, 6), s.normal(4, 3, 3, 3), s.normal(4)), _options(2)),
+    ((s.normal(2, 4, 6, 5), s.normal(4, 2, 3, 2), None), _options(2, stride=2, padding=1, groups=2)),
+    ((s.normal(1, 2, 7, 7), s.normal(3, 2, 2, 3), None), _options(2, dilation=2, padding=(2, 1))),
+    ((s.normal(2, 3, 8), s.normal(4, 3, 3), s.normal(4)), _options(1, stride=2)),
+    ((s.normal(1, 2, 4, 4, 3), s.normal(2, 2, 2, 2, 2), None), _options(3)),
+    ((s.normal(2, 4, 5, 5), s.normal(6, 2, 1, 1), s.normal(6)), _options(2, stride=2, groups=2)),
+    ((s.normal(2, 2, 9, 8), s.normal(2, 2, 1, 1), s.normal(2)), _options(2)),
+    ((s.normal(0, 2, 5), s.normal(2, 2, 3), None), _options(1)),
+])  # fmt: skip
+def convolution(
+    xp, x, weight, bias=None, stride: Sizes = (1,), padding: Sizes = (0,), dilation: Sizes = (1,), groups: int = 1
+):
+    """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
+    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    places = windows.places("convolution", x.shape[2:])
+    narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
+    if not pointwise(windows, places):
+        few = few_places(windows, x.shape[2:], places)
+        path = correlate_few if few else correlate
+        return path(xp, x, weight, bias, windows, places, groups).astype(narrow, copy=False)
+    seen = every(x, stride).reshape(x.shape[0], groups, x.shape[1] // groups, -1)
+    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen).reshape(x.shape[0], weight.shape[0], -1)
+    if bias is not None:
+        out += bias.reshape(-1, 1)
+    return out.reshape(x.shape[0], weight.shape[0], *places).astype(narrow, copy=False)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 4, 3, 3), s.normal(4, 3, 3, 3)), _options(2) | {"sizes": (5, 5)}),
+    ((s.normal(1, 4, 3, 3), s.normal(4, 1, 3, 2)), _options(2, 2, 1, 1, 2) | {"sizes": (5, 4)}),
+    ((s.normal(1, 4, 4, 7), s.normal(4, 2, 1, 3)), _options(2, 1, 1, 2) | {"sizes": (2, 9)}),
+    ((s.normal(2, 4, 9, 8), s.normal(4, 2, 1, 1)), _options(2, 2, groups=2) | {"sizes": (18, 15)}),
+])  # fmt: skip
+def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
+    windows = Windows(weight.shape[2:], stride, padding, dilation)
+    batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
+    narrow, (g, weight) = g.dtype, wide(xp, g, weight)
+    opposite = tuple(d * (k - 1) - p for d, k, p in zip(dilation, windows.kernel, padding, strict=True))
+    if pointwise(windows, places):
+        out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
+        split = g.reshape(batch, groups, g.shape[1] // groups, -1)
+        found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
+        every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
+    elif few_places(windows, sizes, places):
+        out = xp.zeros((batch, groups * inner, *windows.padded_sizes(sizes, places)), g.dtype)
+        found = xp.matmul(weight.reshape(groups, -1, inner * count(windows.kernel)).swapaxes(1, 2), rows(g, groups))
+        found = found.reshape(groups * inner, count(windows.kernel), batch, *places)
+        for number, (_, seen) in enumerate(windows.offsets(places)):
+            out[seen] += found[:, number].swapaxes(0, 1)
+        out = xp.ascontiguousarray(windows.unpadded(out, sizes))
+    elif max(stride) == 1 and min(opposite) >= 0:
+        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)[
+            (..., *(slice(None, None, -1),) * len(windows.kernel))
+        ]
+        flipped = flipped.reshape(groups * inner, -1, *windows.kernel)
+        out = correlate(xp, g, flipped, None, Windows(windows.kernel, stride, opposite, dilation), sizes, groups)
+    else:
+        out, scratch = xp.zeros((batch, groups * inner, *sizes), g.dtype), Scratch(xp, g.dtype)
+        kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 1, -1)
+        kernels = xp.moveaxis(kernels, 1, -2).reshape(groups, -1, g.shape[1] // groups)
+        for block in blocks(windows, batch, sizes, places, kernels[..., 0].size * g.dtype.itemsize):
+            found = scratch("columns", *kernels.shape[:2], block.length)
+            xp.matmul(kernels, read_places(block, g, groups, scratch), out=found)
+            add_columns(out, block, found, groups, scratch)
+    return out.astype(narrow, copy=False)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 4, 3, 3), s.normal(2, 3, 5, 5)), _options(2) | {"kernel": (3, 3)}),
+    ((s.normal(1, 4, 3, 3), s.normal(1, 2, 5, 4)), _options(2, 2, 1, 1, 2) | {"kernel": (3, 2)}),
+    ((s.normal(2, 4, 9, 8), s.normal(2, 4, 17, 16)), _options(2, 2, groups=2) | {"kernel": (1, 1)}),
+])  # fmt: skip
+def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
+    windows = Windows(kernel, stride, padding, dilation)
+    places, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
+    narrow, (g, x) = g.dtype, wide(xp, g, x)
+    if pointwise(windows, places):
+        out = xp.zeros((groups, outer, inner), g.dtype)
+        for upper, lower in zip(g, every(x, stride)[(..., *map(slice, places))], strict=True):
+            out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
+        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    if few_places(windows, x.shape[2:], places):
+        out = xp.matmul(rows(g, groups), exact_columns(xp, x, windows, places, groups).swapaxes(1, 2))
+        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    if outer == inner == 1:
+        return depthwise_weight(xp, g, x, windows).reshape(-1, 1, *kernel).astype(narrow, copy=False)
+    lead, scratch = looped(windows, inner), Scratch(xp, g.dtype)
+    leading, trailing = windows.split_kernel(lead)
+    out = xp.zeros((len(leading), groups, len(trailing) * inner, outer), g.dtype)
+    for block in blocks(windows, x.shape[0], x.shape[2:], places, out[0, ..., 0].size * g.dtype.itemsize):
+        room = block.reach(leading)
+        seen = columns(block, x, groups, trailing, room, scratch)
+        upper = read_places(block, g, groups, scratch).swapaxes(1, 2)
+        for total, at in zip(out, leading, strict=True):
+            shift = block.seen_by(at)[1]
+            total += xp.matmul(seen[..., shift : shift + block.length], upper)
+    out = out.reshape(*kernel[:lead], groups, *kernel[lead:], inner, outer)
+    axes = range(out.ndim)
+    order = (lead, out.ndim - 1, out.ndim - 2, *(axis for axis in axes[:-2] if axis != lead))
+    return xp.ascontiguousarray(out.transpose(order)).reshape(-1, inner, *kernel).astype(narrow, copy=False)
+
+
+# -- rules ------------------------------------------------------------------------------------
+
+
+@convolution.shape
+def _(x: Spec, weight: Spec, bias: Spec | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    same_dtype("convolution", x, weight, bias)
+    if x.ndim != weight.ndim:
+        raise ShapeError(
+            f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions "
+            f"(batch, channels, {weight.ndim - 2} spatial), not {format_shape(x.shape)}"
+        )
+    if x.shape[1] != weight.shape[1] * groups:
+        raise ShapeError(
+            f"convolution: the weight takes {weight.shape[1] * groups} channels, "
+            f"but the input {format_shape(x.shape)} has {x.shape[1]}."
+        )
+    windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
+    return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))
+
+
+@convolution_input.shape
+def _(g: Spec, weight: Spec, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    return (g.shape[0], weight.shape[1] * groups, *sizes)
+
+
+@convolution_weight.shape
+def _(g: Spec, x: Spec, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+    return (g.shape[1], x.shape[1] // groups, *kernel)
+
+
+@convolution.macs
+def _(out: Spec, x: Spec, weight: Spec, bias: Spec | None, **_: Any):
+    return count(out.shape) * count(weight.shape[1:])
+
+
+@convolution_input.macs
+def _(out: Spec, g: Spec, weight: Spec, **_: Any):
+    return count(g.shape) * count(weight.shape[1:])
+
+
+@convolution_weight.macs
+def _(out: Spec, g: Spec, x: Spec, **_: Any):
+    return count(g.shape) * count(out.shape[1:])
+
+
+# -- gradients --------------------------------------------------------------------------------
+
+
+@convolution.gradient("x")
+def _(g, x: Spec, weight, stride, padding, dilation, groups):
+    return convolution_input(g, weight, x.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution.gradient("weight")
+def _(g, x, weight: Spec, stride, padding, dilation, groups):
+    return convolution_weight(g, x, weight.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution.gradient("bias")
+def _(g):
+    return g.sum((0, *range(2, g.ndim)))
+
+
+@convolution_input.gradient("g")
+def _(upper, g: Spec, weight, stride, padding, dilation, groups):
+    return _first_places(convolution(upper, weight, None, stride, padding, dilation, groups), g)
+
+
+@convolution_input.gradient("weight")
+def _(upper, g, weight: Spec, stride, padding, dilation, groups):
+    return convolution_weight(g, upper, weight.shape[2:], stride, padding, dilation, groups)
+
+
+@convolution_weight.gradient("g")
+def _(upper, g: Spec, x, stride, padding, dilation, groups):
+    return _first_places(convolution(x, upper, None, stride, padding, dilation, groups), g)
+
+
+@convolution_weight.gradient("x")
+def _(upper, g, x: Spec, stride, padding, dilation, groups):
+    return convolution_input(g, upper, x.shape[2:], stride, padding, dilation, groups)
+
+
+def _first_places(found: Any, wanted: Spec) -> Any:
+    """Without the places that an input larger than needed has room for."""
+    for dim in range(2, found.ndim):
+        if found.shape[dim] != wanted.shape[dim]:
+            found = found.narrow(dim, 0, wanted.shape[dim])
+    return found
+
+
+# -- samples --------------------------------------------------------------------------------
+
+
+def _options(ndim: int, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> dict[str, Any]:
+    sizes = {"stride": stride, "padding": padding, "dilation": dilation}
+    return {name: per_dim(value, ndim) for name, value in sizes.items()} | {"groups": groups}

@@ -1,0 +1,63 @@
+"""Windows side by side, as columns, and back."""
+
+from __future__ import annotations
+
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.spatial.windows import Windows
+from engine.shape import Spec, count, format_shape
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 5, 6),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
+    ((s.normal(1, 2, 7),), {"windows": Windows.of(2, 1, 0, 2, 1)}),
+])  # fmt: skip
+def to_columns(xp, x, windows: Windows):
+    """N×(C·places of the kernel)×windows of N×C×…."""
+    places = windows.places("unfold", x.shape[2:])
+    padded = windows.padded(xp, x, places)
+    out = xp.empty((*x.shape[:2], count(windows.kernel), *places), x.dtype)
+    for number, (_, seen) in enumerate(windows.offsets(places)):
+        out[:, :, number] = padded[seen]
+    return out.reshape(x.shape[0], x.shape[1] * count(windows.kernel), count(places))
+
+
+@to_columns.shape
+def _(x: Spec, windows: Windows):
+    return x.shape[0], x.shape[1] * count(windows.kernel), count(windows.places("unfold", x.shape[2:]))
+
+
+@to_columns.gradient
+def _(g, x: Spec, windows):
+    return from_columns(g, sizes=x.shape[2:], windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 27, 9),), {"sizes": (5, 6), "windows": Windows.of(3, 2, 1, 1, 2)}),
+    ((s.normal(1, 4, 5),), {"sizes": (7,), "windows": Windows.of(2, 1, 0, 2, 1)}),
+])  # fmt: skip
+def from_columns(xp, x, sizes: tuple[int, ...], windows: Windows):
+    """The transpose of `to_columns`: windows put back, added up where they overlap."""
+    places = windows.places("fold", sizes)
+    channels = x.shape[1] // count(windows.kernel)
+    columns = x.reshape(x.shape[0], channels, count(windows.kernel), *places)
+    out = xp.zeros((x.shape[0], channels, *windows.padded_sizes(sizes, places)), x.dtype)
+    for number, (_, seen) in enumerate(windows.offsets(places)):
+        out[seen] += columns[:, :, number]
+    return xp.ascontiguousarray(windows.unpadded(out, sizes))
+
+
+@from_columns.shape
+def _(x: Spec, sizes: tuple[int, ...], windows: Windows):
+    number = count(windows.places("fold", sizes))
+    if x.ndim != 3 or x.shape[1] % count(windows.kernel) or x.shape[2] != number:
+        raise ShapeError(
+            f"fold: {format_shape(sizes)} has {number} windows of {count(windows.kernel)} elements for each channel, "
+            f"which the columns {format_shape(x.shape)} do not fit"
+        )
+    return (x.shape[0], x.shape[1] // count(windows.kernel), *sizes)
+
+
+@from_columns.gradient
+def _(g, windows):
+    return to_columns(g, windows=windows)

@@ -1,0 +1,179 @@
+"""Max and average pooling over any number of spatial dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine import dtypes
+from engine.errors import ShapeError
+from engine.ops.record import op
+from engine.ops.spatial.windows import Windows
+from engine.shape import Spec, count, format_shape
+
+
+@op("other", method=False, outputs=2, sample=lambda s: [
+    ((s.distinct(2, 3, 6, 6),), {"windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.distinct(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
+    ((s.distinct(1, 2, 7),), {"windows": Windows.of(2, 2, 0, 1, 1, True)}),
+])  # fmt: skip
+def max_windows(xp, x, windows: Windows):
+    """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
+    places = windows.places("max_pool", x.shape[2:])
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
+    padded = windows.padded(xp, x, places, lowest)
+    best = number = None
+    for k, (_, seen) in enumerate(windows.offsets(places)):
+        candidate = xp.ascontiguousarray(padded[seen])
+        if best is None or number is None:
+            best, number = candidate.copy(), xp.zeros(candidate.shape, _counter(windows))
+            continue
+        wins = candidate > best
+        if x.dtype.kind not in "iub":
+            wins |= candidate != candidate  # NaN wins, as in PyTorch
+        number += wins * (number.dtype.type(k) - number)  # unsigned numbers wrap around and back
+        xp.maximum(best, candidate, out=best)
+    return best, number
+
+
+@max_windows.shape
+def _(x: Spec, windows: Windows):
+    _check("max_pool", x, windows)
+    shape = (*x.shape[:2], *windows.places("max_pool", x.shape[2:]))
+    return Spec(shape, x.dtype), Spec(shape, dtypes.from_numpy(_counter(windows)))
+
+
+@max_windows.gradient
+def _(g, out1, x: Spec, windows):
+    return spread_picked(g[0], out1, sizes=x.shape[2:], windows=windows)
+
+
+def _counter(windows: Windows) -> np.dtype[Any]:
+    """The smallest type that counts the places of a kernel."""
+    return np.dtype(np.uint8 if count(windows.kernel) < 256 else np.int32)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
+    """Each number added to the one element of its window that `number` names: the transpose of `pick`."""
+    places = g.shape[2:]
+    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
+    for k, (_, seen) in enumerate(windows.offsets(places)):
+        if windows.overlap:
+            out[seen] += g * (number == k)
+        else:
+            xp.multiply(g, number == k, out=out[seen])
+    return windows.unpadded(out, sizes)
+
+
+@spread_picked.shape
+def _(g: Spec, number: Spec, sizes: tuple[int, ...], windows: Windows):
+    return Spec((*g.shape[:2], *sizes), g.dtype)
+
+
+@spread_picked.gradient("g")
+def _(upper, number, windows):
+    return pick(upper, number, windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def pick(xp, x, number, windows: Windows):
+    """From each window the element that `number` names."""
+    places = number.shape[2:]
+    padded = windows.padded(xp, x, places)
+    out = xp.zeros(number.shape, x.dtype)
+    for k, (_, seen) in enumerate(windows.offsets(places)):
+        xp.copyto(out, padded[seen], where=number == k)
+    return out
+
+
+@pick.shape
+def _(x: Spec, number: Spec, windows: Windows):
+    return Spec(number.shape, x.dtype)
+
+
+@pick.gradient("x")
+def _(g, x: Spec, number, windows):
+    return spread_picked(g, number, sizes=x.shape[2:], windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def flat_index(xp, number, sizes: tuple[int, ...], windows: Windows):
+    """From "which place of the kernel" to "which element of the flattened spatial dimensions"."""
+    places = number.shape[2:]
+    index = xp.zeros(number.shape, np.int64)
+    rest = number.astype(np.int64)
+    for axis in range(len(sizes) - 1, -1, -1):
+        rest, inside = xp.divmod(rest, windows.kernel[axis])
+        shape = [1] * number.ndim
+        shape[2 + axis] = places[axis]
+        start = xp.arange(places[axis]).reshape(shape) * windows.stride[axis] - windows.padding[axis]
+        index += (start + inside * windows.dilation[axis]) * count(sizes[axis + 1 :])
+    return index
+
+
+@flat_index.shape
+def _(number: Spec, sizes: tuple[int, ...], windows: Windows):
+    return Spec(number.shape, dtypes.int64)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 6, 6),), {"windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.normal(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
+])  # fmt: skip
+def sum_windows(xp, x, windows: Windows):
+    """The sum of each window; what lies in the padding counts as 0."""
+    places = windows.places("avg_pool", x.shape[2:])
+    padded = windows.padded(xp, x, places)
+    out = xp.zeros((*x.shape[:2], *places), x.dtype)
+    for _, seen in windows.offsets(places):
+        out += padded[seen]
+    return out
+
+
+@sum_windows.shape
+def _(x: Spec, windows: Windows):
+    _check("avg_pool", x, windows)
+    return (*x.shape[:2], *windows.places("avg_pool", x.shape[2:]))
+
+
+@sum_windows.gradient
+def _(g, x: Spec, windows):
+    return spread_windows(g, sizes=x.shape[2:], windows=windows)
+
+
+@op("other", method=False, sample=lambda s: [
+    ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+])  # fmt: skip
+def spread_windows(xp, g, sizes: tuple[int, ...], windows: Windows):
+    """Each number added to every element of its window: the transpose of `sum_windows`."""
+    places = g.shape[2:]
+    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
+    for _, seen in windows.offsets(places):
+        out[seen] += g
+    return windows.unpadded(out, sizes)
+
+
+@spread_windows.shape
+def _(g: Spec, sizes: tuple[int, ...], windows: Windows):
+    return (*g.shape[:2], *sizes)
+
+
+@spread_windows.gradient
+def _(g, windows):
+    return sum_windows(g, windows=windows)
+
+
+def _check(name: str, x: Spec, windows: Windows) -> None:
+    if x.ndim != 2 + len(windows.kernel):
+        raise ShapeError(
+            f"{name}{len(windows.kernel)}d needs {2 + len(windows.kernel)} dimensions "
+            f"(batch, channels, {len(windows.kernel)} spatial), not {format_shape(x.shape)}."
+        )
