@@ -22,7 +22,6 @@ from engine import (
     indexing,
     inspect,
     legacy,
-    methods,
     predicates,
 )
 from engine.autograd import grad, inference_mode
@@ -82,7 +81,7 @@ from engine.predicates import *  # noqa: F403
 from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from engine.storage import UntypedStorage
-from engine.tensor import Size, Tensor
+from engine.tensor import Size, Tensor, methods
 
 __version__ = "0.1.0"
 newaxis = None

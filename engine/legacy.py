@@ -6,9 +6,10 @@ from typing import Any
 
 from engine import backend, dtypes
 from engine.backend import Device
-from engine.conversion import named
 from engine.dtypes import DType
-from engine.tensor import Tensor, legacy_memory
+from engine.tensor import Tensor
+from engine.tensor.conversion import named
+from engine.tensor.tensor import legacy_memory
 
 
 class TensorType(type):

@@ -1,4 +1,4 @@
-"""Writes engine/methods.pyi and engine/functions.pyi: the types of what the op registry adds at import.
+"""Writes engine/tensor/methods.pyi and engine/functions.pyi: the types of what the op registry adds at import.
 
 python scripts/stubs.py            write them
 python scripts/stubs.py --check    exit 1 if they are out of date
@@ -32,7 +32,7 @@ COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite
 
 
 def methods() -> str:
-    """Types of `engine.methods`: the class and what fills it."""
+    """Types of `engine.tensor.methods`: the class and what fills it."""
     lines = ["def _move(self, device: Any) -> Tensor: ..."]
     for name, function in sorted(OTHERS.items()):
         result = inspect.signature(function).return_annotation
@@ -111,7 +111,7 @@ def _plain(function: Callable[..., Any], first: str | None) -> str:
 
 def main() -> int:
     stale: list[str] = []
-    for path, text in ((ENGINE / "methods.pyi", methods()), (ENGINE / "functions.pyi", functions())):
+    for path, text in ((ENGINE / "tensor" / "methods.pyi", methods()), (ENGINE / "functions.pyi", functions())):
         if "--check" not in sys.argv:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -13,9 +13,9 @@ import pytest
 
 import engine
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
-from engine.methods import TensorMethods
 from engine.shape import Dim, Spec
 from engine.tensor import Size, Tensor
+from engine.tensor.methods import TensorMethods
 
 
 def test_what_it_is() -> None:

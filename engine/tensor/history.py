@@ -11,9 +11,9 @@ from engine.backend import MetaArray
 from engine.errors import AutogradError, ShapeError
 from engine.graph import Edge, Node, RemovableHandle
 from engine.graph.hooks import Hooks
-from engine.methods import TensorMethods
 from engine.modes import MODES, enable_grad
 from engine.shape import format_shape
+from engine.tensor.methods import TensorMethods
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor

@@ -9,18 +9,18 @@ import numpy as np
 
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_host
-from engine.conversion import Converts
 from engine.dtypes import NATIVE_FLOATS, NUMBERS, DType
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.graph import Node
 from engine.graph.hooks import Hooks
-from engine.history import HasHistory
-from engine.interop import Interoperates
-from engine.memory import HasMemory
 from engine.ops.movement import primitives
 from engine.printing import tensor_text
 from engine.shape import Spec, format_shape
 from engine.storage import Size, Storage
+from engine.tensor.conversion import Converts
+from engine.tensor.history import HasHistory
+from engine.tensor.interop import Interoperates
+from engine.tensor.memory import HasMemory
 
 
 class Tensor(HasHistory, HasMemory, Converts, Interoperates):
