@@ -30,8 +30,27 @@ _GROUPS = (
     "Recurrent",
     "Attention",
     "Shape",
+    "Classification",
+    "Binary classification",
+    "Regression",
 )
 """The order of groups in a category, from what everybody needs; others follow as they are declared."""
+
+_FIRST = (
+    "nn.Linear",
+    "nn.MaxPool2d",
+    "nn.LSTM",
+    "nn.ReLU",
+    "nn.GELU",
+    "nn.SiLU",
+    "nn.Sigmoid",
+    "nn.Tanh",
+    "nn.Softmax",
+    "optim.Adam",
+    "optim.AdamW",
+    "optim.SGD",
+)
+"""What is looked for most stands first under its heading."""
 
 _LARGE = 16
 """A category of more types than this gets a heading for each of its groups."""
@@ -55,19 +74,23 @@ class Group:
 def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
     """Categories in the order in which data flows; within one, what belongs together stands together."""
     by_category: dict[str, dict[str, list[NodeType]]] = {category: {} for category in CATEGORIES}
-    for kind in types:
+    for kind in sorted(types, key=lambda kind: _place(_FIRST, kind.key)):
         by_category[kind.category].setdefault(kind.group, []).append(kind)
     return tuple(group for category, groups in by_category.items() for group in _headings(category, groups))
 
 
 def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[Group]:
-    names = sorted(groups, key=lambda name: _GROUPS.index(name) if name in _GROUPS else len(_GROUPS))
+    names = sorted(groups, key=lambda name: _place(_GROUPS, name))
     every = tuple(kind for name in names for kind in groups[name])
     if len(every) > _LARGE and len(groups) > 1:
         for number, name in enumerate(names):
             yield Group(category, tuple(groups[name]), name, is_open=number == 0)
     elif every:
         yield Group(category, every)
+
+
+def _place(order: Sequence[str], item: str) -> int:
+    return order.index(item) if item in order else len(order)
 
 
 def by_rank(types: Iterable[NodeType]) -> tuple[Group, ...]:

@@ -77,6 +77,11 @@ def test_a_large_category_has_a_heading_for_each_group_and_the_first_is_open() -
     assert [len(group.types) for group in in_order(many[:10])] == [10]
 
 
+def test_what_is_looked_for_most_stands_first() -> None:
+    first = [group.types[0].key for group in in_order(catalogue())]
+    assert {"nn.Linear", "nn.ReLU", "nn.CrossEntropyLoss", "optim.Adam"} <= set(first)
+
+
 def test_ranked_groups_begin_with_the_best_hit() -> None:
     groups = by_rank(catalogue().search("relu"))
     assert groups[0].types[0].title == "ReLU"
