@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,14 @@ ROOT = Path(__file__).parents[3]
 def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "main.py"), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A child ignores Ctrl+C from birth where its parent does, as shells make of what they start in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_the_digits_example_learns(project: Path) -> None:
@@ -99,13 +108,17 @@ def test_an_output_folder_that_cannot_be_written(gradwire, project: Path, option
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.usefixtures("interruptible")
 def test_signals_end_the_run_and_keep_the_weights(project: Path, number: int, code: int) -> None:
     process = start("run", project, "--json", "--epochs", 100_000, "--out", project.parent / "out")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["event"] == "started"
     assert json.loads(process.stdout.readline())["event"] == "epoch"
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert process.returncode == code
     assert "Traceback" not in err
     done = json.loads(out.splitlines()[-1])
