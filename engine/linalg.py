@@ -14,6 +14,7 @@ from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, slogdet, so
 from engine.ops.linalg.systems import linalg_cholesky as cholesky
 from engine.ops.linalg.systems import linalg_solve as solve
 from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
+from engine.ops.record import Op, for_users
 from engine.tensor import Tensor
 
 
@@ -29,3 +30,5 @@ __all__ = [
     "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve",
     "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})

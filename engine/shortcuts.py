@@ -9,10 +9,10 @@ from engine.creation import randn
 from engine.errors import RangeError, ShapeError
 from engine.functions import stack
 from engine.indexing import index_put, put
+from engine.nn import functional
 from engine.nn.functional import (
     adaptive_avg_pool1d,
     adaptive_max_pool1d,
-    alpha_dropout,
     avg_pool1d,
     bilinear,
     celu,
@@ -24,8 +24,6 @@ from engine.nn.functional import (
     conv_transpose2d,
     conv_transpose3d,
     cosine_similarity,
-    dropout,
-    feature_alpha_dropout,
     group_norm,
     hardshrink,
     layer_norm,
@@ -42,6 +40,21 @@ from engine.nn.functional import (
 )
 from engine.tensor import Tensor
 from engine.utils.dlpack import to_dlpack
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.dropout`, which has defaults."""
+    return functional.dropout(input, p, train)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.alpha_dropout`, which has defaults."""
+    return functional.alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout`, which has defaults."""
+    return functional.feature_alpha_dropout(input, p, train)
 
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:

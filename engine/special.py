@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from engine import functions
+from engine.ops.elementwise import special_functions as declared
 from engine.functions import (
     digamma,
     erf,
@@ -26,6 +27,7 @@ from engine.functions import (
 from engine.functions import lgamma as gammaln
 from engine.functions import mvlgamma as multigammaln
 from engine.functions import sigmoid as expit
+from engine.ops.record import for_users
 from engine.tensor import Tensor
 
 psi = digamma
@@ -78,3 +80,5 @@ __all__ = [
     "xlog1py",
     "xlogy",
 ]
+
+globals().update({f.__name__: for_users(f) for f in (entr, ndtr, ndtri, xlog1py)})

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.errors import RegistryError
+from engine.ops.argument_names import further_names
 from engine.ops.out import with_out
 from engine.shape import Shape, Spec
 
@@ -175,7 +176,7 @@ class Op:
 
     def keyword(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declares what a call with a further keyword does, the function's last argument, instead of the kernel."""
-        self.elsewhere[list(inspect.signature(function).parameters)[-1]] = function
+        self.elsewhere[list(inspect.signature(function).parameters)[-1]] = for_users(function)
         return function
 
     # -- use
@@ -219,8 +220,8 @@ class Op:
 
     def _checked(self, statics: dict[str, Any]) -> dict[str, Any]:
         """The static arguments by the op's own names. Raises TypeError for one that it has not, or lacks."""
-        for name in [name for name in statics if name in _NUMPY_NAMES and name not in self._known_statics]:
-            statics[_NUMPY_NAMES[name]] = statics.pop(name)
+        for name in [name for name in statics if name in self.further]:
+            statics[self.further[name]] = statics.pop(name)
         for name in statics:
             if name not in self._known_statics:
                 raise TypeError(
@@ -284,6 +285,8 @@ class Op:
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
         self.arity = len(self.inputs)
+        self.further = further_names((*self.inputs, *self.static_names))
+        """Further names of arguments."""
         self.plain = len(self.defaults) == len(statics) and not self.variadic
         """A call may consist of the inputs alone."""
         self.signature = inspect.Signature(
@@ -293,11 +296,9 @@ class Op:
         )
 
     def _keyword(self, name: str, kwargs: dict[str, Any]) -> Any:
-        if name in kwargs:
-            return kwargs.pop(name)
-        other = _PYTORCH_INPUTS[place] if (place := self.inputs.index(name)) < len(_PYTORCH_INPUTS) else name
-        if other in kwargs:
-            return kwargs.pop(other)
+        for given in (name, *[other for other, own in self.further.items() if own == name]):
+            if given in kwargs:
+                return kwargs.pop(given)
         if name in self._input_defaults:
             return self._input_defaults[name]
         raise TypeError(f"{self.name}() is missing the argument {name!r}")
@@ -337,13 +338,8 @@ def _public_function(op: Op) -> Callable[..., Any]:
     function.__doc__ = op.kernel.__doc__
     function.__module__ = op.kernel.__module__
     function.__signature__ = op.signature  # pyright: ignore[reportFunctionMemberAccess]
+    function.further = op.further  # pyright: ignore[reportFunctionMemberAccess]
     return function
-
-
-_PYTORCH_INPUTS = ("input", "other")
-"""What PyTorch calls the first tensors of most functions."""
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-"""NumPy's names of arguments, which PyTorch takes as well."""
 
 
 def rerouted(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
@@ -409,26 +405,28 @@ def composite(
     name = function.__name__.rstrip("_")
     _claim(name, aliases)
     COMPOSITES[name] = Composite(
-        name, _for_users(function), method, public, in_place, result, sample, aliases, operators
+        name, for_users(function), method, public, in_place, result, sample, aliases, operators
     )
     return function
 
 
-def _for_users(function: Callable[..., Any]) -> Callable[..., Any]:
+def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
-    names = list(inspect.signature(function).parameters)
-    further = {other: name for other, name in _NUMPY_NAMES.items() if name in names and other not in names}
-    if names[0] == "x":
-        further["input"] = "x"
+    parameters = inspect.signature(function).parameters
+    further = further_names(list(parameters))
+    rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = {further.get(name, name): value for name, value in kwargs.items()}
+            if rest in kwargs:
+                args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
         return function(*args, **kwargs)
 
+    call.further = further  # pyright: ignore[reportAttributeAccessIssue]
     return call
 
 
@@ -460,6 +458,7 @@ __all__ = [
     "Shape",
     "Spec",
     "composite",
+    "for_users",
     "is_reflected",
     "op",
     "operators",

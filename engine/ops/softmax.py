@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.dtypes import DType, float64
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, row_dots, sums
 from engine.ops.rules import wrap_dim
@@ -13,7 +14,7 @@ from engine.shape import Spec
 
 
 def _sample(s: Any) -> Any:
-    return [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)]
+    return [((s.normal(3, 4),), {"dim": dim}) for dim in (0, -1)] + [((s.normal(3, 4), 0, float64), {})]
 
 
 def _sample_gradient(s: Any) -> Any:
@@ -62,13 +63,13 @@ _SMALL = 8.0
 
 
 @op("other", floats=True, sample=_sample)
-def softmax(xp, x, dim: int):
+def softmax(xp, x, dim: int, dtype: DType | None = None):
     """e^x / Σ e^x along `dim`."""
 
     def rows(x: Any, out: Any) -> None:
         out *= 1 / exponentials(xp, x, out)
 
-    return _by_rows(xp, rows, dim, x)
+    return _by_rows(xp, rows, dim, x if dtype is None else x.astype(dtype.numpy))
 
 
 @softmax.gradient
@@ -98,7 +99,7 @@ def _(upper, g, y, dim):
 
 
 @op("other", floats=True, sample=_sample)
-def log_softmax(xp, x, dim: int):
+def log_softmax(xp, x, dim: int, dtype: DType | None = None):
     """x − ln Σ e^x along `dim`."""
 
     def rows(x: Any, out: Any) -> None:
@@ -110,7 +111,7 @@ def log_softmax(xp, x, dim: int):
         xp.exp(centred, out=out)
         xp.subtract(centred, xp.log(sums(xp, out)), out=out)
 
-    return _by_rows(xp, rows, dim, x)
+    return _by_rows(xp, rows, dim, x if dtype is None else x.astype(dtype.numpy))
 
 
 @log_softmax.gradient
@@ -140,9 +141,9 @@ def _(upper, g, y, dim):
     return -upper * y.exp() * g.sum(dim, True)
 
 
-def _rule(x: Spec, dim: int) -> Spec:
+def _rule(x: Spec, dim: int, dtype: DType | None = None) -> Spec:
     wrap_dim("softmax", dim, x.ndim)
-    return x
+    return Spec(x.shape, dtype or x.dtype)
 
 
 def _slope_rule(g: Spec, y: Spec, dim: int) -> Spec:

@@ -192,9 +192,9 @@ def _(g):
 
 
 @op(sample=lambda s: [(s.repeated(3, 4), s.normal(4)), (s.normal(3), s.normal(2, 3))])
-def heaviside(xp, x, y):
-    """0 for negative x, 1 for positive, y where x is 0."""
-    return xp.where(x == 0, y, (x > 0).astype(x.dtype))
+def heaviside(xp, x, values):
+    """0 for negative x, 1 for positive, and of `values` where x is 0."""
+    return xp.where(x == 0, values, (x > 0).astype(x.dtype))
 
 
 @composite(in_place=True, sample=lambda s: [

@@ -13,10 +13,10 @@ from engine.shape import Spec
 
 
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
-def pow(xp, x, y, out=None):
-    """x to the power y."""
+def pow(xp, x, exponent, out=None):
+    """x to the power of an exponent."""
     try:
-        return xp.power(x, y, out=out)
+        return xp.power(x, exponent, out=out)
     except ValueError as error:
         if "negative" in str(error):
             raise DTypeError("pow(): a whole number has no whole negative power. Convert with .float().") from None
@@ -24,24 +24,25 @@ def pow(xp, x, y, out=None):
 
 
 @pow.gradient("x")
-def _(g, x, y):
-    # y·x^(y−1) is 0·∞ where y is 0; the derivative there is 0.
-    if isinstance(y, (int, float)):
-        return g * (y * x ** (y - 1)) if y else g.new_zeros(g.shape)
-    return g * where(y == 0, 0.0, y * x ** (y - 1))
+def _(g, x, exponent):
+    # n·x^(n−1) is 0·∞ where n is 0; the derivative there is 0.
+    n = exponent
+    if isinstance(n, (int, float)):
+        return g * (n * x ** (n - 1)) if n else g.new_zeros(g.shape)
+    return g * where(n == 0, 0.0, n * x ** (n - 1))
 
 
-@pow.gradient("y")
-def _(g, out, x, y):
+@pow.gradient("exponent")
+def _(g, out, x):
     logarithm = math.log(x) if isinstance(x, (int, float)) else log(where(x == 0, 1.0, x))
     return g * out * logarithm
 
 
 @composite(sample=lambda s: [((s.uniform(0.5, 2.0, 3, 4), s.normal(4)), {}), ((s.uniform(0.5, 2.0, 3), 2), {})],
            in_place=True)  # fmt: skip
-def float_power(x: Any, y: Any) -> Any:
-    """x to the power y in double precision."""
-    doubles = [value.to(float64) if hasattr(value, "dtype") else float(value) for value in (x, y)]
+def float_power(x: Any, exponent: Any) -> Any:
+    """x to the power of an exponent in double precision."""
+    doubles = [value.to(float64) if hasattr(value, "dtype") else float(value) for value in (x, exponent)]
     return pow(*doubles)
 
 

@@ -49,8 +49,8 @@ def _(g):
 
 
 @op(numbers=True)
-def addcmul(xp, x, y, z, out=None, value: float = 1):
-    """x + value · y · z."""
+def addcmul(xp, x, tensor1, tensor2, out=None, value: float = 1):
+    """x + value · tensor1 · tensor2."""
 
     def term(y: Any, z: Any) -> Any:
         product = y * z
@@ -58,7 +58,7 @@ def addcmul(xp, x, y, z, out=None, value: float = 1):
             product *= value  # in the memory of the product, which nobody else has
         return product
 
-    return add_term(xp, x, term, (y, z), out)
+    return add_term(xp, x, term, (tensor1, tensor2), out)
 
 
 @addcmul.gradient("x")
@@ -66,19 +66,19 @@ def _(g):
     return g
 
 
-@addcmul.gradient("y")
-def _(g, z, value):
-    return g * z * value
+@addcmul.gradient("tensor1")
+def _(g, tensor2, value):
+    return g * tensor2 * value
 
 
-@addcmul.gradient("z")
-def _(g, y, value):
-    return g * y * value
+@addcmul.gradient("tensor2")
+def _(g, tensor1, value):
+    return g * tensor1 * value
 
 
 @op(floats=True, domain=(0.5, 2.0))
-def addcdiv(xp, x, y, z, out=None, value: float = 1):
-    """x + value · y / z."""
+def addcdiv(xp, x, tensor1, tensor2, out=None, value: float = 1):
+    """x + value · tensor1 / tensor2."""
 
     def term(y: Any, z: Any) -> Any:
         quotient = y / z
@@ -86,7 +86,7 @@ def addcdiv(xp, x, y, z, out=None, value: float = 1):
             quotient *= value
         return quotient
 
-    return add_term(xp, x, term, (y, z), out)
+    return add_term(xp, x, term, (tensor1, tensor2), out)
 
 
 @addcdiv.gradient("x")
@@ -94,20 +94,20 @@ def _(g):
     return g
 
 
-@addcdiv.gradient("y")
-def _(g, z, value):
-    return g / z * value
+@addcdiv.gradient("tensor1")
+def _(g, tensor2, value):
+    return g / tensor2 * value
 
 
-@addcdiv.gradient("z")
-def _(g, y, z, value):
-    return -g * y / (z * z) * value
+@addcdiv.gradient("tensor2")
+def _(g, tensor1, tensor2, value):
+    return -g * tensor1 / (tensor2 * tensor2) * value
 
 
 @op(floats=True)
-def lerp(xp, x, y, weight, out=None):
-    """x + weight · (y − x)."""
-    return add_term(xp, x, lambda x, y, weight: (y - x) * weight, (x, y, weight), out)
+def lerp(xp, x, end, weight, out=None):
+    """x + weight · (end − x)."""
+    return add_term(xp, x, lambda x, end, weight: (end - x) * weight, (x, end, weight), out)
 
 
 @lerp.gradient("x")
@@ -115,11 +115,11 @@ def _(g, weight):
     return g * (1 - weight)
 
 
-@lerp.gradient("y")
+@lerp.gradient("end")
 def _(g, weight):
     return g * weight
 
 
 @lerp.gradient("weight")
-def _(g, x, y):
-    return g * (y - x)
+def _(g, x, end):
+    return g * (end - x)

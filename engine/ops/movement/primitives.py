@@ -43,11 +43,11 @@ def _(g, x: Spec):
     sample=lambda s: [((s.normal(2, 6), 3, 4), {}), ((s.normal(2, 6), (4, -1)), {}), ((s.normal(0, 3), 3, 0), {})],
     public=False,
 )
-def view(x: Any, *shape: Any, dtype: DType | None = None) -> Any:
+def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
-    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], DType)):
-        return reinterpret(x, dtype=(dtype or shape[0]).name)
-    wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
+        return reinterpret(x, dtype=(dtype or size[0]).name)
+    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     result = reshape(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
@@ -103,14 +103,12 @@ def t(x: Any) -> Any:
     return x if x.ndim < 2 else transpose(x, 0, 1)
 
 
-@op("movement", view=True, varargs="shape", sample=lambda s: [
+@op("movement", view=True, varargs="size", sample=lambda s: [
     ((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3, 1), (-1, 4)), {}),
 ])  # fmt: skip
-def expand(xp, x, shape: Sizes):
-    """Dimensions of size 1 repeated to `shape` without copying; −1 keeps a size."""
-    sizes = [
-        x.shape[i - len(shape)] if size == -1 and len(shape) - i <= x.ndim else size for i, size in enumerate(shape)
-    ]
+def expand(xp, x, size: Sizes):
+    """Dimensions of size 1 repeated to `size` without copying; −1 keeps a size."""
+    sizes = [x.shape[i - len(size)] if n == -1 and len(size) - i <= x.ndim else n for i, n in enumerate(size)]
     out = xp.broadcast_to(x, tuple(sizes))
     if isinstance(out, np.ndarray) and x.flags.writeable:
         out.flags.writeable = True  # PyTorch writes into it where no element is repeated
@@ -118,24 +116,24 @@ def expand(xp, x, shape: Sizes):
 
 
 @expand.shape
-def _(x: Spec, shape: Sizes):
-    extra = len(shape) - x.ndim
+def _(x: Spec, size: Sizes):
+    extra = len(size) - x.ndim
     if extra < 0:
-        raise ShapeError(f"expand: {format_shape(x.shape)} has more dimensions than {format_shape(shape)}")
+        raise ShapeError(f"expand: {format_shape(x.shape)} has more dimensions than {format_shape(size)}")
     sizes: list[Any] = []
-    for i, size in enumerate(shape):
+    for i, wanted in enumerate(size):
         have = x.shape[i - extra] if i >= extra else 1
-        keeps = isinstance(size, int) and size == -1
+        keeps = isinstance(wanted, int) and wanted == -1
         if keeps and i < extra:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} has no dimension for the -1 at place {i} of {tuple(shape)} to keep. "
+                f"expand: {format_shape(x.shape)} has no dimension for the -1 at place {i} of {tuple(size)} to keep. "
                 "Give its size."
             )
-        if not keeps and have != 1 and have != size:
+        if not keeps and have != 1 and have != wanted:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} to {format_shape(shape)}: size {have} cannot become {size}"
+                f"expand: {format_shape(x.shape)} to {format_shape(size)}: size {have} cannot become {wanted}"
             )
-        sizes.append(have if keeps else size)
+        sizes.append(have if keeps else wanted)
     return tuple(sizes)
 
 

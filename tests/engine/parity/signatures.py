@@ -7,8 +7,9 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from engine.ops import REGISTRY
@@ -19,8 +20,7 @@ UNKNOWN = object()
 """A default that is not written down as a value."""
 EVERYWHERE = {"out", "layout", "pin_memory", "memory_format", "names", "self"}
 """Arguments that every function may have or not: where results go, and how memory lies."""
-OURS = {"x": "input", "y": "other"}
-"""Names of a record's tensors, which take PyTorch's as keywords."""
+BY_NAME = {name: op for op in REGISTRY.values() for name in (op.name, *op.aliases)}
 
 
 class Argument(NamedTuple):
@@ -33,6 +33,8 @@ class Signature(NamedTuple):
     arguments: tuple[Argument, ...]
     takes_more: bool = False
     """It has `*args` or `**kwargs`."""
+    further: Mapping[str, str] = MappingProxyType({})
+    """Further names of arguments."""
 
 
 def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
@@ -47,7 +49,8 @@ def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
 def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator[str]:
     """One line for each argument that is missing, has another default or another place."""
     mine = {argument.name: argument for argument in ours.arguments}
-    mine = {OURS[name]: argument for name, argument in mine.items() if name in OURS} | mine
+    further = ours.further
+    mine = {other: mine[name] for other, name in further.items() if name in mine} | mine
     defaults: dict[str, list[Any]] = {}
     for signature in theirs:
         for argument in signature.arguments:
@@ -64,8 +67,7 @@ def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator
     for signature in theirs:
         order = [argument.name for argument in signature.arguments if argument.positional and argument.name in mine]
         given = [argument.name for argument in ours.arguments if argument.positional]
-        placed = [name if name in order else OURS.get(name, "") for name in given]
-        placed = [name for name in placed if name in order]
+        placed = [name for own in given for name in (own, *[n for n in further if further[n] == own]) if name in order]
         if placed != order and not ours.takes_more and len(theirs) == 1:
             yield f"{path}({', '.join(placed)})"
             return
@@ -89,11 +91,12 @@ def own(target: Any, name: Name) -> Signature | None:
     method = name.namespace == "torch.Tensor"
     if not found.arguments:
         return found._replace(takes_more=True)
-    record = REGISTRY.get(name.name)
-    if record is not None and name.namespace in ("torch", "torch.Tensor"):
+    record = BY_NAME.get(name.name)
+    if record is not None and name.namespace in ("torch", "torch.Tensor", "torch.special"):
         elsewhere = tuple(Argument(key, False, UNKNOWN) for key in record.elsewhere or ())
         found = found._replace(arguments=(*found.arguments, *elsewhere))
-    return Signature(found.arguments[1:] if method and not found.takes_more else found.arguments, found.takes_more)
+    arguments = found.arguments[1:] if method and not found.takes_more else found.arguments
+    return Signature(arguments, found.takes_more, getattr(target, "further", {}))
 
 
 def inspected(target: Any) -> Signature | None:
