@@ -23,6 +23,7 @@ from engine import (
     inspect,
     legacy,
     predicates,
+    return_types,
 )
 from engine.autograd import grad, inference_mode
 from engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -184,6 +185,7 @@ __all__ = [
     "preserve_format",
     "promote_types",
     "range",
+    "return_types",
     "save",
     "seed",
     "set_default_device",

@@ -1,0 +1,62 @@
+"""What functions with several results return: tuples whose parts have names, printed as PyTorch prints them."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+FIELDS = {
+    "aminmax": ("min", "max"),
+    "cummax": ("values", "indices"),
+    "cummin": ("values", "indices"),
+    "frexp": ("mantissa", "exponent"),
+    "histogram": ("hist", "bin_edges"),
+    "kthvalue": ("values", "indices"),
+    "linalg_cholesky_ex": ("L", "info"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"),
+    "linalg_inv_ex": ("inverse", "info"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_qr": ("Q", "R"),
+    "linalg_slogdet": ("sign", "logabsdet"),
+    "linalg_solve_ex": ("result", "info"),
+    "linalg_svd": ("U", "S", "Vh"),
+    "max": ("values", "indices"),
+    "median": ("values", "indices"),
+    "min": ("values", "indices"),
+    "mode": ("values", "indices"),
+    "nanmedian": ("values", "indices"),
+    "qr": ("Q", "R"),
+    "slogdet": ("sign", "logabsdet"),
+    "sort": ("values", "indices"),
+    "svd": ("U", "S", "V"),
+    "topk": ("values", "indices"),
+}
+"""The names of the parts, by function."""
+
+
+def _named(name: str, fields: tuple[str, ...]) -> Any:
+    base: Any = namedtuple(name, fields)  # noqa: PYI024 - the names are in the table
+
+    class Result(base):
+        __slots__ = ()
+
+        def __new__(cls, *parts: Any) -> Any:
+            """The parts one by one, or as PyTorch's take them: all in one tuple."""
+            return super().__new__(cls, *(parts[0] if len(parts) == 1 else parts))
+
+        def __repr__(self) -> str:
+            parts = ",\n".join(f"{field}={part!r}" for field, part in zip(fields, self, strict=True))
+            return f"{__name__}.{name}(\n{parts})"
+
+    Result.__name__ = Result.__qualname__ = name
+    return Result
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+globals().update({name: _named(name, fields) for name, fields in FIELDS.items()})
+
+__all__ = list(FIELDS)  # pyright: ignore[reportUnsupportedDunderAll]

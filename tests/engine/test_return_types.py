@@ -1,0 +1,50 @@
+"""Results with names: the types, fields and printing of PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import engine
+from engine import return_types
+
+torch: Any = pytest.importorskip("torch")
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {"histogram": (3,), "kthvalue": (2,), "topk": (2,)}
+OF_DIMENSION = {"cummax", "cummin", "max", "median", "min", "mode", "nanmedian"}
+OF_TWO = {"linalg_lstsq", "linalg_solve_ex"}
+NUMBERS = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]
+
+
+def call(library: Any, name: str) -> Any:
+    place, _, last = name.rpartition("linalg_")
+    matrix = library.tensor(NUMBERS)
+    more = (matrix,) if name in OF_TWO else (1,) if name in OF_DIMENSION else ARGUMENTS.get(name, ())
+    return getattr(library.linalg if place or name.startswith("linalg_") else library, last)(matrix, *more)
+
+
+def labels(result: Any) -> list[str]:
+    """The lines of its printing that are no numbers."""
+    return [line.partition("=tensor(")[0] for line in repr(result).splitlines() if not line.startswith(" ")]
+
+
+@pytest.mark.parametrize("name", sorted(return_types.FIELDS))
+@pytest.mark.filterwarnings("ignore:torch.*is deprecated:UserWarning")
+def test_is_pytorchs(name: str) -> None:
+    ours, theirs = call(engine, name), call(torch, name)
+    assert type(ours) is getattr(return_types, name)
+    assert type(theirs) is getattr(torch.return_types, name)
+    assert type(ours).__name__ == type(theirs).__name__
+    for field, part in zip(return_types.FIELDS[name], theirs, strict=True):
+        assert getattr(theirs, field) is part
+        assert tuple(getattr(ours, field).shape) == tuple(part.shape)
+    assert labels(ours) == [line.replace("torch", "engine") for line in labels(theirs)]
+
+
+def test_parts() -> None:
+    values, indices = found = engine.tensor(NUMBERS).max(0)
+    assert found[0] is values is found.values
+    assert found[1] is indices is found.indices
+    assert return_types.max((values, indices)) == (values, indices)
+    assert repr(return_types.max((1, 2))) == "engine.return_types.max(\nvalues=1,\nindices=2)"
