@@ -1,6 +1,7 @@
 """Linear algebra under PyTorch's names: `engine.linalg.solve` and the like."""
 
 from engine.errors import LinAlgError
+from engine.ops.argument_names import for_users
 from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr
 from engine.ops.linalg.decompositions import linalg_svd as svd
@@ -14,7 +15,7 @@ from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, slogdet, so
 from engine.ops.linalg.systems import linalg_cholesky as cholesky
 from engine.ops.linalg.systems import linalg_solve as solve
 from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
-from engine.ops.record import Op, for_users
+from engine.ops.record import Op
 from engine.tensor import Tensor
 
 

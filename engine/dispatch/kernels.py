@@ -5,8 +5,6 @@ The fast path is short on purpose: errors are explained afterwards, by the op's 
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,24 +14,12 @@ from engine import dtypes
 from engine.backend import CPU, Device, MetaArray, namespace
 from engine.dtypes import DType
 from engine.errors import DTypeError, EngineError, OutOfMemoryError, PositionError, ShapeError
+from engine.modes import MODES
 from engine.ops.record import Op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec
 
 
-class _Quiet(threading.local):
-    """A context of this thread in which NumPy does not warn of overflow and NaN.
-
-    Calling a kernel in it takes a tenth of the microsecond that entering `np.errstate` each time does.
-    """
-
-    def __init__(self) -> None:
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-
-
-QUIET = _Quiet()
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, OverflowError)
 """What NumPy raises for arguments that do not go together."""
 
@@ -44,13 +30,13 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
         if device is CPU:
             if statics is op.defaults:  # which are the kernel's as well
                 if len(arrays) == 2:  # unpacking a list costs a tenth of a microsecond
-                    return QUIET.run(op.kernel, np, arrays[0], arrays[1])
+                    return MODES.quiet(op.kernel, np, arrays[0], arrays[1])
                 if len(arrays) == 1:
-                    return QUIET.run(op.kernel, np, arrays[0])
-                return QUIET.run(op.kernel, np, *arrays)
+                    return MODES.quiet(op.kernel, np, arrays[0])
+                return MODES.quiet(op.kernel, np, *arrays)
             if op.view:  # which computes nothing
                 return op.kernel(np, arrays[0], **statics)
-            return QUIET.run(op.kernel, np, *arrays, **statics)
+            return MODES.quiet(op.kernel, np, *arrays, **statics)
         xp = namespace(device)
         with xp.cuda.Device(device.index):
             return op.kernel(xp, *arrays, **statics)
@@ -66,11 +52,11 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
     """Has the kernel write its result into `out`, which is in main memory."""
     try:
         if statics is not op.defaults:
-            QUIET.run(op.kernel, np, *arrays, **statics, out=out)
+            MODES.quiet(op.kernel, np, *arrays, **statics, out=out)
         elif len(arrays) == 2:
-            QUIET.run(op.kernel, np, arrays[0], arrays[1], out=out)
+            MODES.quiet(op.kernel, np, arrays[0], arrays[1], out=out)
         else:
-            QUIET.run(op.kernel, np, *arrays, out=out)
+            MODES.quiet(op.kernel, np, *arrays, out=out)
     except EngineError:
         raise
     except FAILURES as error:

@@ -1,6 +1,7 @@
 """The ops, one record each, by kind. Importing this package declares them all."""
 
 from engine.ops import attention, cross_entropy, one_thread, random, row_blocks, softmax
+from engine.ops.composite import COMPOSITES, composite
 from engine.ops.elementwise import (
     activation,
     arithmetic,
@@ -31,7 +32,7 @@ from engine.ops.linalg import (
 )
 from engine.ops.movement import diagonals, joining, parts, primitives, shaping, strides, turning
 from engine.ops.normalization import batch_norm, layer_norm, standardize
-from engine.ops.record import COMPOSITES, REGISTRY, Op, composite, op, operators
+from engine.ops.record import REGISTRY, Op, op, operators
 from engine.ops.recurrent import elman, gru, lstm, steps
 from engine.ops.reduction import counting, estimates, extremes, reduce, scan, sort, statistics
 from engine.ops.spatial import conv, fold, pool, resample

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.ops.out import with_out
 
 FURTHER: dict[str, tuple[str, ...]] = {
     "input": ("x", "A"),
@@ -34,3 +39,23 @@ def further_names(names: Sequence[str]) -> dict[str, str]:
     if names and "input" not in names:
         found.setdefault("input", names[0])
     return found
+
+
+def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
+    parameters = inspect.signature(function).parameters
+    further = further_names(list(parameters))
+    rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {further.get(name, name): value for name, value in kwargs.items()}
+            if rest in kwargs:
+                args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
+            if "out" in kwargs:
+                return with_out(function)(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    call.further = further  # pyright: ignore[reportAttributeAccessIssue]
+    return call

@@ -17,14 +17,13 @@ checks and tests are derived from the record.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.errors import RegistryError
-from engine.ops.argument_names import further_names
+from engine.ops.argument_names import for_users, further_names
 from engine.ops.out import with_out
 from engine.shape import Shape, Spec
 
@@ -42,7 +41,6 @@ def is_reflected(operator: str) -> bool:
 
 
 REGISTRY: dict[str, Op] = {}
-COMPOSITES: dict[str, Composite] = {}
 
 
 @dataclass(slots=True)
@@ -149,10 +147,12 @@ class Op:
         self._shape_rule: Callable[..., Any] | None = None
         self._macs_rule: Callable[..., Any] | None = None
         self._read_signature()
+        self.operands = self.arity if self.makes_one and not self.variadic and self.arity <= 2 else 0
+        """One or two where a call is of the simplest kind: so many inputs, one tensor made."""
         self.masks = frozenset(self.inputs.index(name) for name in masks)
         """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
-        _claim(self.name, aliases)
+        claim(self.name, aliases)
         REGISTRY[self.name] = self
 
     # -- declaration
@@ -354,83 +354,7 @@ def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., An
     return lambda kernel: Op(kernel, kind, **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
-    """A function written in other ops, which needs no gradient of its own; see `composite` for the options."""
-
-    name: str
-    function: Callable[..., Any]
-    method: bool
-    public: bool
-    in_place: bool | Literal["view"]
-    result: str
-    sample: Callable[..., Any] | None
-    aliases: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-
-
-def composite(
-    function: Callable[..., Any] | None = None,
-    *,
-    method: bool = True,
-    public: bool = True,
-    in_place: bool | Literal["view"] = False,
-    result: str = "Tensor",
-    sample: Callable[..., Any] | None = None,
-    aliases: tuple[str, ...] = (),
-    operators: tuple[str, ...] = (),
-) -> Any:
-    """Declares a function that is written in other ops, bare or with options.
-
-    Args:
-        method: it is a tensor method as well
-        public: it is exported as `engine.NAME`
-        in_place: there is a method `NAME_` that writes the result into the tensor; "view": that makes it the view
-        result: what it returns, for the type stubs
-        sample: as of an op
-        aliases: as of an op
-        operators: as of an op
-    """
-    if function is None:
-        return lambda function: composite(
-            function,
-            method=method,
-            public=public,
-            in_place=in_place,
-            result=result,
-            sample=sample,
-            aliases=aliases,
-            operators=operators,
-        )
-    name = function.__name__.rstrip("_")
-    _claim(name, aliases)
-    COMPOSITES[name] = Composite(
-        name, for_users(function), method, public, in_place, result, sample, aliases, operators
-    )
-    return function
-
-
-def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
-    parameters = inspect.signature(function).parameters
-    further = further_names(list(parameters))
-    rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = {further.get(name, name): value for name, value in kwargs.items()}
-            if rest in kwargs:
-                args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
-            if "out" in kwargs:
-                return with_out(function)(*args, **kwargs)
-        return function(*args, **kwargs)
-
-    call.further = further  # pyright: ignore[reportAttributeAccessIssue]
-    return call
-
-
-def _claim(name: str, aliases: tuple[str, ...]) -> None:
+def claim(name: str, aliases: tuple[str, ...]) -> None:
     """Raises RegistryError for a name that another op has."""
     for one in (name, *aliases):
         if one in _taken:
@@ -448,17 +372,14 @@ def operators() -> Iterator[Op]:
 
 __all__ = [
     "AUGMENTED",
-    "COMPOSITES",
     "EXECUTOR",
     "REGISTRY",
-    "Composite",
     "GradientRule",
     "Kind",
     "Op",
     "Shape",
     "Spec",
-    "composite",
-    "for_users",
+    "claim",
     "is_reflected",
     "op",
     "operators",

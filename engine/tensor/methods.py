@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
 from engine.modes import MODES
-from engine.ops.record import AUGMENTED, COMPOSITES, EXECUTOR, Op, is_reflected, operators, rerouted
+from engine.ops.composite import COMPOSITES
+from engine.ops.record import AUGMENTED, EXECUTOR, Op, is_reflected, operators, rerouted
 from engine.shape import Dim, format_shape
 
 

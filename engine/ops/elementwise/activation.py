@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.gelu import gelu_with_slope
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.shape import Spec, format_shape
 
 

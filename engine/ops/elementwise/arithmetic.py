@@ -6,8 +6,9 @@ from typing import Any
 
 from engine.dtypes import bool_, int64, is_floating
 from engine.errors import DTypeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.slices import add_term
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.shape import Spec
 
 

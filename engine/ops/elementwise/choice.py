@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.dtypes import bool_, finfo, get_default_dtype, int64
-from engine.ops.record import composite, op
+from engine.ops.composite import composite
+from engine.ops.record import op
 
 
 @op()

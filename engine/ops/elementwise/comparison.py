@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import DTypeError
-from engine.ops.record import composite, op
+from engine.ops.composite import composite
+from engine.ops.record import op
 
 
 @op(operators=("__eq__",), result="bool")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
-from engine.ops.record import composite
 
 
 def _real(s: Any) -> Any:

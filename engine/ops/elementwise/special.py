@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from engine.ops.composite import composite
 from engine.ops.elementwise import gamma, quantile_normal
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.erf import error_function
 from engine.ops.elementwise.transcendental import exp, log
-from engine.ops.record import composite, op
+from engine.ops.record import op
 
 _SLOPE = 2 / math.sqrt(math.pi)
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from engine.dtypes import float64, int32
 from engine.errors import DTypeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.shape import Spec
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.transcendental import rsqrt, sqrt
-from engine.ops.record import composite, op
+from engine.ops.record import op
 
 
 @op(floats=True)

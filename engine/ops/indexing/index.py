@@ -9,8 +9,9 @@ import numpy as np
 
 from engine.dtypes import int64
 from engine.errors import DTypeError, PositionError, ShapeError
+from engine.ops.composite import composite
 from engine.ops.movement.primitives import cast
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import broadcast_shapes, wrap_dim
 from engine.shape import Dim, Shape, Spec, count, format_shape
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import DTypeError, ShapeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import choose
 from engine.ops.indexing.index import Place, take_at
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import (
     Owner,
@@ -20,7 +21,7 @@ from engine.ops.indexing.index import (
     slice_,
 )
 from engine.ops.indexing.masks import masked_fill
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import wrap_dim, written_whole
 from engine.shape import Spec, format_shape
 

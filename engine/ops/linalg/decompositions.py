@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, solved, square
 from engine.ops.linalg.systems import solve_triangle
 from engine.ops.movement.primitives import cat
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.shape import Spec
 
 

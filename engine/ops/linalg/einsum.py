@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import ShapeError
-from engine.ops.record import composite
+from engine.ops.composite import composite
 from engine.shape import Dim, count, format_shape
 
 Labels = tuple[str, ...]

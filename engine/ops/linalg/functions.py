@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.linalg.decompositions import eigen_factors, svdvals
 from engine.ops.linalg.lapack import matrices, solved, square
 from engine.ops.linalg.norms import matrix_rank, tolerance
 from engine.ops.linalg.systems import inv, linalg_solve
 from engine.ops.movement.primitives import cat
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.shape import Dim, Spec, count, format_shape
 
 # -- pseudo-inverse ---------------------------------------------------------------------------

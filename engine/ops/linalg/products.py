@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.systems import inv
 from engine.ops.movement.primitives import cat
-from engine.ops.record import composite
 from engine.ops.rules import broadcast_shapes, wrap_dim
 from engine.shape import count, format_shape
 

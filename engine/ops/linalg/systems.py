@@ -8,10 +8,11 @@ import numpy as np
 
 from engine.dtypes import from_numpy
 from engine.errors import LinAlgError, ShapeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import solved, square
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import broadcast_shapes, same_dtype
 from engine.shape import Spec, format_shape
 

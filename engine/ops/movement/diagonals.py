@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.errors import ShapeError
-from engine.ops.record import composite, op
+from engine.ops.composite import composite
+from engine.ops.record import op
 from engine.ops.rules import wrap_dims, written_whole
 from engine.shape import Shape, Spec
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from engine.errors import ShapeError
 from engine.ops import rules
+from engine.ops.composite import composite
 from engine.ops.movement.parts import pad_with_zeros
 from engine.ops.movement.primitives import cat, expand
 from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
-from engine.ops.record import composite
 from engine.shape import Dim, format_shape
 
 

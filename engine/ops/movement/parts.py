@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.indexing.index import slice_
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import wrap_dim
 from engine.shape import Dim, Spec, format_shape
 

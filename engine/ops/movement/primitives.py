@@ -10,8 +10,9 @@ import numpy as np
 from engine import dtypes
 from engine.dtypes import DType
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.movement.reinterpret import reinterpret
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Spec, format_shape
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.movement.primitives import expand, permute, reshape, view
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Shape, Spec, count, format_shape
 

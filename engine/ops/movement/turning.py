@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
-from engine.ops.record import composite, op
+from engine.ops.composite import composite
+from engine.ops.record import op
 from engine.ops.rules import wrap_dim, wrap_dims
 from engine.shape import Spec
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from engine import dtypes
 from engine.errors import ShapeError
-from engine.ops.record import composite, op
+from engine.ops.composite import composite
+from engine.ops.record import op
 from engine.shape import Spec, format_shape
 
 _DEPENDS = "the shape of the result depends on the numbers, which a tensor on the meta device does not have"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import DTypeError, RangeError, ShapeError
+from engine.ops.composite import composite
 from engine.ops.movement.primitives import cat
-from engine.ops.record import composite
 from engine.ops.rules import wrap_dims
 from engine.shape import format_shape
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine import dtypes
+from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.reduction.reduce import amax, amin, over, refuse_nothing
 from engine.ops.rules import reduced, wrap_dim
 from engine.shape import Spec

@@ -10,9 +10,10 @@ import numpy as np
 from engine import dtypes
 from engine.dtypes import DType, is_floating
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
 from engine.ops.movement.primitives import cat
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.rules import wrap_dim
 from engine.shape import Spec

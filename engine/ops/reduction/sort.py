@@ -6,8 +6,9 @@ from typing import Any
 
 from engine import dtypes
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.rules import wrap_dim
 from engine.shape import Dim, Spec

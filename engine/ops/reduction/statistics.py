@@ -7,9 +7,10 @@ from typing import Any
 
 from engine import dtypes
 from engine.errors import DTypeError, ShapeError
+from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import scatter_into
-from engine.ops.record import composite, op
+from engine.ops.record import op
 from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.reduction.reduce import mean, refuse_nothing, spread_over
 from engine.ops.reduction.scan import running_extreme

@@ -11,7 +11,8 @@ import numpy as np
 import engine
 from engine.dtypes import DType
 from engine.ops import COMPOSITES, REGISTRY
-from engine.ops.record import Composite, Op
+from engine.ops.composite import Composite
+from engine.ops.record import Op
 from engine.tensor import Tensor
 
 Record = Op | Composite

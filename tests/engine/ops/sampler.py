@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.ops.record import Composite, Op
+from engine.ops.composite import Composite
+from engine.ops.record import Op
 
 Call: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments; arrays stand for tensors."""

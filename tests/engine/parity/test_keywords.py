@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine.ops.record import Composite, Op
+from engine.ops.composite import Composite
+from engine.ops.record import Op
 from tests.engine.ops.reference import Record, assert_same, offered, records, to_engine, to_torch
 from tests.engine.ops.sampler import Call, samples
 from tests.engine.parity.signatures import Argument, Signature, documented, stubs
