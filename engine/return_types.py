@@ -10,16 +10,21 @@ FIELDS = {
     "cummax": ("values", "indices"),
     "cummin": ("values", "indices"),
     "frexp": ("mantissa", "exponent"),
+    "geqrf": ("a", "tau"),
     "histogram": ("hist", "bin_edges"),
     "kthvalue": ("values", "indices"),
     "linalg_cholesky_ex": ("L", "info"),
     "linalg_eigh": ("eigenvalues", "eigenvectors"),
     "linalg_inv_ex": ("inverse", "info"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_lu": ("P", "L", "U"),
+    "linalg_lu_factor": ("LU", "pivots"),
+    "linalg_lu_factor_ex": ("LU", "pivots", "info"),
     "linalg_qr": ("Q", "R"),
     "linalg_slogdet": ("sign", "logabsdet"),
     "linalg_solve_ex": ("result", "info"),
     "linalg_svd": ("U", "S", "Vh"),
+    "lu_unpack": ("P", "L", "U"),
     "max": ("values", "indices"),
     "median": ("values", "indices"),
     "min": ("values", "indices"),
@@ -30,12 +35,13 @@ FIELDS = {
     "sort": ("values", "indices"),
     "svd": ("U", "S", "V"),
     "topk": ("values", "indices"),
+    "triangular_solve": ("solution", "cloned_coefficient"),
 }
 """The names of the parts, by function."""
 
 
 def _named(name: str, fields: tuple[str, ...]) -> Any:
-    base: Any = namedtuple(name, fields)  # noqa: PYI024 - the names are in the table
+    base: Any = namedtuple(name, fields)
 
     class Result(base):
         __slots__ = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from engine import return_types
 from engine.dtypes import float64, int32
 from engine.errors import DTypeError
 from engine.ops.composite import composite
@@ -205,21 +206,14 @@ def ldexp(x: Any, other: Any) -> Any:
     return x * pow(2.0, other.to(x.dtype) if x.is_floating_point() else other)
 
 
-class Frexp(NamedTuple):
-    """What `frexp` returns."""
-
-    mantissa: Any
-    exponent: Any
-
-
 def _wide(s: Any) -> Any:
     return [((s.normal(3, 4) * s.dtype(9),), {}), ((s.normal(0),), {})]
 
 
 @composite(result="Any", sample=_wide)
-def frexp(x: Any) -> Frexp:
+def frexp(x: Any) -> Any:
     """Mantissas below 1, from ½ on, and exponents of 2."""
-    return Frexp(*binary_parts(x))
+    return return_types.frexp(*binary_parts(x))
 
 
 @op("other", floats=True, method=False, outputs=2, sample=_wide)

@@ -7,8 +7,9 @@ Sources: Townsend, "Differentiating the Singular Value Decomposition", 2016; Wal
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from engine import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, solved, square
@@ -16,37 +17,6 @@ from engine.ops.linalg.systems import solve_triangle
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.shape import Spec
-
-
-class QR(NamedTuple):
-    """What `qr` returns."""
-
-    Q: Any
-    R: Any
-
-
-class SVD(NamedTuple):
-    """What `linalg.svd` returns."""
-
-    U: Any
-    S: Any
-    Vh: Any
-
-
-class SVDOld(NamedTuple):
-    """What `svd` returns: V is not transposed."""
-
-    U: Any
-    S: Any
-    V: Any
-
-
-class Eigh(NamedTuple):
-    """What `linalg.eigh` returns."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
 
 # -- orthogonal and triangular ----------------------------------------------------------------
 
@@ -89,18 +59,18 @@ def _tall_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
-def linalg_qr(A: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> QR:
+def linalg_qr(A: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """(Q, R) with Q R = A, Q with orthonormal columns and R upper triangular. With mode="r", Q is empty."""
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f'linalg.qr: mode must be "reduced", "complete" or "r", not {mode!r}')
     q, r = qr_factors(A, mode="reduced" if mode == "r" else mode)
-    return QR(q.new_empty(0) if mode == "r" else q, r)
+    return return_types.linalg_qr(q.new_empty(0) if mode == "r" else q, r)
 
 
 @composite(result="Any", sample=lambda s: [(s.normal(4, 3),)])
-def qr(input: Any, some: bool = True) -> QR:
+def qr(input: Any, some: bool = True) -> Any:
     """`linalg.qr` under its older name."""
-    return linalg_qr(input, "reduced" if some else "complete")
+    return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
 
 # -- singular values --------------------------------------------------------------------------
@@ -156,16 +126,16 @@ def _skew(x: Any) -> Any:
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4), False)])
-def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> SVD:
+def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """(U, S, Vh) with U diag(S) Vh = A, and S in descending order. `driver` is PyTorch's choice for GPUs, unused."""
-    return SVD(*singular_factors(A, full=full_matrices))
+    return return_types.linalg_svd(*singular_factors(A, full=full_matrices))
 
 
 @composite(result="Any", sample=lambda s: [(s.normal(4, 3),)])
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVDOld:
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with U diag(S) Vᵀ = A; the older form of `linalg.svd`."""
     u, s, vh = singular_factors(input, full=not some)
-    return SVDOld(u, s, vh.mT) if compute_uv else SVDOld(u * 0, s, vh.mT * 0)
+    return return_types.svd(u, s, vh.mT) if compute_uv else return_types.svd(u * 0, s, vh.mT * 0)
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
@@ -213,9 +183,9 @@ def _(g, out0, out1):
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(_symmetric(s),)])
-def eigh(A: Any, UPLO: Literal["L", "U"] = "L") -> Eigh:
+def eigh(A: Any, UPLO: Literal["L", "U"] = "L") -> Any:
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which only the lower or upper triangle is looked at."""
-    return Eigh(*eigen_factors(A, side=_side(UPLO)))
+    return return_types.linalg_eigh(*eigen_factors(A, side=_side(UPLO)))
 
 
 @composite(method=False, public=False, sample=lambda s: [(_symmetric(s),)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
+from engine import return_types
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.linalg.decompositions import eigen_factors, svdvals
@@ -67,17 +68,8 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     return pinv(input, rtol=rcond)
 
 
-class LeastSquares(NamedTuple):
-    """What `lstsq` returns."""
-
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
-
-
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3), s.normal(4, 2))])
-def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
+def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X of smallest ‖A X − B‖, with squared residuals, rank, singular values.
 
     `driver` is LAPACK's in PyTorch; here all are found by the pseudo-inverse. As there, only "gelsd" and "gelss" return
@@ -102,7 +94,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     found_rank = rank if driver != "gels" else rank.new_empty(0)
     if vector:
         X, residuals = X.squeeze(-1), residuals.squeeze(-1) if full else residuals
-    return LeastSquares(X, residuals, found_rank, values)
+    return return_types.linalg_lstsq(X, residuals, found_rank, values)
 
 
 # -- exponential ------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from engine import return_types
 from engine.dtypes import from_numpy
 from engine.errors import LinAlgError, ShapeError
 from engine.ops.composite import composite
@@ -312,17 +313,10 @@ def _(g, A):
     return None if of_log is None else of_log.unsqueeze(-1).unsqueeze(-1) * inv(A).mT
 
 
-class SignLogDet(NamedTuple):
-    """What `slogdet` returns."""
-
-    sign: Any
-    logabsdet: Any
-
-
 @composite(result="Any", sample=lambda s: [(x,) for x in _systems(s)])
 def slogdet(A: Any) -> Any:
     """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
-    return SignLogDet(*sign_and_log(A))
+    return return_types.slogdet(*sign_and_log(A))
 
 
 @composite(sample=lambda s: [(_positive(s),)])
@@ -335,21 +329,14 @@ def logdet(input: Any) -> Any:
 # -- with a report instead of an error --------------------------------------------------------
 
 
-class WithInfo(NamedTuple):
-    """What the `_ex` functions return: `info` is 0 where there was an answer."""
-
-    result: Any
-    info: Any
-
-
-def _reported(function: Any, A: Any, *rest: Any, check_errors: bool) -> WithInfo:
+def _reported(result: Any, function: Any, A: Any, *rest: Any, check_errors: bool) -> Any:
     try:
         found, failed = function(A, *rest), 0
     except LinAlgError:
         if check_errors:
             raise
         found, failed = A.new_full(A.shape if not rest else rest[0].shape, float("nan")), 1
-    return WithInfo(found, (A.detach()[..., 0, 0] * 0).int() + failed)
+    return result(found, (A.detach()[..., 0, 0] * 0).int() + failed)
 
 
 @composite(
@@ -357,7 +344,7 @@ def _reported(function: Any, A: Any, *rest: Any, check_errors: bool) -> WithInfo
 )
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """`inv`, but a singular matrix gives NaN and is reported in `info`."""
-    return _reported(inv, A, check_errors=check_errors)
+    return _reported(return_types.linalg_inv_ex, inv, A, check_errors=check_errors)
 
 
 @composite(
@@ -365,7 +352,9 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
 )
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`linalg.cholesky`, but a matrix that is not positive definite gives NaN and is reported in `info`."""
-    return _reported(lambda a: linalg_cholesky(a, upper=upper), A, check_errors=check_errors)
+    return _reported(
+        return_types.linalg_cholesky_ex, lambda a: linalg_cholesky(a, upper=upper), A, check_errors=check_errors
+    )
 
 
 @composite(
@@ -376,4 +365,8 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
 )
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """`linalg.solve`, but a singular matrix gives NaN and is reported in `info`."""
-    return _reported(lambda a, b: linalg_solve(a, b, left=left), A, B, check_errors=check_errors)
+
+    def solved(a: Any, b: Any) -> Any:
+        return linalg_solve(a, b, left=left)
+
+    return _reported(return_types.linalg_solve_ex, solved, A, B, check_errors=check_errors)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import dtypes, return_types
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
 
 _DEPENDS = "the shape of the result depends on the numbers, which a tensor on the meta device does not have"
-
-
-class Histogram(NamedTuple):
-    """Counts and the edges of their bins."""
-
-    hist: Any
-    bin_edges: Any
 
 
 def _no_shape(name: str, remedy: str = "") -> ShapeError:
@@ -81,7 +74,7 @@ def _(x: Spec, bins: int = 100, min: float = 0, max: float = 0):
         ((s.normal(9), s.dtype(1) * np.arange(4)), {}),
     ],
 )
-def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
+def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """Counts, or sums of weights, in bins of equal width or between the edges given; and the edges."""
     flat = x.detach().reshape(-1)
     if hasattr(bins, "dtype"):
@@ -98,7 +91,7 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
     counts = x.new_zeros(number).scatter_add(0, at, mass)
     if density:
         counts = counts / (counts.sum() * edges.diff())
-    return Histogram(counts, edges)
+    return return_types.histogram(counts, edges)
 
 
 # -- places among the sorted ------------------------------------------------------------------

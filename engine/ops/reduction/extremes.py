@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import dtypes, return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
 from engine.ops.record import op
 from engine.ops.reduction.reduce import amax, amin, over, refuse_nothing
 from engine.ops.rules import reduced, wrap_dim
 from engine.shape import Spec
-
-
-class ValuesIndices(NamedTuple):
-    """Values and where they come from, as `x.max(dim)` returns them."""
-
-    values: Any
-    indices: Any
-
-
-class MinMax(NamedTuple):
-    """Smallest and largest, as `x.aminmax()` returns them."""
-
-    min: Any
-    max: Any
 
 
 @op("reduce", sample=lambda s: [*s.reduced(several=False), ((s.repeated(3, 7),), {"dim": 1})])
@@ -95,14 +81,15 @@ def _extreme(x: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
         return amax(x) if largest else amin(x)
     if not isinstance(dim, int):
         return x.maximum(dim) if largest else x.minimum(dim)
+    result = return_types.max if largest else return_types.min
     if x.ndim == 0:
         wrap_dim("max" if largest else "min", dim, 0)
-        return ValuesIndices(*(f.reshape(()) for f in extreme(x.reshape(1), dim=0, keepdim=True, largest=largest)))
-    return ValuesIndices(*extreme(x, dim=dim, keepdim=keepdim, largest=largest))
+        return result(*(f.reshape(()) for f in extreme(x.reshape(1), dim=0, keepdim=True, largest=largest)))
+    return result(*extreme(x, dim=dim, keepdim=keepdim, largest=largest))
 
 
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 4),), {}), ((s.distinct(3, 4),), {"dim": 1}),
                                            ((s.distinct(3, 4),), {"dim": 0, "keepdim": True})])  # fmt: skip
-def aminmax(x: Any, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+def aminmax(x: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of everything or along `dim`."""
-    return MinMax(amin(x, dim, keepdim), amax(x, dim, keepdim))
+    return return_types.aminmax(amin(x, dim, keepdim), amax(x, dim, keepdim))

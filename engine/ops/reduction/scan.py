@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import dtypes, return_types
 from engine.dtypes import DType, is_floating
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
-from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.rules import wrap_dim
 from engine.shape import Spec
 
@@ -169,21 +168,22 @@ def _(g, out1, x: Spec, dim):
 
 
 @composite(result="Any", sample=lambda s: [*_along(s), ((s.repeated(3, 9), 1), {})])
-def cummax(x: Any, dim: int) -> ValuesIndices:
+def cummax(x: Any, dim: int) -> Any:
     """The largest up to each element along `dim`, and where it stands."""
     return _extremes_so_far(x, dim, True)
 
 
 @composite(result="Any", sample=lambda s: [*_along(s), ((s.repeated(3, 9), 1), {})])
-def cummin(x: Any, dim: int) -> ValuesIndices:
+def cummin(x: Any, dim: int) -> Any:
     """The smallest up to each element along `dim`, and where it stands."""
     return _extremes_so_far(x, dim, False)
 
 
-def _extremes_so_far(x: Any, dim: int, largest: bool) -> ValuesIndices:
+def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
     place = wrap_dim("cummax" if largest else "cummin", dim, x.ndim)
     found = extreme_so_far(x if x.ndim else x.reshape(1), dim=place, largest=largest)
-    return ValuesIndices(*(one if x.ndim else one.reshape(()) for one in found))
+    result = return_types.cummax if largest else return_types.cummin
+    return result(*(one if x.ndim else one.reshape(()) for one in found))
 
 
 # -- others -----------------------------------------------------------------------------------

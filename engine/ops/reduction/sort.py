@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine import dtypes
+from engine import dtypes, return_types
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
 from engine.ops.record import op
-from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.rules import wrap_dim
 from engine.shape import Dim, Spec
 
@@ -46,12 +45,12 @@ def _(g, out1, x: Spec, dim):
     *_sorted(s), ((s.distinct(3, 4),), {}), ((s.repeated(3, 9),), {"stable": True}),
     ((s.repeated(9),), {"stable": True, "descending": True}), ((s.normal(),), {}),
 ])  # fmt: skip
-def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> ValuesIndices:
+def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> Any:
     """Values in order along `dim`, and the places they had. Equals always stay in their order."""
     place = wrap_dim("sort", dim, x.ndim)
     if x.ndim == 0:
-        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return ValuesIndices(*sorted_along(x, dim=place, descending=descending))
+        return return_types.sort(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    return return_types.sort(*sorted_along(x, dim=place, descending=descending))
 
 
 @composite(sample=lambda s: [*_sorted(s), ((s.repeated(3, 9),), {"stable": True})])
@@ -101,12 +100,12 @@ def _(g, out1, x: Spec, dim):
 
 
 @composite(result="Any", sample=_tops)
-def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) along `dim`, in order, and where they are."""
     place = wrap_dim("topk", dim, x.ndim)
     size = x.shape[place] if x.ndim else 1
     if k < 0 or (not isinstance(size, Dim) and k > size):
         raise ShapeError(f"topk: k must be 0 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
-        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return ValuesIndices(*best_along(x, k=k, dim=place, largest=largest))
+        return return_types.topk(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    return return_types.topk(*best_along(x, k=k, dim=place, largest=largest))

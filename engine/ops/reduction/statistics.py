@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine import dtypes
+from engine import dtypes, return_types
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import scatter_into
 from engine.ops.record import op
-from engine.ops.reduction.extremes import ValuesIndices
 from engine.ops.reduction.reduce import mean, refuse_nothing, spread_over
 from engine.ops.reduction.scan import running_extreme
 from engine.ops.reduction.sort import sort, stable_order
@@ -137,30 +136,32 @@ def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[A
         if x.numel() == 0:
             return x.new_full((), float("nan")) if x.is_floating_point() else x.new_zeros(())
         return _median(name, x.reshape(-1), 0, False, rank).values
+    result = getattr(return_types, name)
     place = wrap_dim(name, dim, x.ndim)
     refuse_nothing(name, x.spec, dim)
     if x.ndim == 0:
-        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
+        return result(x.clone(), x.new_zeros(()).to(dtypes.int64))
     ordered = sort(x, place)
     at = rank(x.shape[place], x.isnan().sum(place, True))
-    return _picked([one.gather(place, at) for one in ordered], place, keepdim)
+    return _picked(result, [one.gather(place, at) for one in ordered], place, keepdim)
 
 
-def _picked(found: Sequence[Any], dim: int, keepdim: bool) -> ValuesIndices:
-    values, indices = found
-    return ValuesIndices(values, indices) if keepdim else ValuesIndices(values.squeeze(dim), indices.squeeze(dim))
+def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
+    return result(*(found if keepdim else [one.squeeze(dim) for one in found]))
 
 
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 5), k), {}) for k in (1, 5)]
            + [((s.distinct(3, 5), 2), {"dim": 0, "keepdim": True})])  # fmt: skip
-def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest along `dim`, counted from 1, and where it is."""
     place = wrap_dim("kthvalue", dim, x.ndim)
     if x.ndim == 0:
-        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
+        return return_types.kthvalue(x.clone(), x.new_zeros(()).to(dtypes.int64))
     if not 1 <= k <= x.shape[place]:
         raise ShapeError(f"kthvalue: k must be 1 to {x.shape[place]}, the size of dimension {dim}, not {k}")
-    return _picked([one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim)
+    return _picked(
+        return_types.kthvalue, [one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim
+    )
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
@@ -190,13 +191,13 @@ def _(g, out1, x: Spec, dim):
 
 @composite(result="Any", sample=lambda s: [((s.repeated(3, 7),), {}), ((s.repeated(6, 3),), {"dim": 0}),
                                            ((s.repeated(3, 7),), {"keepdim": True})])  # fmt: skip
-def mode(x: Any, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent value along `dim`, the smallest of several, and the last place that it is at."""
     place = wrap_dim("mode", dim, x.ndim)
     refuse_nothing("mode", x.spec, dim)
     if x.ndim == 0:
-        return ValuesIndices(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(most_frequent(x, dim=place), place, keepdim)
+        return return_types.mode(x.clone(), x.new_zeros(()).to(dtypes.int64))
+    return _picked(return_types.mode, most_frequent(x, dim=place), place, keepdim)
 
 
 # -- quantiles --------------------------------------------------------------------------------
