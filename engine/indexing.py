@@ -45,9 +45,10 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         value = value.squeeze(0)
     value = value.to(x.device, x.dtype)
     if tensors:
-        run_in_place(put_at, _part(x, basic), (value, *tensors), {"layout": layout})
+        inputs, statics = put_at.bind(((_part(x, basic), value, *tensors),), {"layout": layout})
+        run_in_place(put_at, inputs, statics)
     else:
-        run_in_place(assign, slice_(x, index=basic), (value,), {})
+        run_in_place(assign, (slice_(x, index=basic), value), assign.defaults)
 
 
 def _part(x: Tensor, basic: Index) -> Tensor:

@@ -21,15 +21,10 @@ from engine.shape import Spec, format_shape
 from engine.tensor import Storage, Tensor
 
 
-def run_in_place(op: Op, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """`op(target, …)` written into `target`'s memory: bumps its version and gives it, and its base, new history."""
-    args = (target, *args)
-    if op.plain and not kwargs and len(args) == op.arity:
-        return _write_op(op, target, args, op.defaults)
-    return _write_op(op, target, *op.bind((args,) if op.variadic else args, kwargs))
-
-
-def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
+def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
+    """`op` written into the memory of its first input: bumps the version and gives it, and its base, new history."""
+    direct = MODES.direct is not None
+    target = inputs[0]
     storage, destination = target._storage, target._array
     device, dtype, shape = storage.device, destination.dtype, destination.shape
     wants = False
@@ -43,7 +38,7 @@ def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, 
             wants |= value._requires_grad
             array = value._array
             if value._storage.device is not device and device is not META:
-                return _write_op(op, target, _brought(op, inputs, device), statics)
+                return run_in_place(op, _brought(op, inputs, device), statics)
             if array.dtype is not dtype or array.shape != shape:
                 plain = False
             arrays.append(array)
@@ -54,7 +49,7 @@ def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, 
             f"{op.name}_() on an inference tensor outside inference_mode(). Make a normal tensor of it with clone()."
         )
     tracked = wants and MODES.grad
-    if MODES.grad and (tracked or target._base is not None):
+    if (tracked or target._base is not None) and MODES.grad:
         _check_history(op, target, tracked)
     before = None
     if tracked:
@@ -63,13 +58,13 @@ def _write_op(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, 
         if _gradient_needs(op, inputs, before):
             kept = before._array if device is META else before._array.copy()
             before._array, before._storage = kept, Storage(device)
-    if not plain or 0 in destination.strides:
+    if not plain or (destination.base is not None and 0 in destination.strides):
         _write(op, target, arrays, statics, device)
     else:
         compute_into(op, arrays, statics, destination)
     storage.version += 1
     where = None
-    if MODES.observer is not None:
+    if not direct and MODES.observer is not None:
         where = MODES.observer.call(op, inputs, statics, [target])
     if tracked:
         _give_history(op, target, inputs, statics, where)

@@ -27,6 +27,8 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     number: on four numbers this takes two thirds of the time of `run_any`, which takes whatever there is.
     """
     quiet = MODES.direct
+    if quiet is None and MODES.capture is not None:
+        return MODES.capture.call(op, inputs, statics)
     if quiet is None or not op.operands:
         return run_any(op, inputs, statics)
     x, b = inputs[0], None
@@ -66,9 +68,9 @@ EXECUTOR.run = run
 
 def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     """`run` for inputs of all kinds, and where somebody has a say in calls."""
-    if MODES.capture is not None:
-        return MODES.capture.call(op, inputs, statics)
-    inputs = inputs if MODES.autocast is None else MODES.autocast.prepare(op, inputs)
+    direct = MODES.direct is not None
+    if not direct and MODES.autocast is not None:
+        inputs = MODES.autocast.prepare(op, inputs)
     needs_grad = mixed = False
     device: Device | None = None
     dtype: Any = None
@@ -107,7 +109,7 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     else:
         out = outs = _several(result, device)
     where = None
-    if MODES.observer is not None:
+    if not direct and MODES.observer is not None:
         where = MODES.observer.call(op, inputs, statics, outs)
     if needs_grad and MODES.grad and op.rules:
         record(op, inputs, statics, outs, where)

@@ -78,7 +78,7 @@ def _augmented(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     """`op` written into the first operand, as in `x += y`."""
 
     def operate(self: Any, other: Any) -> Any:
-        return run_in_place(op, self, (self._of_numpy(other) if isinstance(other, np.ndarray) else other,), {})
+        return run_in_place(op, (self, self._of_numpy(other) if isinstance(other, np.ndarray) else other), op.defaults)
 
     return operate
 
@@ -91,10 +91,16 @@ def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
-    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and (found := rerouted(op, kwargs)):
-            return _written_back(op.name, found)(self, *args, **kwargs)
-        return run_in_place(op, self, args, kwargs)
+    arity, plain, bind, defaults = op.arity, op.plain, op.bind, op.defaults
+
+    def in_place(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
+                return _written_back(op.name, found)(*args, **kwargs)
+        elif plain and len(args) == arity:
+            return run_in_place(op, args, defaults)
+        inputs, statics = bind(args, kwargs)
+        return run_in_place(op, inputs, statics)
 
     in_place.__name__ = in_place.__qualname__ = f"{op.name}_"
     in_place.__doc__ = f"In-place version of `{op.name}`."
