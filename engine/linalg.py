@@ -1,17 +1,24 @@
 """Linear algebra under PyTorch's names: `engine.linalg.solve` and the like."""
 
+from typing import Any
+
+from engine import return_types
 from engine.errors import LinAlgError
 from engine.ops.argument_names import for_users
 from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr
 from engine.ops.linalg.decompositions import linalg_svd as svd
 from engine.ops.linalg.functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
+from engine.ops.linalg.lu import linalg_lu as lu
+from engine.ops.linalg.lu import linalg_lu_solve as lu_solve
+from engine.ops.linalg.lu import lu_factor, lu_factor_ex
 from engine.ops.linalg.matmul import matmul
 from engine.ops.linalg.norms import cond, matrix_norm, matrix_rank, vector_norm
 from engine.ops.linalg.norms import linalg_norm as norm
 from engine.ops.linalg.products import linalg_cross as cross
 from engine.ops.linalg.products import matrix_power, multi_dot, vecdot
-from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, slogdet, solve_ex
+from engine.ops.linalg.reflections import householder_product
+from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, sign_and_log, solve_ex
 from engine.ops.linalg.systems import linalg_cholesky as cholesky
 from engine.ops.linalg.systems import linalg_solve as solve
 from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
@@ -24,12 +31,19 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
+def slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
+    return return_types.linalg_slogdet(*sign_and_log(A))
+
+
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "inv",
-    "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
-    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve",
-    "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
+    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
+    "vecdot", "vector_norm",
 ]  # fmt: skip
+
+globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})
 
 globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from engine import functions
-from engine.ops.elementwise import special_functions as declared
 from engine.functions import (
     digamma,
     erf,
@@ -24,13 +23,49 @@ from engine.functions import (
     softmax,
     xlogy,
 )
+from engine.functions import igamma as gammainc
+from engine.functions import igammac as gammaincc
 from engine.functions import lgamma as gammaln
 from engine.functions import mvlgamma as multigammaln
 from engine.functions import sigmoid as expit
-from engine.ops.record import for_users
+from engine.ops.argument_names import for_users
+from engine.ops.elementwise.special_functions import (
+    POLYNOMIALS,
+    airy_ai,
+    bessel_j0,
+    bessel_j1,
+    bessel_y0,
+    bessel_y1,
+    erfcx,
+    i0e,
+    i1e,
+    log_ndtr,
+    modified_bessel_i0,
+    modified_bessel_i1,
+    modified_bessel_k0,
+    modified_bessel_k1,
+    scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1,
+    spherical_bessel_j0,
+    zeta,
+)
+from engine.ops.record import Op
 from engine.tensor import Tensor
 
 psi = digamma
+i1 = modified_bessel_i1
+chebyshev_polynomial_t = POLYNOMIALS["chebyshev_polynomial_t"]
+chebyshev_polynomial_u = POLYNOMIALS["chebyshev_polynomial_u"]
+chebyshev_polynomial_v = POLYNOMIALS["chebyshev_polynomial_v"]
+chebyshev_polynomial_w = POLYNOMIALS["chebyshev_polynomial_w"]
+hermite_polynomial_h = POLYNOMIALS["hermite_polynomial_h"]
+hermite_polynomial_he = POLYNOMIALS["hermite_polynomial_he"]
+laguerre_polynomial_l = POLYNOMIALS["laguerre_polynomial_l"]
+legendre_polynomial_p = POLYNOMIALS["legendre_polynomial_p"]
+shifted_chebyshev_polynomial_t = POLYNOMIALS["shifted_chebyshev_polynomial_t"]
+shifted_chebyshev_polynomial_u = POLYNOMIALS["shifted_chebyshev_polynomial_u"]
+shifted_chebyshev_polynomial_v = POLYNOMIALS["shifted_chebyshev_polynomial_v"]
+shifted_chebyshev_polynomial_w = POLYNOMIALS["shifted_chebyshev_polynomial_w"]
 
 
 def entr(input: Tensor) -> Tensor:
@@ -55,30 +90,64 @@ def xlog1py(input: Tensor, other: Tensor) -> Tensor:
 
 
 __all__ = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
     "digamma",
     "entr",
     "erf",
     "erfc",
+    "erfcx",
     "erfinv",
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
+    "gammaincc",
     "gammaln",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
     "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
     "log1p",
+    "log_ndtr",
     "log_softmax",
     "logit",
     "logsumexp",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
     "multigammaln",
     "ndtr",
     "ndtri",
     "polygamma",
     "psi",
     "round",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
     "sinc",
     "softmax",
+    "spherical_bessel_j0",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]
 
-globals().update({f.__name__: for_users(f) for f in (entr, ndtr, ndtri, xlog1py)})
+globals().update(
+    {n: for_users(f) for n in __all__ if not isinstance(f := globals()[n], Op) and n not in functions.__all__}
+)

@@ -82,8 +82,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.init.uniform", "torch.nn.init.xavier_normal", "torch.nn.init.xavier_uniform",
         "torch.nn.utils.clip_grad_norm", "torch.nn.Container",
         "torch.testing.assert_allclose", "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.Tensor.volatile",
-        "torch.Tensor.lu", "torch.triangular_solve", "torch.Tensor.triangular_solve", "torch.eig", "torch.lstsq",
-        "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq", "torch.Tensor.solve",
+        "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq", "torch.Tensor.solve",
         "torch.quantization", "torch.Tensor.__div__", "torch.Tensor.__idiv__",
         "torch.Tensor.__rdiv__", "torch.Tensor.__long__", "torch.Tensor.__nonzero__", "torch.cuda.amp.amp_*",
         "torch.legacy_contiguous_format",
@@ -115,16 +114,8 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.data.*runtime_validation*", "torch.utils.data.argument_validation",
         "torch.utils.data.non_deterministic",
     ),
-    "rare special functions: SciPy has them": (
-        "torch.special.*bessel*", "torch.special.*polynomial*", "torch.special.airy_ai", "torch.special.erfcx",
-        "torch.special.gammainc*", "torch.special.i0e", "torch.special.i1*", "torch.special.log_ndtr",
-        "torch.special.zeta", "torch.igamma*", "torch.Tensor.igamma*",
-    ),
-    "pieces of LAPACK beneath qr, lu, cholesky and solve": (
-        "torch.geqrf", "torch.orgqr", "torch.ormqr", "torch.lu*", "torch.lobpcg", "torch.Tensor.geqrf",
-        "torch.Tensor.orgqr", "torch.Tensor.ormqr", "torch.Tensor.lu_solve", "torch.linalg.householder_product",
-        "torch.linalg.ldl_*", "torch.linalg.lu*",
-    ),
+    "LDLᵀ with Bunch and Kaufman's exchanges, which NumPy lacks: linalg.lu_factor or cholesky": ("torch.linalg.ldl_*",),
+    "a few eigenvalues of large sparse matrices by iteration: linalg.eigh finds all of a dense one": ("torch.lobpcg",),
     "plain forms beneath functions of nn.functional with the same name, which take texts for numbers": (
         "torch.batch_norm", "torch.instance_norm", "torch.embedding*", "torch.*_loss", "torch.kl_div",
         "torch.binary_cross_entropy_with_logits", "torch.conv_tbc", "torch.nn.functional.conv_tbc",

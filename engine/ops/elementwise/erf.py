@@ -30,6 +30,20 @@ def error_function(xp: Any, x: Any, complement: bool = False) -> Any:
     return xp.where(xp.isnan(x), x, xp.where(a <= 0.46875, near, far)).astype(x.dtype, copy=False)
 
 
+def scaled_complement(xp: Any, x: Any) -> Any:
+    """e^(x²) (1 − erf x), which does not vanish for large x."""
+    if x.dtype.itemsize < 8:
+        return scaled_complement(xp, x.astype(xp.float64)).astype(x.dtype)
+    a = xp.abs(x)
+    near = xp.minimum(a, 0.46875)
+    middle, beyond = xp.clip(a, 0.46875, 4.0), xp.maximum(a, 4.0)
+    inverse = 1.0 / (beyond * beyond)
+    found = (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _ERFC_R, _ERFC_S)) / beyond
+    found = xp.where(a <= 4.0, _ratio(middle, _ERFC_P, _ERFC_Q), found)
+    found = xp.where(a <= 0.46875, xp.exp(near * near) * (1 - near * _ratio(near * near, _ERF_P, _ERF_Q)), found)
+    return xp.where(xp.isnan(x), x, xp.where(x >= 0, found, 2 * xp.exp(x * x) - found))
+
+
 def _single(xp: Any, x: Any) -> Any:
     """In single precision one ratio serves everywhere, within 8 units of the last place (Eigen's coefficients)."""
     limited = xp.clip(x, -4.0, 4.0)

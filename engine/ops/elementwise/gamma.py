@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 """B₂, B₄, … B₁₄."""
 _SHIFT = 9
 """From here on seven terms of the series are exact to 1e-16."""
@@ -35,9 +35,9 @@ def log_gamma(xp: Any, x: Any) -> Any:
         product = xp.where(small, product * high, product)
         high = xp.where(small, high + 1, high)
     inverse = 1 / (high * high)
-    series = _polynomial(inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]) / high
+    series = _polynomial(inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)]) / high
     found = (high - 0.5) * xp.log(high) - high + 0.5 * math.log(2 * math.pi) + series - xp.log(product)
-    found = xp.where(x < 0.5, xp.log(math.pi / xp.abs(_sine(xp, x))) - found, found)
+    found = xp.where(x < 0.5, xp.log(math.pi / xp.where(x < 0.5, xp.abs(_sine(xp, x)), 1.0)) - found, found)
     return xp.where(xp.isinf(x), math.inf, found)
 
 
@@ -51,7 +51,7 @@ def digamma(xp: Any, x: Any) -> Any:
         total = xp.where(small, total - 1 / high, total)
         high = xp.where(small, high + 1, high)
     inverse = 1 / (high * high)
-    series = inverse * _polynomial(inverse, [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)])
+    series = inverse * _polynomial(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI, 1)])
     found = total + xp.log(high) - 0.5 / high - series
     turned = xp.where(x == xp.floor(x), math.nan, found - math.pi / xp.tan(math.pi * (x - xp.floor(x))))
     found = xp.where(x < 0.5, turned, found)
@@ -71,7 +71,7 @@ def polygamma(xp: Any, x: Any, n: int) -> Any:
             high = high + 1
         total = total + high ** float(1 - order) / (order - 1) + 0.5 * high ** float(-order)
         factor = float(order)
-        for k, b in enumerate(_BERNOULLI, 1):
+        for k, b in enumerate(BERNOULLI, 1):
             total = total + b / math.factorial(2 * k) * factor * high ** float(1 - order - 2 * k)
             factor *= (order + 2 * k - 1) * (order + 2 * k)
         total = xp.where((x <= 0) & (x == xp.floor(x)), math.inf, total)

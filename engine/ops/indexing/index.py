@@ -336,6 +336,11 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements of x at `indices` along `dim`, other dimensions broadcast; without `dim`, of all in one row."""
     if dim is None:
         return gather(x.reshape(-1), 0, indices.reshape(-1))
+    if x.ndim != indices.ndim:
+        raise ShapeError(
+            f"take_along_dim: x and indices must have as many dimensions as each other, "
+            f"not {format_shape(x.shape)} and {format_shape(indices.shape)}"
+        )
     place = wrap_dim("take_along_dim", dim, x.ndim)
     shape = list(broadcast_shapes("take_along_dim", [
         tuple(1 if i == place else size for i, size in enumerate(t.shape)) for t in (x, indices)

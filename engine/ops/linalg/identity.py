@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 
-def identity_like(x: Any) -> Any:
-    """The identity for the rows of the matrices `x`, in their dtype and on their device."""
+def identity_like(x: Any, columns: Any = None) -> Any:
+    """The identity for the rows of the matrices `x`, in their dtype and on their device; or some of its columns."""
     n = x.shape[-2]
-    return x.new_empty(n, n) if x.is_meta else x.new_tensor(np.eye(n))
+    columns = n if columns is None else columns
+    return x.new_empty(n, columns) if x.is_meta else x.new_tensor(np.eye(n, columns))

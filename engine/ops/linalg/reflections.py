@@ -1,0 +1,93 @@
+"""Products of Householder's reflections, as LAPACK keeps a Q: vectors below a diagonal, and factors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from engine import return_types
+from engine.errors import ShapeError
+from engine.ops.composite import composite
+from engine.ops.linalg.identity import identity_like
+from engine.ops.linalg.lapack import matrices, solved
+from engine.ops.record import op
+from engine.shape import Spec, format_shape
+
+
+@op("other", method=False, outputs=2, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 3),), (s.normal(2, 4),)])
+def reflectors(xp, A):
+    """R with the vectors of the reflections below it, and their factors."""
+    matrices("geqrf", A)
+    *batch, m, n = A.shape
+
+    def found(a: Any) -> tuple[Any, Any]:
+        flat = a.reshape((math.prod(batch), m, n))
+        packed, factors = xp.empty_like(flat), xp.zeros((len(flat), min(m, n)), a.dtype)
+        for k in range(len(flat)):  # CuPy knows single matrices only
+            turned, factors[k] = xp.linalg.qr(flat[k], "raw")
+            packed[k] = turned.T
+        return packed.reshape(a.shape), factors.reshape((*batch, min(m, n)))
+
+    return solved("geqrf", "has no decomposition.", found, A)
+
+
+@reflectors.shape
+def _(A: Spec):
+    matrices("geqrf", A)
+    return A, Spec((*A.shape[:-2], min(A.shape[-2:])), A.dtype)
+
+
+@composite(result="Any", sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 3),)])
+def geqrf(input: Any) -> Any:
+    """(a, tau): R from the diagonal of `a` upwards, the vectors of Q's reflections below it, and their factors.
+
+    For `linalg.householder_product` and `ormqr`; without gradient, as in PyTorch.
+    """
+    return return_types.geqrf(*reflectors(input.detach()))
+
+
+@composite(aliases=("orgqr",), sample=lambda s: [
+    (s.normal(4, 3), s.uniform(0.1, 1.0, 3)), (s.normal(2, 3, 3), s.uniform(0.1, 1.0, 2, 2)),
+])  # fmt: skip
+def householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of the product of the reflections I − τᵢ vᵢ vᵢᵀ, whose vectors are below A's diagonal."""
+    _check("linalg.householder_product", A, tau)
+    start = identity_like(A, A.shape[-1]).expand(A.shape)
+    return _turned(A, tau, start, transpose=False) if tau.shape[-1] else start.clone()
+
+
+@composite(sample=lambda s: [
+    ((s.normal(4, 3), s.uniform(0.1, 1.0, 3), s.normal(4, 2), left, transpose) if left else
+     (s.normal(4, 3), s.uniform(0.1, 1.0, 3), s.normal(2, 4), left, transpose))
+    for left in (True, False) for transpose in (True, False)
+])  # fmt: skip
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Q · other, or other · Q unless `left`, with the square Q of all the reflections; with Qᵀ if `transpose`."""
+    _check("ormqr", input, tau)
+    if other.shape[-2 if left else -1] != input.shape[-2]:
+        raise ShapeError(
+            f"ormqr: reflections of {input.shape[-2]} rows do not go with a matrix of {format_shape(other.shape)}"
+        )
+    if left:
+        return _turned(input, tau, other, transpose=transpose)
+    return _turned(input, tau, other.mT, transpose=not transpose).mT
+
+
+def _turned(A: Any, tau: Any, x: Any, *, transpose: bool) -> Any:
+    """Q x or Qᵀ x, one reflection after the other."""
+    places = range(tau.shape[-1])
+    vectors = A[..., : tau.shape[-1]]
+    vectors = vectors.tril(-1) + identity_like(A, tau.shape[-1])
+    for i in places if transpose else reversed(places):
+        v = vectors[..., i : i + 1]
+        x = x - tau[..., i : i + 1].unsqueeze(-1) * v @ (v.mT @ x)
+    return x
+
+
+def _check(name: str, A: Any, tau: Any) -> None:
+    matrices(name, A.spec)
+    m, n = A.shape[-2:]
+    if m < n:
+        raise ShapeError(f"{name}: a matrix needs at least as many rows as columns, not {format_shape(A.shape)}")
+    if tau.shape[-1] > n:
+        raise ShapeError(f"{name}: {n} columns have at most as many factors, not {tau.shape[-1]}")
