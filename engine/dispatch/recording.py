@@ -44,7 +44,7 @@ def record(
             metas.append(value)
             edges.append(None)
         bit += bit
-    plan = op.plan(wanted, len(edges))
+    plan = op.plans.get(wanted | bit) or op.plan(wanted, len(edges))
     if not plan.rules:
         return
     saved: dict[int, Saved] = {}
@@ -52,20 +52,20 @@ def record(
         value = inputs[index]
         if isinstance(value, Tensor):
             storage = value._storage
-            if storage.version < 0:
+            version = storage.version
+            if version < 0:
                 refuse_inference(value)
-            saved[index] = (value, storage.version - 1 if storage is written else storage.version)
+            saved[index] = (value, version - 1 if storage is written else version)
     for index in plan.outs:
         out = outs[index]
         saved[-1 - index] = (Tensor(out._array, out._storage), out._storage.version)
     outputs: list[Any] = []
+    node = OpNode(op, edges, metas, statics, plan.rules, saved, outputs, where)
     for out in outs:
         array = out._array
-        outputs.append((array.shape, array.dtype))
-    node = OpNode(op, tuple(edges), tuple(metas), statics, plan.rules, saved, tuple(outputs), where)
-    for index, out in enumerate(outs):
-        dtype = outputs[index][1]
+        dtype = array.dtype
         if dtype in NATIVE_FLOATS or dtypes.is_floating(dtype):
-            out._node, out._index, out._requires_grad = node, index, True
+            out._node, out._index, out._requires_grad = node, len(outputs), True
             if out._view is not None:
                 out._view = (out._view[0], out._base._node)  # pyright: ignore[reportOptionalMemberAccess]
+        outputs.append((array.shape, dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from engine import dtypes
@@ -28,7 +29,7 @@ class Node:
 
     __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "outputs", "sequence", "where")
 
-    def __init__(self, edges: tuple[Edge, ...], outputs: tuple[tuple[Any, Any], ...], where: Place) -> None:
+    def __init__(self, edges: Sequence[Edge], outputs: Sequence[tuple[Any, Any]], where: Place) -> None:
         self.sequence = next(sequence)
         """Grows with every node: what leads to a node has smaller numbers."""
         self.edges = edges
@@ -152,7 +153,7 @@ class Refusal(Node):
 
     __slots__ = ("message",)
 
-    def __init__(self, edges: tuple[Edge, ...], outputs: tuple[tuple[Any, Any], ...], message: str) -> None:
+    def __init__(self, edges: Sequence[Edge], outputs: Sequence[tuple[Any, Any]], message: str) -> None:
         super().__init__(edges, outputs, None)
         self.message = message
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine import dtypes
@@ -25,12 +25,12 @@ class OpNode(Node):
     def __init__(
         self,
         op: Op,
-        edges: tuple[Edge, ...],
-        metas: tuple[Any, ...],
+        edges: Sequence[Edge],
+        metas: Sequence[Any],
         statics: dict[str, Any],
         plan: tuple[GradientRule, ...],
         saved: dict[int, Saved],
-        outputs: tuple[tuple[Any, Any], ...],
+        outputs: Sequence[tuple[Any, Any]],
         where: Place,
     ) -> None:
         self.sequence = next(sequence)

@@ -141,7 +141,8 @@ class Op:
         self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
-        self._plans: dict[int, Plan] = {}
+        self.plans: dict[int, Plan] = {}
+        """What `plan` found: by the bits of `wanted`, with the bit after the last input set as well."""
         self.elsewhere: dict[str, Callable[..., Any]] = {}
         """Keywords with which a call is another function's."""
         self._shape_rule: Callable[..., Any] | None = None
@@ -247,9 +248,9 @@ class Op:
 
     def plan(self, wanted: int, count: int) -> Plan:
         """What a node keeps and runs when those of its `count` inputs need gradients whose bit is set in `wanted`."""
-        found = self._plans.get(key := wanted | 1 << count)
+        found = self.plans.get(key := wanted | 1 << count)
         if found is None:
-            found = self._plans[key] = self._planned(wanted, count)
+            found = self.plans[key] = self._planned(wanted, count)
         return found
 
     def _planned(self, wanted: int, count: int) -> Plan:
