@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from engine.amp.lists import DELICATE, PRODUCTS, WIDEST
+from engine.amp.lists import DELICATE, NAMES, PRODUCTS, WIDEST
 from engine.dtypes import DType, float32, float64
 from engine.modes import MODES
 from engine.ops.record import Op
@@ -26,19 +26,41 @@ class Casting:
     def prepare(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
         """The inputs in the precision that `op` runs in."""
         kind = _kind(inputs, self.dtypes)
-        if kind is None:
-            return inputs
-        lists = "cuda" if kind == "meta" and "cuda" in self.dtypes else "cpu" if kind == "meta" else kind
-        if op.name in PRODUCTS:
-            target = self.dtypes[kind]
-        elif op.name in DELICATE[lists]:
-            target = float32
-        elif op.name in WIDEST[lists]:
-            found = {value.dtype for value in inputs if _eligible(value, kind)}
-            target = float32 if float32 in found else next(iter(found), float32)
-        else:
+        target = None if kind is None else self._target(op.name, kind, inputs)
+        if target is None:
             return inputs
         return [self._cast(value, target) if _eligible(value, kind) else value for value in inputs]
+
+    def call(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Calls a function that is written in ops, in the precision that is listed for it by its name, if one is."""
+        values = (*args, *kwargs.values())
+        kind = _kind(values, self.dtypes)
+        name = function.__name__
+        if kind is None or name not in NAMES[self._lists(kind)]:
+            return function(*args, **kwargs)
+        if (target := self._target(name, kind, values)) is not None:
+            values = [self._cast(value, target) if _eligible(value, kind) else value for value in values]
+        MODES.autocast = None  # inside nothing is cast any more
+        try:
+            return function(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+        finally:
+            MODES.autocast = self
+
+    def _lists(self, kind: str) -> str:
+        """The kind of device whose lists count."""
+        return kind if kind != "meta" else "cuda" if "cuda" in self.dtypes else "cpu"
+
+    def _target(self, name: str, kind: str, values: Sequence[Any]) -> DType | None:
+        """The precision that is listed for a name; None where it takes what it is given."""
+        lists = self._lists(kind)
+        if name in PRODUCTS[lists]:
+            return self.dtypes[kind]
+        if name in DELICATE[lists]:
+            return float32
+        if name in WIDEST[lists]:
+            found = {value.dtype for value in values if _eligible(value, kind)}
+            return float32 if float32 in found else next(iter(found), float32)
+        return None
 
     def _cast(self, tensor: Tensor, target: DType) -> Tensor:
         if tensor.dtype is target:
@@ -86,23 +108,12 @@ def _eligible(value: Any, kind: str) -> bool:
     )
 
 
-def in_full_precision(function: F) -> F:
-    """Marks a function that autocast runs in float32: its tensors are converted, and inside nothing is cast."""
+def listed(function: F) -> F:
+    """Marks a function that is written in ops and has a precision of its own in `engine.amp.lists`, by its name."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         casting = MODES.autocast
-        if casting is None:
-            return function(*args, **kwargs)
-        values = (*args, *kwargs.values())
-        kind = _kind(values, casting.dtypes)
-        if kind is None:
-            return function(*args, **kwargs)
-        wide = [casting._cast(value, float32) if _eligible(value, kind) else value for value in values]
-        MODES.autocast = None
-        try:
-            return function(*wide[: len(args)], **dict(zip(kwargs, wide[len(args) :], strict=True)))
-        finally:
-            MODES.autocast = casting
+        return function(*args, **kwargs) if casting is None else casting.call(function, args, kwargs)
 
     return cast(F, wrapped)

@@ -1,81 +1,59 @@
-"""Which ops run in which precision under autocast, by the names of their records. PyTorch's lists, for each device.
+"""What runs in which precision under autocast, by name: ops, composites, functions marked `listed`. PyTorch's lists.
 
-What is not listed takes the dtypes that it is given. Functions that are written in ops and have a precision of their
-own, losses for instance, are marked where they are defined, by `in_full_precision`.
+What is not listed takes the dtypes that it is given. What is written in ops takes them op by op, unless it is listed.
 """
 
 from __future__ import annotations
 
-PRODUCTS = frozenset(
-    {
-        "attention_weights",
-        "channel_mix",
-        "convolution",
-        "convolution_input",
-        "convolution_weight",
-        "elman_layer",
-        "gru_layer",
-        "linear",
-        "lstm_layer",
-        "matmul",
-    }
-)
+_PRODUCTS = {
+    "addbmm", "addmm", "attention_weights", "baddbmm", "channel_mix", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "convolution", "convolution_input", "convolution_weight", "elman_layer",
+    "linear", "lstm_layer", "matmul", "prelu", "vecdot",
+}  # fmt: skip
+
+PRODUCTS = {
+    "cpu": frozenset(_PRODUCTS),
+    "cuda": frozenset({*_PRODUCTS, "addmv", "addr", "gru_layer", "mv"}),
+}
 """Run in the lower precision: what spends its time in multiply-adds, and keeps their sums in a wider register."""
 
+_DELICATE = {
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "cosine_embedding_loss", "cross_entropy",
+    "ctc", "ctc_loss", "ctc_posterior", "euclidean_distances", "hinge_embedding_loss", "huber_loss", "kl_div",
+    "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nll_loss",
+    "poisson_nll_loss", "prod", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+}  # fmt: skip
+
 DELICATE = {
-    "cpu": frozenset(
-        {
-            "cholesky_factor",
-            "ctc",
-            "ctc_posterior",
-            "eigen_factors",
-            "euclidean_distances",
-            "inv",
-            "prod",
-            "pseudo_inverse",
-            "qr_factors",
-            "singular_factors",
-            "solve_columns",
-            "solve_triangle",
-        }
-    ),
-    "cuda": frozenset(
-        {
-            "acos",
-            "asin",
-            "cosh",
-            "ctc",
-            "ctc_posterior",
-            "erfinv",
-            "euclidean_distances",
-            "exp",
-            "expm1",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "log_softmax",
-            "normalize_rows",
-            "p_norm",
-            "pow",
-            "prod",
-            "reciprocal",
-            "rsqrt",
-            "running_product",
-            "running_sum",
-            "sinh",
-            "softmax",
-            "softplus",
-            "standardize",
-            "sum",
-            "tan",
-        }
-    ),
-}
+    "cpu": frozenset({
+        *_DELICATE, "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "cholesky_factor", "eigen_factors",
+        "fractional_max_pool2d", "fractional_max_pool3d", "geqrf", "grid_sample", "householder_product", "inv", "lu",
+        "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mirrored", "nanquantile", "ormqr",
+        "pseudo_inverse", "qr_factors", "quantile", "singular_factors", "solve_columns", "solve_triangle", "trace",
+        "triangular_solve",
+    }),
+    "cuda": frozenset({
+        *_DELICATE, "acos", "asin", "cosh", "cosine_similarity", "dist", "erfinv", "exp", "expm1", "group_norm", "log",
+        "log10", "log1p", "log2", "log_softmax", "normalize_rows", "p_norm", "pow", "reciprocal", "renorm", "rsqrt",
+        "running_product", "running_sum", "sinh", "softmax", "softplus", "standardize", "sum", "tan",
+    }),
+}  # fmt: skip
 """Run in float32: what overflows, or adds up many small numbers."""
 
 WIDEST = {
-    "cpu": frozenset({"cat"}),
-    "cuda": frozenset({"addcdiv", "addcmul", "atan2", "cat", "put_at", "resample"}),
-}
+    "cpu": frozenset({"cat", "gru_layer"}),
+    "cuda": frozenset({
+        "addcdiv", "addcmul", "atan2", "bilinear", "cat", "dot", "grid_sample", "put_at", "resample", "tensordot",
+        "vdot",
+    }),
+}  # fmt: skip
 """Run in the widest of the dtypes they are given."""
+
+AS_GIVEN = {
+    "cpu": frozenset({"addmv", "addr", "bilinear", "dot", "mv", "vdot"}),
+    "cuda": frozenset[str](),
+}
+"""Products that take the dtypes that they are given, although the ops in them would not."""
+
+NAMES = {kind: PRODUCTS[kind] | DELICATE[kind] | WIDEST[kind] | AS_GIVEN[kind] for kind in PRODUCTS}
+"""All that is listed, for each kind of device."""

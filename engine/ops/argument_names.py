@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.modes import MODES
 from engine.ops.out import with_out
 
 FURTHER: dict[str, tuple[str, ...]] = {
@@ -56,7 +57,7 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
                 args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
-        return function(*args, **kwargs)
+        return function(*args, **kwargs) if MODES.autocast is None else MODES.autocast.call(function, args, kwargs)
 
     call.further = further  # pyright: ignore[reportAttributeAccessIssue]
     return call

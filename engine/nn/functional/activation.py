@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
+from engine.amp.casting import listed
 from engine.creation import rand_like
 from engine.errors import ShapeError
 from engine.ops.elementwise import activation
@@ -35,6 +36,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _placed(lambda x: activation.gate(x, x.detach(), negative_slope), input, inplace)
 
 
+@listed
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``x`` where ``x > 0``, else ``weight x``; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
     return activation.prelu(input, weight)

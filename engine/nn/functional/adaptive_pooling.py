@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from engine.amp.casting import listed
+from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
@@ -28,6 +30,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OutputSizes) -> Tensor:
     return _average("adaptive_avg_pool2d", input, output_size, 2)
 
 
+@listed
 def adaptive_avg_pool3d(input: Tensor, output_size: OutputSizes) -> Tensor:
     """Means over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
     return _average("adaptive_avg_pool3d", input, output_size, 3)
@@ -43,6 +46,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: OutputSizes, return_indices:
     return _maximum("adaptive_max_pool2d", input, output_size, return_indices, 2)
 
 
+@listed
 def adaptive_max_pool3d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
     """Maxima over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
     return _maximum("adaptive_max_pool3d", input, output_size, return_indices, 3)
@@ -68,7 +72,7 @@ def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> T
 def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
     input, one = batched(name, input, ndim)
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
-    flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted)).long()
+    flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted), dtype=int64)
     places = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
     seen = gather_along(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
     best = seen.argmax(-1, True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -32,7 +32,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@in_full_precision
+@listed
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -49,7 +49,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@in_full_precision
+@listed
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
 ) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.amp.casting import listed
 from engine.backend import META
 from engine.errors import ShapeError
 from engine.functions import cat
@@ -12,6 +13,7 @@ from engine.shape import count, format_shape
 from engine.tensor import Tensor
 
 
+@listed
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -79,5 +81,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
 
 def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     shape = (-1, *(1,) * (x.ndim - 2))
+    dtype = x.dtype
     x = x if weight is None else x * weight.reshape(shape)
-    return x if bias is None else x + bias.reshape(shape)
+    return (x if bias is None else x + bias.reshape(shape)).to(dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.class_entropy import class_losses
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
@@ -12,7 +12,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -45,7 +45,7 @@ def cross_entropy(
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 
-@in_full_precision
+@listed
 def nll_loss(
     input: Tensor,
     target: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.padding import pad
@@ -17,6 +18,7 @@ from engine.tensor import Tensor
 Sizes: TypeAlias = int | Sequence[int]
 
 
+@listed
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -33,6 +35,7 @@ def conv1d(
     return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups, 1)
 
 
+@listed
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -49,6 +52,7 @@ def conv2d(
     return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups, 2)
 
 
+@listed
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -65,6 +69,7 @@ def conv3d(
     return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups, 3)
 
 
+@listed
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -79,6 +84,7 @@ def conv_transpose1d(
     return _transpose("conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
+@listed
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -93,6 +99,7 @@ def conv_transpose2d(
     return _transpose("conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
+@listed
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.creation import as_tensor
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduced
@@ -17,7 +17,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

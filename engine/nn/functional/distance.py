@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.amp.casting import listed
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.movement.joining import broadcast_tensors
 from engine.tensor import Tensor
@@ -12,6 +13,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@listed
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`; lengths count as `eps` at least."""
     x1, x2 = broadcast_tensors(x1, x2)

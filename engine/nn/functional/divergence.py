@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Literal
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
 from engine.ops.elementwise.choice import where
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def kl_div(
     input: Tensor,
     target: Tensor,

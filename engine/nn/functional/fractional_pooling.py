@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from engine.amp.casting import listed
 from engine.creation import arange, rand
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
@@ -17,6 +18,7 @@ Sizes: TypeAlias = int | Sequence[int]
 Ratios: TypeAlias = float | Sequence[float]
 
 
+@listed
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -34,6 +36,7 @@ def fractional_max_pool2d(
     return _pool("fractional_max_pool2d", input, kernel_size, sizes, return_indices, _random_samples, (1, 0))
 
 
+@listed
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Sizes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.ops.linalg import matmul
 from engine.shape import format_shape
@@ -13,6 +14,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return matmul.linear(input, weight, bias)
 
 
+@listed
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x₁ᵀ W x₂ + b`` over the last dimensions: ``…×I`` and ``…×J`` with `weight` ``O×I×J`` give ``…×O``."""
     outputs, first, second = weight.shape

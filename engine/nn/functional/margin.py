@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.creation import arange
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
@@ -14,7 +14,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -29,7 +29,7 @@ def hinge_embedding_loss(
     return reduced(apart + where(target != -1, input, 0.0), reduction)
 
 
-@in_full_precision
+@listed
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -47,7 +47,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
-@in_full_precision
+@listed
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -72,7 +72,7 @@ def cosine_embedding_loss(
     return reduced(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
 
 
-@in_full_precision
+@listed
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -124,7 +124,7 @@ def triplet_margin_with_distance_loss(
     return reduced((near - far + margin).clamp(min=0), reduction)
 
 
-@in_full_precision
+@listed
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -155,7 +155,7 @@ def multi_margin_loss(
     return reduced(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
 
 
-@in_full_precision
+@listed
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
 ) -> Tensor:

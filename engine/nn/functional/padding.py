@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from engine.amp.casting import listed
 from engine.creation import full
 from engine.errors import ShapeError
 from engine.functions import cat
@@ -25,6 +26,16 @@ def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value
         value: for the mode "constant"; 0 if left out
     """
     _check(input, pad, mode, value)
+    return (mirrored if mode in ("reflect", "replicate") else _padded)(input, pad, mode, value)
+
+
+@listed
+def mirrored(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
+    """`pad` with what is at the borders."""
+    return _padded(input, pad, mode, value)
+
+
+def _padded(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
     for number, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = input.ndim - 1 - number
         if before < 0 or after < 0:

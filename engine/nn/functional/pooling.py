@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from engine.amp.casting import listed
 from engine.backend import META
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
@@ -45,6 +46,7 @@ def max_pool2d(
     return _max_pool("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
 
 
+@listed
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -58,6 +60,7 @@ def max_pool3d(
     return _max_pool("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
 
 
+@listed
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -70,6 +73,7 @@ def max_unpool1d(
     return _max_unpool("max_unpool1d", input, indices, kernel_size, stride, padding, output_size, 1)
 
 
+@listed
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -82,6 +86,7 @@ def max_unpool2d(
     return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
 
 
+@listed
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
@@ -121,6 +126,7 @@ def avg_pool2d(
     )
 
 
+@listed
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.casting import in_full_precision
+from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
 from engine.ops.elementwise.choice import where
@@ -12,7 +12,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 
-@in_full_precision
+@listed
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -28,7 +28,7 @@ def mse_loss(
     return _weighted(difference * difference, weight, reduction)
 
 
-@in_full_precision
+@listed
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -43,7 +43,7 @@ def l1_loss(
     return _weighted((input - target).abs(), weight, reduction)
 
 
-@in_full_precision
+@listed
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -64,7 +64,7 @@ def smooth_l1_loss(
     return reduced(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
 
 
-@in_full_precision
+@listed
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -85,7 +85,7 @@ def huber_loss(
     return reduced(loss if weight is None else loss * _fitting(weight, loss), reduction)
 
 
-@in_full_precision
+@listed
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

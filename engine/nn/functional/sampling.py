@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from engine.amp.casting import listed
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.ops.indexing.index import gather_along
@@ -18,6 +19,7 @@ Mode: TypeAlias = Literal["bilinear", "nearest", "bicubic"]
 PaddingMode: TypeAlias = Literal["zeros", "border", "reflection"]
 
 
+@listed
 def grid_sample(
     input: Tensor,
     grid: Tensor,

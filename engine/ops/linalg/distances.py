@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
@@ -79,6 +80,6 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     if isinstance(n, Dim):
         raise ShapeError(f"pdist: of {n} rows the number of pairs is not known")
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    first = input.new_tensor([i for i, _ in pairs]).long()
-    second = input.new_tensor([j for _, j in pairs]).long()
+    first = input.new_tensor([i for i, _ in pairs], dtype=int64)
+    second = input.new_tensor([j for _, j in pairs], dtype=int64)
     return _norm(input.index_select(0, first) - input.index_select(0, second), p)

@@ -76,6 +76,8 @@ def inner(input: Any, other: Any) -> Any:
         raise ShapeError(
             f"inner: {format_shape(input.shape)} and {format_shape(other.shape)} differ in their last dimension"
         )
+    if input.ndim == other.ndim == 1:
+        return input.dot(other)
     return tensordot(input, other, ([-1], [-1]))
 
 

@@ -13,6 +13,7 @@ from engine.ops.movement.parts import pad_with_zeros
 from engine.ops.movement.primitives import cat, expand
 from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
 from engine.shape import Dim, format_shape
+from engine.storage import Size
 
 
 @composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]
@@ -79,9 +80,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 
 @composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])
-def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
-    return rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+    return Size(rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
