@@ -13,7 +13,7 @@ torch: Any = pytest.importorskip("torch")
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {"histogram": (3,), "kthvalue": (2,), "topk": (2,)}
 OF_DIMENSION = {"cummax", "cummin", "max", "median", "min", "mode", "nanmedian"}
-OF_TWO = {"linalg_lstsq", "linalg_solve_ex"}
+OF_TWO = {"linalg_lstsq", "linalg_solve_ex", "triangular_solve"}
 NUMBERS = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]
 
 
@@ -21,6 +21,8 @@ def call(library: Any, name: str) -> Any:
     place, _, last = name.rpartition("linalg_")
     matrix = library.tensor(NUMBERS)
     more = (matrix,) if name in OF_TWO else (1,) if name in OF_DIMENSION else ARGUMENTS.get(name, ())
+    if name == "lu_unpack":
+        return library.lu_unpack(*library.linalg.lu_factor(matrix))
     return getattr(library.linalg if place or name.startswith("linalg_") else library, last)(matrix, *more)
 
 
