@@ -50,8 +50,6 @@ class Modes(threading.local):
     autocast: Any = _HasSay()
     """Who chooses the precision of ops (`engine.amp`)."""
     capture: Any = _HasSay()
-    """Who records op calls instead of running them (`engine.compiler`)."""
-    capture: Any = _HasSay()
     """Who records ops in place of running them (`engine.compiler`)."""
     packing: Packing | None = None
     packing_refused: str | None = None

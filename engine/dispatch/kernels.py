@@ -19,7 +19,6 @@ from engine.ops.record import Op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec
 
-
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, OverflowError)
 """What NumPy raises for arguments that do not go together."""
 
