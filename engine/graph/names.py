@@ -13,7 +13,7 @@ SAME: dict[str, str] = {
     "cast": "ToCopy0", "class_entropy": "NllLoss0", "det": "LinalgDet0", "drop": "Mul0", "gather_along": "Gather0",
     "gelu_with_slope": "Gelu0", "inv": "LinalgInvEx0", "narrow": "Slice0", "normalize_rows": "NativeLayerNorm0",
     "p_norm": "LinalgVectorNorm0", "reshape": "View0", "running_sum": "Cumsum0", "sorted_along": "Sort0",
-    "square": "Pow0", "take_at": "Index0", "variance": "Var0",
+    "deviation": "Std0", "square": "Pow0", "take_at": "Index0", "variance": "Var0",
 }  # fmt: skip
 """Ops that are a node of another name in PyTorch."""
 

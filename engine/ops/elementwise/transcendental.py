@@ -132,13 +132,13 @@ def logaddexp(xp, x, y):
 
 
 @logaddexp.gradient("x")
-def _(g, out, x):
-    return g * exp(x - _finite(out))
+def _(g, x, y):
+    return g / (exp(y - x) + 1)
 
 
 @logaddexp.gradient("y")
-def _(g, out, y):
-    return g * exp(y - _finite(out))
+def _(g, x, y):
+    return g / (exp(x - y) + 1)
 
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
@@ -148,18 +148,13 @@ def logaddexp2(xp, x, y):
 
 
 @logaddexp2.gradient("x")
-def _(g, out, x):
-    return g * exp2(x - _finite(out))
+def _(g, x, y):
+    return g / (exp2(y - x) + 1)
 
 
 @logaddexp2.gradient("y")
-def _(g, out, y):
-    return g * exp2(y - _finite(out))
-
-
-def _finite(x: Any) -> Any:
-    """Infinities as 0, so that none is subtracted from another."""
-    return where(x.isinf(), 0.0, x)
+def _(g, x, y):
+    return g / (exp2(x - y) + 1)
 
 
 @op(floats=True, domain=(0.2, 3.0))

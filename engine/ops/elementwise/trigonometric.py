@@ -85,12 +85,18 @@ def atan2(xp, x, y, out=None):
 
 @atan2.gradient("x")
 def _(g, x, y):
-    return g * y / (x * x + y * y)
+    return g * y / _squared_distance(x, y)
 
 
 @atan2.gradient("y")
 def _(g, x, y):
-    return -g * x / (x * x + y * y)
+    return -g * x / _squared_distance(x, y)
+
+
+def _squared_distance(x: Any, y: Any) -> Any:
+    """Of the point from the origin, where the angle has no slope: it counts as 0."""
+    found = x * x + y * y
+    return where(found == 0, math.inf, found)
 
 
 @op(floats=True)

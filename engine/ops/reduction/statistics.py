@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ def var(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = F
 def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Standard deviation over `dim`; see `var`."""
-    return _variance("std", x, dim, unbiased, keepdim, correction)[0].sqrt()
+    return deviation(_variance("std", x, dim, unbiased, keepdim, correction)[0])
 
 
 @composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
@@ -59,7 +60,7 @@ def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: boo
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Standard deviation and mean over `dim`; see `var`."""
     found, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
-    return found.sqrt(), mean(x, dims, keepdim)
+    return deviation(found), mean(x, dims, keepdim)
 
 
 def _variance(
@@ -110,6 +111,17 @@ def _(g, x, dim, correction):
     return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
 
 
+@op(floats=True, method=False, domain=(0.2, 3.0))
+def deviation(xp, x, out=None):
+    """The square root of a variance, whose slope at 0 counts as 0: what does not vary, does not vary more or less."""
+    return xp.sqrt(x, out=out)
+
+
+@deviation.gradient
+def _(g, out):
+    return g / where(out == 0, math.inf, out * 2)
+
+
 # -- in the middle of the sorted --------------------------------------------------------------
 
 
@@ -134,7 +146,7 @@ def nanmedian(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[Any, Any], Any]) -> Any:
     if dim is None:
         if x.numel() == 0:
-            return x.new_full((), float("nan")) if x.is_floating_point() else x.new_zeros(())
+            return x.sum() + math.nan if x.is_floating_point() else x.new_zeros(())
         return _median(name, x.reshape(-1), 0, False, rank).values
     result = getattr(return_types, name)
     place = wrap_dim(name, dim, x.ndim)
