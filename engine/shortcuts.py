@@ -7,6 +7,7 @@ from typing import Any
 from engine import linalg
 from engine.creation import randn
 from engine.errors import RangeError, ShapeError
+from engine.func import vmap
 from engine.functions import stack
 from engine.indexing import index_put, put
 from engine.nn import functional
@@ -47,14 +48,29 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functional.dropout(input, p, train)
 
 
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `dropout`."""
+    return functional.dropout(input, p, train, inplace=True)
+
+
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`nn.functional.alpha_dropout`, which has defaults."""
     return functional.alpha_dropout(input, p, train)
 
 
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `alpha_dropout`."""
+    return functional.alpha_dropout(input, p, train, inplace=True)
+
+
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`nn.functional.feature_alpha_dropout`, which has defaults."""
     return functional.feature_alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `feature_alpha_dropout`."""
+    return functional.feature_alpha_dropout(input, p, train, inplace=True)
 
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -156,6 +172,7 @@ __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_max_pool1d",
     "alpha_dropout",
+    "alpha_dropout_",
     "avg_pool1d",
     "bilinear",
     "celu",
@@ -169,7 +186,9 @@ __all__ = [
     "cosine_similarity",
     "detach",
     "dropout",
+    "dropout_",
     "feature_alpha_dropout",
+    "feature_alpha_dropout_",
     "get_device",
     "narrow_copy",
     "group_norm",
@@ -194,4 +213,5 @@ __all__ = [
     "to_dlpack",
     "unravel_index",
     "vander",
+    "vmap",
 ]

@@ -1,5 +1,6 @@
 """Differentiation as PyTorch offers it: gradients, functions with gradients of their own, checks, graphs."""
 
+from engine.autograd import forward_ad as forward_ad
 from engine.autograd import functional as functional
 from engine.autograd import graph as graph
 from engine.autograd.anomaly import detect_anomaly as detect_anomaly
@@ -21,6 +22,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",

@@ -44,12 +44,8 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.import_ir_*", "torch.merge_type*", "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError",
         "torch.DisableTorchFunction*", "torch.*.has_torch_function*", "torch.cond", "torch.while_loop",
     ),
-    "function transforms that rewrite a function: write the loop, or the batched ops": (
-        "torch.vmap", "torch.func.vmap", "torch.func.functionalize", "torch.func.linearize", "torch.func.debug_unwrap",
-        "torch.func.rearrange", "torch.func.stack_module_state", "torch.func.replace_all_batch_norm_modules_",
-    ),
-    "forward mode: use autograd.functional.jvp": (
-        "torch.autograd.forward_ad", "torch.autograd.forward_ad.*",
+    "made for traces of a function, and nothing is traced for these here": (
+        "torch.func.functionalize", "torch.func.debug_unwrap",
     ),
     "other kinds of devices: the engine's are cpu, cuda and meta": (
         "torch.xpu", "torch.mps", "torch.mtia", "torch.cpu", "torch.*Accelerator*",
@@ -82,7 +78,8 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.init.uniform", "torch.nn.init.xavier_normal", "torch.nn.init.xavier_uniform",
         "torch.nn.utils.clip_grad_norm", "torch.nn.Container",
         "torch.testing.assert_allclose", "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.Tensor.volatile",
-        "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq", "torch.Tensor.solve",
+        "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq",
+        "torch.Tensor.solve",
         "torch.quantization", "torch.Tensor.__div__", "torch.Tensor.__idiv__",
         "torch.Tensor.__rdiv__", "torch.Tensor.__long__", "torch.Tensor.__nonzero__", "torch.cuda.amp.amp_*",
         "torch.legacy_contiguous_format",
@@ -138,7 +135,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     "uninitialized tensors of lazy layers: theirs are plain parameters here": (
         "torch.nn.Uninitialized*", "torch.nn.parameter.Uninitialized[BP]*", "torch.nn.parameter.is_lazy",
     ),
-    "functions that write into their argument: the tensor's method of that name does": ("torch.*_",),
     "libraries of their own beside tensors, modules and training": (
         "torch.distributions", "torch.profiler", "torch.utils.data.datapipes",
     ),

@@ -14,7 +14,10 @@ from engine.errors import AutogradError
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit")  # PyTorch's own, on its first forward derivative
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`torch.jit"),  # PyTorch's own, on its first forward derivative
+    pytest.mark.filterwarnings("ignore:Attempted to insert"),  # and on what it linearizes
+]
 
 X, Y = np.array([0.5, -1.0, 2.0]), np.array([[1.0, 2.0, 3.0], [0.5, 0.25, -1.0]])
 CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -104,3 +107,184 @@ def test_refusals() -> None:
         func.functional_call(nn.Linear(1, 1), {}, engine.ones(1), strict=True)
     with pytest.raises(AutogradError, match="shapes of the function's results"):
         func.vjp(lambda x: x * 2, engine.ones(2))[1](engine.ones(3))
+
+
+# -- vmap ---------------------------------------------------------------------------------------
+
+BATCHED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a dot product": lambda lib, x, y: lib.func.vmap(lib.dot)(y, y * 2),
+    "one shared": lambda lib, x, y: lib.func.vmap(lib.dot, in_dims=(0, None))(y, x),
+    "another dimension": lambda lib, x, y: lib.func.vmap(lambda a: a.sum(), in_dims=1)(y),
+    "the last, as a result": lambda lib, x, y: lib.func.vmap(lambda a: a * 2, in_dims=-1, out_dims=1)(y),
+    "a structure": lambda lib, x, y: lib.func.vmap(
+        lambda d, z: {"sum": d["a"] + d["b"], "z": [z]}, in_dims=({"a": 0, "b": None}, 0))({"a": y, "b": x}, y[:, 0]),
+    "several results": lambda lib, x, y: lib.func.vmap(lambda a: (a * 2, a.sum()), out_dims=(1, 0))(y),
+    "shared result": lambda lib, x, y: lib.func.vmap(lambda a: (a, x), out_dims=(0, None))(y),
+    "by keyword": lambda lib, x, y: lib.func.vmap(lambda a, b: a + b)(y, b=y),
+    "twice": lambda lib, x, y: lib.func.vmap(lib.func.vmap(lambda a, b: a * b), in_dims=(None, 0))(x, y),
+    "gradients by sample": lambda lib, x, y: lib.func.vmap(
+        lib.func.grad(lambda w, a: (w * a).sum().tanh()), in_dims=(None, 0))(x, y),
+    "a gradient through it": lambda lib, x, y: lib.func.grad(
+        lambda w: lib.func.vmap(lambda a: (a * w).sin().sum())(y).sum())(x),
+    "rows of a Jacobian": lambda lib, x, y: lib.func.vmap(lib.func.vjp(lambda a: y @ a, x)[1])(lib.eye(2).double()),
+    "torch's own name": lambda lib, x, y: lib.vmap(lambda a: a.cumsum(0))(y),
+    "linearize": lambda lib, x, y: lib.func.linearize(lambda a: (y @ a).tanh(), x)[1](x * 3),
+    "linearize two": lambda lib, x, y: lib.func.linearize(lambda a, b: {"o": b @ a, "p": a}, x, y)[1](x * 3, y),
+    "dimensions by name": lambda lib, x, y: lib.func.rearrange(y.reshape(1, 2, 3), "a b c -> (c a) b 1"),
+    "dimensions parted": lambda lib, x, y: lib.func.rearrange(y.reshape(6, 1), "(p q) ... -> ... q p", q=3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BATCHED)
+def test_batches_as_pytorch(case: str) -> None:
+    ours, theirs = (BATCHED[case](lib, lib.from_numpy(X.copy()), lib.from_numpy(Y.copy())) for lib in (engine, torch))
+    same(plain(ours), plain(theirs))
+
+
+REFUSED_BATCHES: dict[str, Callable[[Any], Any]] = {
+    "no arguments": lambda lib: lib.func.vmap(lambda: 1)(),
+    "sizes": lambda lib: lib.func.vmap(lambda a, b: a)(lib.ones(2), lib.ones(3)),
+    "nothing batched": lambda lib: lib.func.vmap(lambda a: a, in_dims=None)(lib.ones(2)),
+    "nothing batched of several": lambda lib: lib.func.vmap(lambda a: a, in_dims=(None,))(lib.ones(2)),
+    "too few dims": lambda lib: lib.func.vmap(lambda a, b: a, in_dims=(0,))(lib.ones(2), lib.ones(2)),
+    "no such dimension": lambda lib: lib.func.vmap(lambda a: a, in_dims=1)(lib.ones(2)),
+    "no tensor": lambda lib: lib.func.vmap(lambda a, b: a)(lib.ones(2), 3),
+    "no tensor returned": lambda lib: lib.func.vmap(lambda a: 3)(lib.ones(2)),
+    "another structure": lambda lib: lib.func.vmap(lambda a: a, in_dims=([0, 0],))([lib.ones(2)]),
+    "other results": lambda lib: lib.func.vmap(lambda a: a, out_dims=(0, 0))(lib.ones(2)),
+    "random": lambda lib: lib.func.vmap(lambda a: a + lib.rand(1))(lib.ones(2)),
+    "unknown randomness": lambda lib: lib.func.vmap(lambda a: a, randomness="none")(lib.ones(2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED_BATCHES)
+def test_refused_batches(case: str) -> None:
+    for lib in (torch, engine):
+        with pytest.raises((ValueError, RuntimeError)) as refused:
+            REFUSED_BATCHES[case](lib)
+    assert "vmap()" in str(refused.value)
+
+
+def test_random_numbers_of_samples() -> None:
+    def draw(x: Any) -> Any:
+        return x + engine.rand(3)
+
+    one, other = func.vmap(draw, randomness="same")(engine.zeros(2, 3))
+    assert one.tolist() == other.tolist()
+    one, other = func.vmap(draw, randomness="different")(engine.zeros(2, 3))
+    assert one.tolist() != other.tolist()
+
+
+def test_an_ensemble() -> None:
+    models = [nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).eval() for _ in range(3)]
+    parameters, buffers = func.stack_module_state(models)
+    assert parameters["0.weight"].shape == (3, 4, 3)
+    assert parameters["0.weight"].requires_grad
+    assert parameters["0.weight"].is_leaf
+    assert buffers["1.running_mean"].shape == (3, 4)
+    x = engine.randn(5, 3)
+    found = func.vmap(lambda p, b, x: func.functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(
+        parameters, buffers, x
+    )
+    for row, model in zip(found, models, strict=True):
+        np.testing.assert_allclose(row.detach().numpy(), model(x).detach().numpy(), rtol=1e-6)
+    with pytest.raises(ValueError, match="of one class"):
+        func.stack_module_state([nn.Linear(1, 1), nn.ReLU()])
+    with pytest.raises(ValueError, match="some models train"):
+        func.stack_module_state([nn.Linear(1, 1), nn.Linear(1, 1).eval()])
+    with pytest.raises(ValueError, match="no models"):
+        func.stack_module_state([])
+
+
+def test_batch_norm_by_sample() -> None:
+    model = func.replace_all_batch_norm_modules_(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)))
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    x = engine.randn(5, 3)
+    assert model.eval()(x).tolist() == model.train()(x).tolist()
+
+
+def test_patterns_that_do_not_fit() -> None:
+    x = engine.ones(2, 3)
+    for pattern, why in {
+        "a b": "one '->'",
+        "a -> a": "for 1 dimensions",
+        "a b -> a c": "same names",
+        "(a b) c -> a b c": "not known",
+        "a b -> [a b]": "not understood",
+    }.items():
+        with pytest.raises(engine.errors.ShapeError, match=why):
+            func.rearrange(x, pattern)
+    with pytest.raises(engine.errors.ShapeError, match="not made of"):
+        func.rearrange(x, "(a b) c -> a b c", a=5)
+
+
+# -- forward derivatives ------------------------------------------------------------------------
+
+FORWARD: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "one": lambda ad, x, y: ad.make_dual(x, x * 2).sin(),
+    "two": lambda ad, x, y: ad.make_dual(y, y * 2) @ ad.make_dual(x, x.exp()),
+    "one of two": lambda ad, x, y: y @ ad.make_dual(x, x.exp()),
+    "reused": lambda ad, x, y: sum(f(d) for d in [ad.make_dual(x, x.exp())] for f in (abs, lambda d: d * d[0])),
+    "itself": lambda ad, x, y: ad.make_dual(x, x * 3),
+    "in place": lambda ad, x, y: (ad.make_dual(x, x * 3) * 2).exp_(),
+    "constant": lambda ad, x, y: ad.make_dual(x, x * 3).detach() * 1,
+    "of no effect": lambda ad, x, y: ad.make_dual(x, x * 3).sign() * 0,
+}
+
+
+@pytest.mark.parametrize("case", FORWARD)
+def test_forward_derivatives(case: str) -> None:
+    found = []
+    for lib in (engine, torch):
+        ad = lib.autograd.forward_ad
+        with ad.dual_level():
+            result = ad.unpack_dual(FORWARD[case](ad, lib.from_numpy(X.copy()), lib.from_numpy(Y.copy())))
+            assert not result.primal.requires_grad
+            found.append([None if part is None else part.numpy() for part in result])
+            assert result._fields == ("primal", "tangent")
+    (ours, our_tangent), (theirs, their_tangent) = found
+    np.testing.assert_allclose(ours, theirs)
+    if their_tangent is None:
+        assert our_tangent is None
+    else:
+        np.testing.assert_allclose(our_tangent, their_tangent)
+
+
+def test_a_backward_pass_through_a_forward_derivative() -> None:
+    found = []
+    for lib in (engine, torch):
+        ad, x = lib.autograd.forward_ad, lib.from_numpy(X.copy()).requires_grad_()
+        with ad.dual_level():
+            tangent = ad.unpack_dual((ad.make_dual(x, lib.from_numpy(X.copy())) ** 3).sin()).tangent
+            tangent.sum().backward()
+        found.append(x.grad.numpy())
+    np.testing.assert_allclose(*found)
+
+
+def test_a_model_of_dual_parameters() -> None:
+    ad, model = engine.autograd.forward_ad, nn.Linear(3, 2)
+    tangents = {name: engine.randn(*p.shape) for name, p in model.named_parameters()}
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    x = engine.randn(4, 3)
+    with ad.dual_level():
+        for name, value in parameters.items():
+            delattr(model, name)
+            setattr(model, name, ad.make_dual(value, tangents[name]))
+        tangent = ad.unpack_dual(model(x)).tangent
+    want = x @ tangents["weight"].T + tangents["bias"]
+    np.testing.assert_allclose(tangent.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_refused_duals() -> None:
+    ad, x = engine.autograd.forward_ad, engine.ones(2)
+    with pytest.raises(RuntimeError, match="there is no level"):
+        ad.make_dual(x, x)
+    assert ad.unpack_dual(x).tangent is None
+    with pytest.raises(RuntimeError, match="entered last"):
+        ad.exit_dual_level()
+    with ad.dual_level():
+        with pytest.raises(RuntimeError, match="cannot be nested"):
+            ad.enter_dual_level()
+        for tangent in (engine.ones(3), engine.ones(2, dtype=engine.float64), engine.ones(2, dtype=engine.int64)):
+            with pytest.raises(engine.errors.EngineError, match="the tangent must be"):
+                ad.make_dual(x, tangent)

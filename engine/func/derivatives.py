@@ -6,16 +6,15 @@ can be differentiated further where the arguments require gradients, so these fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.autograd import functional
 from engine.creation import zeros_like
 from engine.errors import AutogradError
+from engine.func.structure import leaves, rebuilt
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
-from engine.nn.module import Module
 from engine.ops.movement.joining import stack
 from engine.tensor import Tensor
 
@@ -63,10 +62,10 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     with enable_grad():
         result = func(*tracked.args)
     value, aux = result if has_aux else (result, None)
-    outputs = list(_leaves(value))
+    outputs = list(leaves(value))
 
     def product(*cotangents: Any) -> tuple[Any, ...]:
-        vectors = list(_leaves(cotangents))
+        vectors = list(leaves(cotangents))
         if [v.shape for v in vectors] != [out.shape for out in outputs]:
             raise AutogradError("vjp(): the vectors must have the shapes of the function's results.")
         return tracked.shaped(tracked.gradients(outputs, vectors))
@@ -85,11 +84,44 @@ def jvp(
         result = func(*args)
         if has_aux:
             result, aux = result
-            more.append(aux if graph else _rebuilt(aux, (leaf.detach() for leaf in _leaves(aux))))
+            more.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
         return result
 
     found = functional.jvp(alone, tuple(primals), tuple(tangents), create_graph=graph, strict=strict)
     return (*found, *more)
+
+
+def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+    """The result of `func(*primals)`, and the function from tangents to the product of its Jacobian there with them.
+
+    `func` is called once, however often the second is.
+    """
+    tracked = _Tracked(primals, tuple(range(len(primals))))
+    with enable_grad():
+        value = func(*tracked.args)
+        outputs = list(leaves(value))
+        seeds = [zeros_like(out).requires_grad_() for out in outputs]
+        slopes = tracked.gradients(outputs, list(seeds), keep=True)
+
+    def product(*tangents: Any) -> Any:
+        vectors = list(leaves(tangents))
+        if [v.shape for v in vectors] != [x.shape for x in tracked.inputs]:
+            raise AutogradError("linearize(): the tangents must have the shapes of the function's arguments.")
+        kept = [(slope, v) for slope, v in zip(slopes, vectors, strict=True) if slope.requires_grad]
+        if not kept:
+            return rebuilt(value, iter([zeros_like(out) for out in outputs]))
+        again = tracked.keeps_graph or _wants_graph(tangents)
+        found = gradients(
+            [slope for slope, _ in kept],
+            seeds,
+            [v for _, v in kept],
+            retain_graph=True,
+            create_graph=again,
+            allow_unused=True,
+        )
+        return rebuilt(value, iter([zeros_like(x) if g is None else g for g, x in zip(found, outputs, strict=True)]))
+
+    return tracked.released(value), product
 
 
 def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
@@ -107,8 +139,8 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
         with enable_grad():
             result = func(*tracked.args, **kwargs)
             value, aux = result if has_aux else (result, None)
-            rows = [tracked.shaped(tracked.rows(out)) for out in _leaves(value)]
-        found = _rebuilt(value, iter(rows))
+            rows = [tracked.shaped(tracked.rows(out)) for out in leaves(value)]
+        found = rebuilt(value, iter(rows))
         return (found, tracked.released(aux)) if has_aux else found
 
     return jacobian
@@ -124,35 +156,6 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     return jacrev(jacrev(func, argnums), argnums)
 
 
-def functional_call(
-    module: Module,
-    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
-    args: Any = None,
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
-    """`module(*args, **kwargs)` with other tensors in place of its own parameters and buffers.
-
-    Args:
-        module: what is called; it is as before afterwards
-        parameter_and_buffer_dicts: the tensors by name, in one dict or several; those not named stay
-        args: the arguments; one that is no tuple is the only one
-        kwargs: the arguments by keyword
-        tie_weights: a tensor given for one of several names that the module has for it is given for all of them
-        strict: refuse names that are missing
-    """
-    several = isinstance(parameter_and_buffer_dicts, Sequence)
-    parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
-    tensors = {name: tensor for part in parts for name, tensor in part.items()}
-    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    if tie_weights:
-        tensors |= _tied(module, tensors)
-    with _swapped(module, tensors, strict):
-        return module(*arguments, **(kwargs or {}))
-
-
 class _Tracked:
     """Arguments of which some are followed by autograd."""
 
@@ -164,19 +167,20 @@ class _Tracked:
             raise AutogradError(f"argnums={argnums}, but the function got {len(args)} arguments")
         self.keeps_graph = _wants_graph(args)
         self.trees = [args[place] for place in places]
-        self.inputs = [_followed(leaf) for tree in self.trees for leaf in _leaves(tree)]
-        leaves = iter(self.inputs)
-        followed = {place: _rebuilt(tree, leaves) for place, tree in zip(places, self.trees, strict=True)}
+        self.inputs = [_followed(leaf) for tree in self.trees for leaf in leaves(tree)]
+        inputs = iter(self.inputs)
+        followed = {place: rebuilt(tree, inputs) for place, tree in zip(places, self.trees, strict=True)}
         self.args = [followed.get(place, arg) for place, arg in enumerate(args)]
 
-    def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None) -> list[Tensor]:
-        """Zeros for inputs that the outputs do not depend on."""
+    def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None, *, keep: bool = False) -> list[Tensor]:
+        """Zeros for inputs that the outputs do not depend on; with a history if somebody follows, or `keep`."""
         outputs, vectors = self._dependent(outputs, vectors)
         if not outputs:
             return [zeros_like(x) for x in self.inputs]
         with enable_grad():
             found = gradients(outputs, self.inputs, vectors, retain_graph=True, create_graph=True, allow_unused=True)
-        return [self.released(zeros_like(x) if g is None else g) for g, x in zip(found, self.inputs, strict=True)]
+        found = [zeros_like(x) if g is None else g for g, x in zip(found, self.inputs, strict=True)]
+        return found if keep else [self.released(one) for one in found]
 
     def rows(self, output: Tensor) -> list[Tensor]:
         """The Jacobian of one output with respect to every input."""
@@ -189,12 +193,12 @@ class _Tracked:
         ]
 
     def released(self, tree: Any) -> Any:
-        return tree if self.keeps_graph else _rebuilt(tree, (leaf.detach() for leaf in _leaves(tree)))
+        return tree if self.keeps_graph else rebuilt(tree, (leaf.detach() for leaf in leaves(tree)))
 
     def shaped(self, found: list[Any]) -> Any:
         """Results by leaf in the form of the arguments."""
-        leaves = iter(found)
-        trees = tuple(_rebuilt(tree, leaves) for tree in self.trees)
+        parts = iter(found)
+        trees = tuple(rebuilt(tree, parts) for tree in self.trees)
         return trees[0] if self.one else trees
 
     @staticmethod
@@ -208,61 +212,4 @@ def _followed(tensor: Tensor) -> Tensor:
 
 
 def _wants_graph(tree: Any) -> bool:
-    return any(leaf.requires_grad for leaf in _leaves(tree))
-
-
-def _leaves(tree: Any) -> Iterator[Tensor]:
-    """The tensors of a structure, in order."""
-    if isinstance(tree, Tensor):
-        yield tree
-    elif isinstance(tree, Mapping):
-        for item in tree.values():
-            yield from _leaves(item)
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _leaves(item)
-
-
-def _rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:
-    """The structure with other things in place of its tensors."""
-    if isinstance(tree, Tensor):
-        return next(leaves)
-    if isinstance(tree, Mapping):
-        return {key: _rebuilt(item, leaves) for key, item in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        items = [_rebuilt(item, leaves) for item in tree]
-        return tuple(items) if isinstance(tree, tuple) else items
-    return tree
-
-
-def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What the other names of given tensors stand for."""
-    own = {name: table[name.rpartition(".")[2]] for name, table in _tables(module)}
-    given = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
-    return {name: given[id(one)] for name, one in own.items() if id(one) in given and name not in tensors}
-
-
-@contextmanager
-def _swapped(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
-    """`module` with other tensors, for a while."""
-    own = dict(_tables(module))
-    unknown, missing = sorted(set(tensors) - set(own)), sorted(set(own) - set(tensors))
-    if unknown or (strict and missing):
-        raise KeyError(f"functional_call(): the module has no {unknown}" if unknown else f"{missing} are missing")
-    before = {name: own[name][name.rpartition(".")[2]] for name in tensors}
-    try:
-        for name, tensor in tensors.items():
-            own[name][name.rpartition(".")[2]] = tensor
-        yield
-    finally:
-        for name, tensor in before.items():
-            own[name][name.rpartition(".")[2]] = tensor
-
-
-def _tables(module: Module) -> Iterator[tuple[str, dict[str, Any]]]:
-    for prefix, part in module.named_modules():
-        for table in (part._parameters, part._buffers):
-            yield from ((f"{prefix}.{name}" if prefix else name, table) for name in table)
-
-
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+    return any(leaf.requires_grad for leaf in leaves(tree))

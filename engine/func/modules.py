@@ -1,0 +1,111 @@
+"""Modules as functions of their parameters and buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.errors import ShapeError
+from engine.nn.layers.batch_norm import BatchNorm
+from engine.nn.module import Module
+from engine.ops.movement.joining import stack
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """`module(*args, **kwargs)` with other tensors in place of its own parameters and buffers.
+
+    Args:
+        module: what is called; it is as before afterwards
+        parameter_and_buffer_dicts: the tensors by name, in one dict or several; those not named stay
+        args: the arguments; one that is no tuple is the only one
+        kwargs: the arguments by keyword
+        tie_weights: a tensor given for one of several names that the module has for it is given for all of them
+        strict: refuse names that are missing
+    """
+    several = isinstance(parameter_and_buffer_dicts, Sequence)
+    parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
+    tensors = {name: tensor for part in parts for name, tensor in part.items()}
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    if tie_weights:
+        tensors |= _tied(module, tensors)
+    with _swapped(module, tensors, strict):
+        return module(*arguments, **(kwargs or {}))
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of several modules of one form, each stacked along a new first dimension.
+
+    With `vmap` and `functional_call` they run as an ensemble. Source: PyTorch's tutorial "Model ensembling".
+    """
+    if not models:
+        raise ValueError("stack_module_state(): there are no models. Give one at least.")
+    kinds = {type(model) for model in models}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"stack_module_state(): the models must be of one class, not {', '.join(k.__name__ for k in kinds)}"
+        )
+    if len({model.training for model in models}) > 1:
+        raise ValueError("stack_module_state(): some models train and some do not. Call train() or eval() on all.")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    return ({name: _stacked(name, [one[name] for one in parameters]) for name in parameters[0]},
+            {name: _stacked(name, [one[name] for one in buffers]) for name in buffers[0]})  # fmt: skip
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let every batch norm in `root` go by its batch alone, so that samples can be run one by one."""
+    for module in root.modules():
+        if isinstance(module, BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
+    shapes = {tuple(tensor.shape) for tensor in tensors}
+    if len(shapes) > 1:
+        raise ShapeError(f"stack_module_state(): {name} is {' and '.join(map(format_shape, shapes))}")
+    if len({tensor.requires_grad for tensor in tensors}) > 1:
+        raise ValueError(f"stack_module_state(): {name} requires gradients in some models and not in others")
+    return stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
+
+
+def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the other names of given tensors stand for."""
+    own = {name: table[name.rpartition(".")[2]] for name, table in _tables(module)}
+    given = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
+    return {name: given[id(one)] for name, one in own.items() if id(one) in given and name not in tensors}
+
+
+@contextmanager
+def _swapped(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
+    """`module` with other tensors, for a while."""
+    own = dict(_tables(module))
+    unknown, missing = sorted(set(tensors) - set(own)), sorted(set(own) - set(tensors))
+    if unknown or (strict and missing):
+        raise KeyError(f"functional_call(): the module has no {unknown}" if unknown else f"{missing} are missing")
+    before = {name: own[name][name.rpartition(".")[2]] for name in tensors}
+    try:
+        for name, tensor in tensors.items():
+            own[name][name.rpartition(".")[2]] = tensor
+        yield
+    finally:
+        for name, tensor in before.items():
+            own[name][name.rpartition(".")[2]] = tensor
+
+
+def _tables(module: Module) -> Iterator[tuple[str, dict[str, Any]]]:
+    for prefix, part in module.named_modules():
+        for table in (part._parameters, part._buffers):
+            yield from ((f"{prefix}.{name}" if prefix else name, table) for name in table)

@@ -1,0 +1,80 @@
+"""`rearrange`: dimensions by name, as in einops (Rogozhnikov, "Einops", ICLR 2022)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from engine.errors import ShapeError
+from engine.ops.movement.joining import stack
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+Group = tuple[str, ...]
+"""The names of one dimension; several in brackets, none for one of size 1."""
+
+
+def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
+    """The tensor with its dimensions in the order, joined and parted, that the pattern names.
+
+    ``rearrange(images, "b h w c -> b c h w")``; ``rearrange(x, "b (h w) -> b h w", h=8)``.
+
+    Args:
+        tensor: one tensor, or several of one shape, which are stacked first
+        pattern: names of the dimensions before and after "->"; "(a b)" is one made of two, "1" one of size 1, "..." any
+        axes_lengths: sizes of dimensions that do not follow from the others
+    """
+    x = tensor if isinstance(tensor, Tensor) else stack(list(tensor))
+    before, after = _sides(pattern, x.ndim)
+    sizes = _sizes(pattern, before, x, axes_lengths)
+    names, wanted = [n for group in before for n in group], [n for group in after for n in group]
+    if sorted(names) != sorted(wanted) or len(set(names)) < len(names):
+        raise ShapeError(f"rearrange: both sides of {pattern!r} must have the same names, each once")
+    parted = x.reshape([sizes[name] for name in names])
+    ordered = parted.permute([names.index(name) for name in wanted])
+    return ordered.reshape([math.prod(sizes[name] for name in group) for group in after])
+
+
+def _sides(pattern: str, ndim: int) -> tuple[list[Group], list[Group]]:
+    parts = pattern.split("->")
+    if len(parts) != 2:
+        raise ShapeError(f"rearrange: a pattern has one '->', but {pattern!r} has {len(parts) - 1}")
+    left, right = (list(_groups(part, pattern)) for part in parts)
+    rest = ndim - sum(group != ("...",) for group in left)
+    dots = [(f"...{i}",) for i in range(max(rest, 0))]
+
+    def spelled(groups: list[Group]) -> Iterator[Group]:
+        for group in groups:
+            if group == ("...",):
+                yield from dots
+            else:
+                yield tuple(n for name in group for n in ([d[0] for d in dots] if name == "..." else [name]))
+
+    return list(spelled(left)), list(spelled(right))
+
+
+def _groups(text: str, pattern: str) -> Iterator[Group]:
+    for found in re.finditer(r"\(([^()]*)\)|(\.\.\.|\w+)|(\S)", text):
+        if found[3]:
+            raise ShapeError(f"rearrange: {found[3]!r} is not understood in {pattern!r}")
+        group = found[1].split() if found[1] is not None else [found[2]]
+        yield tuple(name for name in group if name != "1")
+
+
+def _sizes(pattern: str, before: list[Group], x: Tensor, given: dict[str, int]) -> dict[str, int]:
+    if len(before) != x.ndim:
+        raise ShapeError(f"rearrange: {pattern!r} is for {len(before)} dimensions, but x is {format_shape(x.shape)}")
+    sizes: dict[str, int] = dict(given)
+    for group, size in zip(before, x.shape, strict=True):
+        unknown = [name for name in group if name not in sizes]
+        known = math.prod(sizes[name] for name in group if name in sizes)
+        if len(unknown) > 1:
+            raise ShapeError(
+                f"rearrange: the sizes of {' and '.join(unknown)} are not known. Give one, as {unknown[0]}=…"
+            )
+        if size % known if unknown and known else size != known:
+            raise ShapeError(f"rearrange: a dimension of size {size} is not made of ({' '.join(group)}): {given}")
+        if unknown:
+            sizes[unknown[0]] = size // known
+    return sizes
