@@ -95,7 +95,7 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import amp, data, fit, func, io, linalg, metrics, nn, optim, shortcuts, special, testing, utils  # noqa: E402
+from engine import amp, data, fit, func, in_place, io, linalg, metrics, nn, optim, shortcuts, special, testing, utils  # noqa: E402
 from engine.amp import (  # noqa: E402
     GradScaler,
     autocast,
@@ -105,6 +105,7 @@ from engine.amp import (  # noqa: E402
     is_autocast_cache_enabled,
     is_autocast_enabled,
 )
+from engine.in_place import *  # noqa: E402, F403
 from engine.io import load, save  # noqa: E402
 from engine.shortcuts import *  # noqa: E402, F403
 
@@ -214,3 +215,4 @@ __all__ += legacy.__all__
 __all__ += predicates.__all__
 __all__ += shortcuts.__all__
 __all__ += functions.__all__
+__all__ += in_place.__all__

@@ -21,6 +21,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "the functions of nn.functional, which `torch` has with other names for the same places": (
         "torch.rrelu(generator)",
+        "torch.rrelu_(generator)",
     ),
     "PyTorch's binding gives it another name, or none, than its documentation": (
         "torch.Tensor.__contains__(item)",
@@ -31,7 +32,9 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.autograd.graph.GradientEdge(ownership_token)",
         "torch.cuda.amp.custom_bwd(bwd=None)",
         "torch.enable_grad(orig_func)",
+        "torch.detach_(input)",
         "torch.index_put(input)",
+        "torch.index_put_(input)",
         "torch.linalg.vander(x)",
         "torch.nn.functional.one_hot(tensor)",
         "torch.nn.utils.rnn.PackedSequence(batch_sizes=<class 'inspect._empty'>)",
