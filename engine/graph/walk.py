@@ -192,7 +192,8 @@ class _Walk:
             self.task.captured[key, 0] = entry[1]
         if not self.accumulate:
             return
-        leaf._accumulate(entry[1], copy=not _owned(entry))
+        owned = _owned(entry)  # asked first: among a call's arguments the gradient would be held once more
+        leaf._accumulate(entry[1], copy=not owned)
         if hooks is not None:
             for hook in tuple(hooks.accumulated.values()):
                 hook(leaf)

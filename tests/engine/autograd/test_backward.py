@@ -414,6 +414,26 @@ def test_a_view_written_to_counts_as_a_change_of_what_is_behind_it() -> None:
         z.sum().backward()
 
 
+def test_a_leaf_takes_over_the_memory_of_a_gradient_that_nobody_else_holds() -> None:
+    places: list[int] = []
+
+    class Doubled(engine.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+            found = g * 2
+            places.append(found.data_ptr())
+            return found
+
+    x = leaf(1.0, 2.0)
+    Doubled.apply(x).sum().backward()
+    assert x.grad is not None
+    assert [x.grad.data_ptr()] == places
+
+
 # -- threads ----------------------------------------------------------------------------------
 
 
