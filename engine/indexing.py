@@ -24,10 +24,10 @@ from engine.tensor import Tensor
 def getitem(x: Tensor, index: Any) -> Tensor:
     """Slices give a view, index tensors and masks a copy."""
     if type(index) is int:
-        return slice_(x, index=(index,))
+        return slice_.function(x, (index,))
     basic, layout, tensors = _split(x, index)
     if not tensors:
-        return slice_(x, index=basic)
+        return slice_.function(x, basic)
     return take_at((_part(x, basic), *tensors), layout=layout)
 
 

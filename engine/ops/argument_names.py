@@ -57,7 +57,9 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
                 args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
-        return function(*args, **kwargs) if MODES.autocast is None else MODES.autocast.call(function, args, kwargs)
+        if MODES.direct is None and MODES.autocast is not None:
+            return MODES.autocast.call(function, args, kwargs)
+        return function(*args, **kwargs) if kwargs else function(*args)
 
     call.further = further  # pyright: ignore[reportAttributeAccessIssue]
     return call

@@ -15,7 +15,7 @@ import numpy as np
 
 MEMBERS = {
     "T", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "base", "clip", "copy", "cumsum",
-    "dtype", "fill", "flatten",
+    "dot", "dtype", "fill", "flatten",
     "item", "itemsize", "max", "mean", "min", "nbytes", "ndim", "prod", "ravel", "repeat", "reshape", "round",
     "shape", "size", "sort", "squeeze", "std", "strides", "sum", "swapaxes", "take", "tolist", "transpose", "var",
     "view",

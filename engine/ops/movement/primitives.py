@@ -49,7 +49,7 @@ def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         return reinterpret(x, dtype=(dtype or size[0]).name)
     wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    result = reshape(x, wanted)
+    result = reshape.function(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
             f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} "
@@ -90,7 +90,8 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
     ndim = x.ndim
     if not ndim:
         return x
-    a, b = wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim)
+    a = dim0 if 0 <= dim0 < ndim else wrap_dim("transpose", dim0, ndim)
+    b = dim1 if 0 <= dim1 < ndim else wrap_dim("transpose", dim1, ndim)
     order = [*range(ndim)]
     order[a], order[b] = b, a
     return permute.function(x, tuple(order))

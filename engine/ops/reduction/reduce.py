@@ -64,7 +64,9 @@ def _sums(s: Any) -> Any:
 @op("reduce", sample=_sums)
 def sum(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None):
     """Sum over `dim`, or over everything. Whole numbers add up in int64."""
-    return x.sum(axis=_axes(dim), keepdims=keepdim, dtype=_accumulator(x, dtype))
+    accumulator = None if dtype is None and x.dtype.kind == "f" else _accumulator(x, dtype)
+    # The array's own method is Python code around this, which takes a sixth of a microsecond.
+    return xp.add.reduce(x, None if dim is None else _axes(dim), accumulator, None, keepdim)
 
 
 @sum.gradient
