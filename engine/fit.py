@@ -21,10 +21,11 @@ for event in fit.fit(Digits(seed=1), epochs=5):
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
@@ -43,6 +44,7 @@ from engine.tensor import Tensor
 __all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit", "untouched"]
 
 T = TypeVar("T")
+Closure = Callable[[], Tensor]
 
 
 class Task(ABC):
@@ -232,8 +234,9 @@ class _Run:
         self._reset_metrics()
         timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
+            random_state = random.get_rng_state()
             losses = self.task.losses(batch)
-            _improve(losses)
+            _improve(losses, functools.partial(_again, self.task, batch, random_state))
             values = self._named(losses)
             loss, size = sum(values.values()), _batch_size(batch)
             mean.add(loss, size)
@@ -328,8 +331,11 @@ def _modes_kept(task: Task) -> Iterator[None]:
             module.training = training
 
 
-def _improve(losses: Mapping[Optimizer, Tensor]) -> None:
-    """One step of each optimizer. Gradients of one's loss do not reach the parameters of another."""
+def _improve(losses: Mapping[Optimizer, Tensor], closure: Callable[[Optimizer, Tensor], Closure] | None = None) -> None:
+    """One step of each optimizer. Gradients of one's loss do not reach the parameters of another.
+
+    `closure` makes what an optimizer evaluates its loss by, if it does that several times.
+    """
     found: list[tuple[Tensor, Tensor | None]] = []
     for place, (optimizer, loss) in enumerate(losses.items(), start=1):
         for other in losses:
@@ -340,8 +346,31 @@ def _improve(losses: Mapping[Optimizer, Tensor]) -> None:
             found += [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
     for parameter, gradient in found:
         parameter.grad = gradient
-    for optimizer in losses:
-        optimizer.step()
+    for optimizer, loss in losses.items():
+        optimizer.step(closure(optimizer, loss) if closure is not None and optimizer.needs_closure else None)
+
+
+def _again(task: Task, batch: Any, random_state: random.State, optimizer: Optimizer, loss: Tensor) -> Closure:
+    """What gives the loss of a batch and its gradients for the parameters as they are.
+
+    The first time that is `loss`, whose gradients are there. Later ones draw the same random numbers, and metrics,
+    buffers and the other gradients do not notice them.
+    """
+    first = [loss]
+
+    def evaluated() -> Tensor:
+        if first:
+            return first.pop()
+        with untouched(task):
+            random.set_rng_state(random_state)
+            found = task.losses(batch)[optimizer]
+            found.backward()
+            own = [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
+        for parameter, gradient in own:
+            parameter.grad = gradient
+        return found
+
+    return evaluated
 
 
 def _count_batches(loader: DataLoader) -> int:

@@ -10,6 +10,7 @@ from engine.optim.adamax import Adamax as Adamax
 from engine.optim.adamw import AdamW as AdamW
 from engine.optim.asgd import ASGD as ASGD
 from engine.optim.lbfgs import LBFGS as LBFGS
+from engine.optim.muon import Muon as Muon
 from engine.optim.nadam import NAdam as NAdam
 from engine.optim.optimizer import Optimizer as Optimizer
 from engine.optim.radam import RAdam as RAdam
@@ -26,6 +27,7 @@ __all__ = [
     "AdamW",
     "Adamax",
     "LBFGS",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from engine.creation import zeros_like
 from engine.dtypes import finfo
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
-from engine.registry import NonNegative, Range
+from engine.registry import OPTIMIZERS, NonNegative, Range
 from engine.tensor import Tensor
 
 
+@OPTIMIZERS.register(category="Adaptive", tags=("adam", "little memory", "relative step"))
 class Adafactor(UpdateRule):
     """Adam's divisor from the means of rows and columns, which take little memory; steps in proportion to the weights.
 
@@ -31,7 +32,7 @@ class Adafactor(UpdateRule):
         params: Parameters,
         lr: Rate = 1e-2,
         beta2_decay: float = -0.8,
-        eps: tuple[float | None, float] = (None, 1e-3),
+        eps: Any = (None, 1e-3),  # a pair of which the first may be None: no form can show that
         d: Annotated[float, Range(ge=1)] = 1.0,
         weight_decay: NonNegative = 0.0,
         *,

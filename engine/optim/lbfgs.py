@@ -10,10 +10,11 @@ from engine.modes import enable_grad, no_grad
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Optimizer, Parameters, Rate, State
-from engine.registry import NonNegative, Size
+from engine.registry import OPTIMIZERS, NonNegative, Size
 from engine.tensor import Tensor
 
 
+@OPTIMIZERS.register(category="Second order", title="L-BFGS", tags=("newton", "quasi-newton", "line search"))
 class LBFGS(Optimizer):
     """Newton's method with a curvature estimated from the last steps. Its `step` needs a closure.
 
@@ -30,6 +31,7 @@ class LBFGS(Optimizer):
         line_search_fn: "strong_wolfe" to search along each direction for a good length
     """
 
+    needs_closure = True
     counts = frozenset()
 
     def __init__(

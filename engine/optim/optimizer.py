@@ -61,6 +61,8 @@ class Optimizer:
     A subclass gives `step`, or derives from `UpdateRule`, whose `step` goes through the parameters.
     """
 
+    needs_closure: ClassVar[bool] = False
+    """Its `step` evaluates the loss several times, so it cannot do without a closure."""
     counts: ClassVar[frozenset[str]] = frozenset({"step"})
     """State that is a Python number here and a float32 tensor in PyTorch's state dict."""
 
@@ -114,6 +116,7 @@ class Optimizer:
             raise ValueError("either all parameters of a group have names or none has")
         tensors = [tensor for _, tensor in named] if named else items
         self._check(tensors)
+        self.check_params(tensors)
         group = {"params": tensors, **({"param_names": [name for name, _ in named]} if named else {})}
         options = {**self.defaults, **{name: value for name, value in param_group.items() if name != "params"}}
         self.check(options)
@@ -128,6 +131,9 @@ class Optimizer:
             problem = parameter.problem(value.item() if isinstance(value, (Tensor, np.generic)) else value)
             if problem:
                 raise ValueError(f"{type(self).__name__}: {parameter.name} {problem}")
+
+    def check_params(self, tensors: list[Tensor]) -> None:
+        """Raises ValueError for parameters that this optimizer cannot change."""
 
     def _check(self, tensors: list[Any]) -> None:
         known = {id(tensor) for group in self.param_groups for tensor in group["params"]}
@@ -269,7 +275,7 @@ class UpdateRule(Optimizer):
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
-                maximize = group["maximize"]
+                maximize = group.get("maximize")
                 rate = group["lr"]
                 options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
                 for param in group["params"]:

@@ -256,3 +256,38 @@ def test_a_look_changes_nothing() -> None:
         return [*found, *(buffer.sum().item() for buffer in task.model.buffers())]
 
     assert losses(look=True) == losses(look=False)
+
+
+class Searching(Clouds):
+    """Trained by an optimizer that evaluates the loss several times in each step."""
+
+    def configure(self) -> None:
+        super().configure()
+        self.evaluations = 0
+        del self.adam
+        self.newton = optim.LBFGS(self.model.parameters(), max_iter=4, line_search_fn="strong_wolfe")
+
+    def losses(self, batch: Any) -> dict[Any, Any]:
+        points, labels = batch
+        self.evaluations += 1
+        logits = self.model(points)
+        self.measure(self.accuracy, logits, labels)
+        return {self.newton: self.criterion(logits, labels)}
+
+
+def test_an_optimizer_that_needs_a_closure() -> None:
+    task = Searching(seed=3)
+    events = list(fit.fit(task, epochs=2))
+    epochs = [event for event in events if isinstance(event, fit.Epoch)]
+    steps = [event for event in events if isinstance(event, fit.Step)]
+    assert epochs[-1].val_loss is not None
+    assert epochs[-1].val_loss < 0.5 * steps[0].loss
+    assert task.evaluations > 2 * len(steps)
+    # Each sample is measured once, however often the search looked at it.
+    first = [step for step in steps if step.epoch == 1][-1]
+    assert first.metrics["accuracy"] * 60 == pytest.approx(round(first.metrics["accuracy"] * 60))
+    again = Searching(seed=3)
+    list(fit.fit(again, epochs=1))
+    list(fit.fit(again, epochs=2, start=1))
+    for ours, others in zip(weights(again), weights(task), strict=True):
+        np.testing.assert_array_equal(ours, others)

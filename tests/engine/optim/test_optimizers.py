@@ -114,27 +114,27 @@ def to_numpy(value: Any) -> Any:
 
 def test_every_optimizer_and_option_has_a_variant() -> None:
     tried = {name for name, _ in VARIANTS}
-    assert {entry.target.__name__ for entry in OPTIMIZERS} == tried - {"Adafactor"}  # whose eps no form can show
-    assert set(optim.__all__) - {"Optimizer", "lr_scheduler", "swa_utils"} == tried | {
-        "LBFGS"
-    }  # which has its own tests
-    for entry in OPTIMIZERS:
+    # Muon is for matrices alone, and a canvas has one optimizer for all parameters; LBFGS has its own tests.
+    assert {entry.target.__name__ for entry in OPTIMIZERS} == tried | {"LBFGS"}
+    assert set(optim.__all__) - {"Optimizer", "lr_scheduler", "swa_utils"} == tried | {"LBFGS", "Muon"}
+    for entry in (entry for entry in OPTIMIZERS if entry.target is not optim.LBFGS):
         tried = {option for name, options in VARIANTS if name == entry.target.__name__ for option in options}
         assert {parameter.name for parameter in entry.parameters} - tried <= {"eps", "lr"}
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in VARIANTS} | {"LBFGS"}))
+@pytest.mark.parametrize("name", sorted({name for name, _ in VARIANTS} | {"LBFGS", "Muon"}))
 def test_arguments_are_pytorchs(name: str) -> None:
     """Names, order, defaults; and so the text of a repr and the keys of a state dict."""
     ours, theirs = (inspect.signature(getattr(library, name).__init__) for library in (optim, torch.optim))
     assert [(p.name, p.default, p.kind) for p in ours.parameters.values()] == [
         (p.name, p.default, p.kind) for p in theirs.parameters.values()
     ]
-    parameter, their_parameter = nn.Parameter(engine.ones(2)), torch.nn.Parameter(torch.ones(2))
+    shape = (2, 2) if name == "Muon" else (2,)
+    parameter, their_parameter = nn.Parameter(engine.ones(shape)), torch.nn.Parameter(torch.ones(shape))
     optimizer, their_optimizer = getattr(optim, name)([parameter]), getattr(torch.optim, name)([their_parameter])
     assert repr(optimizer) == repr(their_optimizer)
     for leaf, library in ((parameter, engine), (their_parameter, torch)):
-        leaf.grad = library.ones(2)
+        leaf.grad = library.ones(shape)
     for each in (optimizer, their_optimizer):
         each.step(lambda: 1.0)
     state, theirs = optimizer.state_dict(), their_optimizer.state_dict()
@@ -197,9 +197,51 @@ def test_a_resumed_run_is_the_same_run(name: str, options: dict[str, Any]) -> No
 def test_is_documented(entry: Any) -> None:
     assert entry.summary
     assert all(parameter.help for parameter in entry.parameters)
-    defaults = {p.name: p.default for p in entry.parameters}
+    defaults = {p.name: p.default for p in entry.parameters if p.default is not None}
     theirs = getattr(torch.optim, entry.target.__name__)([torch.zeros(1)]).defaults
     assert defaults == {name: theirs[name] for name in defaults}
+
+
+# -- Muon -------------------------------------------------------------------------------------
+
+MUON: list[dict[str, Any]] = [
+    {"lr": 0.02},
+    {"lr": 0.02, "nesterov": False, "momentum": 0.8, "weight_decay": 0.0},
+    {"lr": 0.02, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3, "ns_coefficients": (2.0, -1.5, 0.5)},
+]
+
+
+@pytest.mark.parametrize("options", MUON)
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6)])
+def test_muon(options: dict[str, Any], shape: tuple[int, int]) -> None:
+    """As near as half precision is, in which both compute the directions."""
+    start, target = INPUTS[0, :6, :4].reshape(shape), INPUTS[1, :6, :4].reshape(shape)
+    found, states = [], []
+    for library in (engine, torch):
+        weight = library.nn.Parameter(library.tensor(start.astype(np.float32)))
+        optimizer = library.optim.Muon([weight], **options)
+        for _ in range(5):
+            optimizer.zero_grad()
+            ((weight - library.tensor(target.astype(np.float32))) ** 2).sum().backward()
+            optimizer.step()
+        found.append(weight.detach().numpy())
+        states.append(optimizer.state_dict()["state"][0]["momentum_buffer"].numpy())
+    moved = np.abs(found[1] - start).max()
+    np.testing.assert_allclose(found[0], found[1], atol=0.03 * moved)
+    np.testing.assert_allclose(states[0], states[1], rtol=0.05, atol=0.02)
+
+
+def test_muon_is_for_matrices() -> None:
+    with pytest.raises(ValueError, match=r"Muon is for matrices, but a parameter is 3\. "):
+        optim.Muon(nn.Linear(2, 3).parameters())
+    with pytest.raises(ValueError, match="ns_steps must be 99 or less"):
+        optim.Muon([parameter_of(2, 2)], ns_steps=100)
+    with pytest.raises(ValueError, match="must be three numbers"):
+        optim.Muon([parameter_of(2, 2)], ns_coefficients=(1.0, 2.0))  # pyright: ignore[reportArgumentType]
+
+
+def parameter_of(*shape: int) -> nn.Parameter:
+    return nn.Parameter(engine.ones(shape))
 
 
 # -- the base ---------------------------------------------------------------------------------
