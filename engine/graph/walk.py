@@ -138,7 +138,7 @@ class _Walk:
             grads = None  # nothing that was passed on is to be held while the next node runs
             early = self.send(node.edges, found)
             found = None
-            if early:
+            if early and heap:  # else the pass is over, and every leaf gets what it has
                 self._settle(node)
 
     def send(self, edges: Sequence[Edge], grads: Sequence[Any]) -> bool:

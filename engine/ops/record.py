@@ -325,9 +325,12 @@ class Op:
 
 def _public_function(op: Op) -> Callable[..., Any]:
     executor, arity, plain, bind, defaults = EXECUTOR, op.arity, op.plain, op.bind, op.defaults
+    has_statics = frozenset(op.static_names).issuperset
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
+            if plain and len(args) == arity and has_statics(kwargs):
+                return executor.run(op, args, {**defaults, **kwargs})
             if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
                 return found(*args, **kwargs)
         elif plain and len(args) == arity:

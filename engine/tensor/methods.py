@@ -92,9 +92,12 @@ def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     arity, plain, bind, defaults = op.arity, op.plain, op.bind, op.defaults
+    has_statics = frozenset(op.static_names).issuperset
 
     def in_place(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
+            if plain and len(args) == arity and has_statics(kwargs):
+                return run_in_place(op, args, {**defaults, **kwargs})
             if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
                 return _written_back(op.name, found)(*args, **kwargs)
         elif plain and len(args) == arity:

@@ -7,7 +7,7 @@ from typing import Any
 from engine.dtypes import bool_, int64, is_floating
 from engine.errors import DTypeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.slices import add_term
+from engine.ops.elementwise.slices import LARGE, add_term
 from engine.ops.record import op
 from engine.shape import Spec
 
@@ -17,8 +17,8 @@ def add(xp, x, y, out=None, alpha: float = 1):
     """x + alpha · y."""
     if alpha == 1:
         return xp.add(x, y, out=out)
-    if out is None:
-        return xp.add(x, _times(alpha, y))
+    if out is None or out.size < LARGE:
+        return xp.add(x, _times(alpha, y), out=out)
     return add_term(xp, x, lambda y: _times(alpha, y), (y,), out)
 
 
@@ -244,7 +244,7 @@ def lcm(xp, x, y):
 
 
 def _times(alpha: float, y: Any) -> Any:
-    if isinstance(alpha, float) and hasattr(y, "dtype") and not is_floating(y.dtype):
+    if type(alpha) is float and hasattr(y, "dtype") and y.dtype.kind != "f" and not is_floating(y.dtype):
         raise DTypeError(f"alpha must be a whole number for tensors of whole numbers, not {alpha}")
     return alpha * y
 

@@ -9,11 +9,13 @@ import numpy as np
 
 _SLICE = 1 << 15
 """Elements of which an operand, the term and the result stay in a core's cache."""
+LARGE = 4 * _SLICE
+"""From so many elements on, sums go slice by slice."""
 
 
 def add_term(xp: Any, x: Any, term: Callable[..., Any], operands: tuple[Any, ...], out: Any) -> Any:
     """x + term(operands). Large ones are written to `out` in slices: the term is then never in main memory."""
-    if out is None or out.size < 4 * _SLICE or not out.flags.c_contiguous:
+    if out is None or out.size < LARGE or not out.flags.c_contiguous:
         return xp.add(x, term(*operands), out=out)
     if not all(_alike(operand, out) for operand in (x, *operands)):
         return xp.add(x, term(*operands), out=out)

@@ -51,14 +51,14 @@ def _(g):
 @op(numbers=True)
 def addcmul(xp, x, tensor1, tensor2, out=None, value: float = 1):
     """x + value · tensor1 · tensor2."""
+    return add_term(xp, x, _product, (tensor1, tensor2, value), out)
 
-    def term(y: Any, z: Any) -> Any:
-        product = y * z
-        if value != 1:
-            product *= value  # in the memory of the product, which nobody else has
-        return product
 
-    return add_term(xp, x, term, (tensor1, tensor2), out)
+def _product(y: Any, z: Any, value: float) -> Any:
+    product = y * z
+    if value != 1:
+        product *= value  # in the memory of the product, which nobody else has
+    return product
 
 
 @addcmul.gradient("x")
@@ -79,14 +79,14 @@ def _(g, tensor1, value):
 @op(floats=True, domain=(0.5, 2.0))
 def addcdiv(xp, x, tensor1, tensor2, out=None, value: float = 1):
     """x + value · tensor1 / tensor2."""
+    return add_term(xp, x, _quotient, (tensor1, tensor2, value), out)
 
-    def term(y: Any, z: Any) -> Any:
-        quotient = y / z
-        if value != 1:
-            quotient *= value
-        return quotient
 
-    return add_term(xp, x, term, (tensor1, tensor2), out)
+def _quotient(y: Any, z: Any, value: float) -> Any:
+    quotient = y / z
+    if value != 1:
+        quotient *= value
+    return quotient
 
 
 @addcdiv.gradient("x")
@@ -107,7 +107,11 @@ def _(g, tensor1, tensor2, value):
 @op(floats=True)
 def lerp(xp, x, end, weight, out=None):
     """x + weight · (end − x)."""
-    return add_term(xp, x, lambda x, end, weight: (end - x) * weight, (x, end, weight), out)
+    return add_term(xp, x, _way, (x, end, weight), out)
+
+
+def _way(x: Any, end: Any, weight: Any) -> Any:
+    return (end - x) * weight
 
 
 @lerp.gradient("x")

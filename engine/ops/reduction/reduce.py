@@ -39,7 +39,7 @@ def refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
 
 def spread_over(g: Any, x: Spec, dim: Dims) -> Any:
     """`g`, a reduction of `x` with its dimensions kept or not, over what was reduced."""
-    return spread(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
+    return spread.function(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
 
 
 def _axes(dim: Dims) -> Any:
