@@ -221,12 +221,12 @@ class HasHooks:
     # PyTorch's names, by which users look whether there are hooks.
 
     @property
-    def _forward_hooks(self) -> dict[int, Hook]:
-        return self._own_hooks().after
+    def _forward_hooks(self) -> dict[int, Callable[..., Any]]:
+        return {place: hook.function for place, hook in self._own_hooks().after.items()}
 
     @property
-    def _forward_pre_hooks(self) -> dict[int, Hook]:
-        return self._own_hooks().before
+    def _forward_pre_hooks(self) -> dict[int, Callable[..., Any]]:
+        return {place: hook.function for place, hook in self._own_hooks().before.items()}
 
     @property
     def _backward_hooks(self) -> dict[int, Callable[..., Any]]:
