@@ -2,6 +2,7 @@
 
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize
+from engine.nn.utils import prune as prune
 from engine.nn.utils import rnn as rnn
 from engine.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
 from engine.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
@@ -31,6 +32,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
