@@ -100,7 +100,7 @@ def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any],
             continue
         one = tensors[item.number]
         is_mask = one.dtype.kind == 0 and not one.is_meta
-        for places in map(from_array, namespace(one.device).nonzero(one._array)) if is_mask else (one,):
+        for places in map(from_array, namespace(one.device).nonzero(one._numbers())) if is_mask else (one,):
             order.append(Place(len(found)))
             found.append(places)
     return order, found

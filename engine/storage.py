@@ -15,7 +15,7 @@ from engine.shape import count
 class Storage:
     """What views of one memory share: how often it was written to, and where it lives."""
 
-    __slots__ = ("device", "version")
+    __slots__ = ("_exposed", "device", "version")
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -29,6 +29,14 @@ class Storage:
         if MODES.inference:
             storage.mark_inference()
         return storage
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether somebody beside the engine holds the memory, and may read and write it at any time."""
+        return getattr(self, "_exposed", False)
+
+    def expose(self) -> None:
+        self._exposed = True
 
     def mark_inference(self) -> None:
         self.version = -(1 << 60)

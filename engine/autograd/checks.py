@@ -158,7 +158,7 @@ def _check_input(number: int, tensor: Tensor) -> None:
         warnings.warn(
             f"gradcheck: input {number} is {tensor.dtype.name}; finite differences need float64", stacklevel=4
         )
-    array = tensor._array
+    array = tensor._numbers()
     if array.size and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         raise GradcheckError(
             f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved. "
@@ -187,7 +187,7 @@ def _compare(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], ou
 
 def _numeric(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, eps: float) -> Array:
     """Rows are elements of the output, columns those of the input."""
-    array = inputs[place[1]]._array
+    array = inputs[place[1]]._numbers()
     found = np.zeros((int(out.numel()), array.size))
     for column, at in enumerate(itertools.product(*map(range, array.shape))):
         middle = array[at].item()
@@ -247,12 +247,12 @@ def _compare_projection(
     """One random combination of outputs in one random direction of the input."""
     draw = Generator(0, stream=place[0] * 1000 + place[1])
     value = inputs[place[1]]
-    array = value._array
+    array = value._numbers()
     v, u = draw.uniform(tuple(out.shape), float64), draw.uniform(array.shape, float64)
     middle = array.copy()
-    array[...] = middle + how.eps * value.new_tensor(u)._array
+    array[...] = middle + how.eps * value.new_tensor(u)._numbers()
     above = _value(func, inputs, place[0])
-    array[...] = middle - how.eps * value.new_tensor(u)._array
+    array[...] = middle - how.eps * value.new_tensor(u)._numbers()
     below = _value(func, inputs, place[0])
     array[...] = middle
     numeric = float(v.reshape(-1) @ (above - below)) / (2 * how.eps)

@@ -180,7 +180,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         )
     if not ndarray.flags.writeable:
         _warn_of_readonly()
-    return from_array(ndarray)
+    return _exposed(from_array(ndarray))
 
 
 @functools.cache
@@ -202,6 +202,11 @@ def from_array(array: Any) -> Tensor:
     return Tensor(array, Storage(Device("cuda", array.device.id)))
 
 
+def _exposed(tensor: Tensor) -> Tensor:
+    tensor._storage.expose()
+    return tensor
+
+
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """The bytes of a buffer as a tensor of one dimension that shares them.
 
@@ -214,7 +219,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         raise ArrayError(f"frombuffer(): {error}") from None
     if not array.flags.writeable:
         _warn_of_readonly()
-    return from_array(array).requires_grad_(requires_grad)
+    return _exposed(from_array(array)).requires_grad_(requires_grad)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = None) -> Tensor:
@@ -228,7 +233,7 @@ def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = No
         found = from_array(namespace(Device("cuda", place[1])).from_dlpack(ext_tensor))
     else:
         found = from_array(_host_array(ext_tensor))
-    found = found.to(device) if device is not None else found
+    found = _exposed(found).to(device) if device is not None else _exposed(found)
     return found.clone() if copy else found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace
+from engine.deferred import adopt
 from engine.dispatch.kernels import as_array, compute_into, compute_mixed, infer
 from engine.dispatch.promotion import promote
 from engine.dispatch.recording import record
@@ -51,15 +52,17 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
     tracked = wants and MODES.grad
     if (tracked or target._base is not None) and MODES.grad:
         _check_history(op, target, tracked)
-    before = None
+    before, given = None, inputs
     if tracked:
         before = _before(target)
         inputs = [before if value is target else value for value in inputs]
         if _gradient_needs(op, inputs, before):
-            kept = before._array if device is META else before._array.copy()
-            before._array, before._storage = kept, Storage(device)
-    if not plain or (destination.base is not None and 0 in destination.strides):
-        _write(op, target, arrays, statics, device)
+            kept = before if device is META else before._copied()
+            before._array, before._storage = kept._array, Storage(device)
+    if not direct and MODES.capture is not None and device is not META:
+        MODES.capture.write(op, target, given, statics)
+    elif not plain or (destination.base is not None and 0 in destination.strides):
+        write(op, target, arrays, statics, device)
     else:
         compute_into(op, arrays, statics, destination)
     storage.version += 1
@@ -113,7 +116,7 @@ def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
         )
 
 
-def _write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
+def write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
     """Promotes `arrays`, computes and writes the result. Raises what keeps it from fitting."""
     destination, dtype = target._array, target.dtype
     result = (promote(op, arrays) if op.promotes else None) or dtype
@@ -162,6 +165,7 @@ def _before(target: Tensor) -> Tensor:
     """The tensor as it was before a write: same memory and history, another object."""
     alias = Tensor(target._array, target._storage, requires_grad=target._requires_grad)
     alias._node, alias._index = target._node, target._index
+    adopt(alias)
     return alias
 
 
@@ -219,4 +223,4 @@ def _zeros(like: Tensor, spec: Spec) -> Any:
     return namespace(like.device).zeros(spec.shape, spec.dtype.numpy)
 
 
-__all__ = ["OVERWRITE", "run_in_place"]
+__all__ = ["OVERWRITE", "run_in_place", "write"]

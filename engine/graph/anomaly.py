@@ -23,7 +23,11 @@ def explain(node: Node) -> str:
 def check_finite(node: Node, found: Sequence[Any]) -> None:
     """Raises AutogradError if a gradient that `node` computed holds NaN."""
     for index, gradient in enumerate(found):
-        if gradient is not None and not gradient.is_meta and bool((gradient._array != gradient._array).any()):
+        if gradient is not None and not gradient.is_meta and _has_nan(gradient._numbers()):
             raise AutogradError(
                 f"Function {node.name()!r} returned nan values in its {index}th output, in {explain(node)}"
             )
+
+
+def _has_nan(array: Any) -> bool:
+    return bool((array != array).any())

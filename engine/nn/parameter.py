@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.creation import empty
+from engine.deferred import adopt
 from engine.tensor import Tensor
 
 
@@ -19,6 +20,7 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         data = empty(0) if data is None else data
         super().__init__(data._array, data._storage)
+        adopt(self)
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
@@ -38,4 +40,5 @@ class Buffer(Tensor):
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         data = empty(0) if data is None else data
         super().__init__(data._array, data._storage)
+        adopt(self)
         self.persistent = persistent

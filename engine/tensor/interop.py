@@ -31,16 +31,18 @@ class Interoperates:
         """The numbers as a NumPy array that shares memory; `force` detaches and copies where that needs to be."""
         me = cast("Tensor", self)
         if force:
+            self._storage.expose()
             return to_host(me.detach()._numbers())
         if me.requires_grad:
             raise AutogradError("numpy() on a tensor that requires gradients. Use tensor.detach().numpy().")
         array = me._numbers()
         if self._storage.device is not CPU:
             raise HostError(f"numpy() on a tensor on {self._storage.device}. Use tensor.cpu().numpy().")
+        self._storage.expose()
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
+        return np.array(self.numpy() if copy is not True else self.detach()._numbers(), dtype=dtype, copy=copy)
 
     def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
         """The other operand of an operator, where that is an array: a tensor on this one's device."""
@@ -56,6 +58,7 @@ class Interoperates:
         me = cast("Tensor", self)
         if me.requires_grad:
             raise SharingError("a tensor that requires gradients cannot be shared by DLPack. Use tensor.detach().")
+        self._storage.expose()
         try:
             return me._numbers().__dlpack__(**options)
         except (BufferError, TypeError) as error:
@@ -146,7 +149,7 @@ class Interoperates:
             raise AutogradError("only leaves can be deep-copied. Use detach() or clone().")
         other = me.__copy__()
         memo[id(me)] = other
-        other._array = me._array if me.is_meta else me._array.copy()
+        other._array = me._array if me.is_meta else me._numbers().copy()
         other._storage = Storage(me.device)
         other._base = other._view = other._hooks = None
         other._grad = None if me._grad is None else me._grad.__deepcopy__(memo)
@@ -158,7 +161,7 @@ class Interoperates:
         me = cast("Tensor", self)
         if not me.is_leaf:
             raise AutogradError("only leaves can be pickled. Use detach().")
-        array = me._array
+        array = me._array if me.is_meta else me._numbers()
         numbers = tuple(array.shape) if me.is_meta else np.ascontiguousarray(to_host(array)).reshape(array.shape)
         return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(getattr(me, "__dict__", {})))
 

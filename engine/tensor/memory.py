@@ -119,6 +119,7 @@ class HasMemory:
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory, shared with all views of it."""
+        self._storage.expose()
         return UntypedStorage(_numbers(self), self._storage.device)
 
     @property
@@ -162,11 +163,11 @@ class HasMemory:
 
     def is_shared(self) -> bool:
         """Whether forked processes write to the same memory."""
-        return self.is_cuda or (not self.is_meta and is_shared(self._array))
+        return self.is_cuda or (not self.is_meta and is_shared(_numbers(self)))
 
     def is_pinned(self, device: object = None) -> bool:
         """Whether a GPU can read the memory without a detour."""
-        return not self.is_meta and not self.is_cuda and is_pinned(self._array)
+        return not self.is_meta and not self.is_cuda and is_pinned(_numbers(self))
 
     # -- other memory
 
@@ -181,7 +182,7 @@ class HasMemory:
     def share_memory_(self) -> Tensor:
         """Moves the numbers to memory that processes share which are forked from this one."""
         if self.is_cpu and not self.is_shared():
-            self._array = shared_copy(self._array)
+            self._array = shared_copy(_numbers(self))
         return cast("Tensor", self)
 
     def resize_(self, *sizes: Any, memory_format: object = None) -> Tensor:
@@ -193,7 +194,7 @@ class HasMemory:
         if self.is_meta:
             self._array = MetaArray(shape, self._array.dtype)
             return me
-        flat, needed = self._array.reshape(-1), count(shape)
+        flat, needed = _numbers(self).reshape(-1), count(shape)
         if flat.size < needed:
             with_room = namespace(self._storage.device).empty(needed, flat.dtype)
             with_room[: flat.size] = flat
@@ -223,14 +224,14 @@ class HasMemory:
         elif source.dtype is not me.dtype:
             raise ShapeError(f"set_(): the source holds {source.dtype.name}, this tensor {me.dtype.name}")
         else:
-            self._array, self._storage = source._array, source._storage
+            self._array, self._storage = _numbers(source), source._storage
             if size is not None:
                 self._array = self._part(storage_offset, size, stride)
         return me
 
     def _part(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
         """Elements of the memory from `offset` on, `stride` apart."""
-        flat = whole(self._array).reshape(-1)[offset:]
+        flat = whole(_numbers(self)).reshape(-1)[offset:]
         shape = tuple(size)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
         reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
@@ -258,4 +259,4 @@ def _numbers(tensor: Any) -> Any:
         raise DeviceError(
             f"this {format_shape(tensor._array.shape)} tensor is on the meta device: it has a shape but no numbers"
         )
-    return tensor._array
+    return tensor._numbers()

@@ -9,10 +9,12 @@ import numpy as np
 
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_host
+from engine.deferred import Deferred, adopt, settled
 from engine.dtypes import NATIVE_FLOATS, NUMBERS, DType
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.graph import Node
 from engine.graph.hooks import Hooks
+from engine.modes import MODES
 from engine.ops.movement import primitives
 from engine.printing import tensor_text
 from engine.shape import Spec, format_shape
@@ -66,15 +68,20 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     @property
     def data(self) -> Tensor:
         """The same numbers without history; autograd does not see what is written to it."""
-        return Tensor(self._array, Storage(self.device))
+        alias = Tensor(self._array, Storage(self.device))
+        adopt(alias)
+        return alias
 
     @data.setter
     def data(self, value: Tensor) -> None:
         self._array, self._storage = value._array, value._storage
+        adopt(self)
 
     def detach(self) -> Tensor:
         """The same numbers in the same memory, without history."""
-        return Tensor(self._array, self._storage)
+        alias = Tensor(self._array, self._storage)
+        adopt(alias)
+        return alias
 
     def detach_(self) -> Tensor:
         """Forgets how this tensor was computed."""
@@ -85,6 +92,8 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
 
     def _copied(self) -> Tensor:
         """The same numbers in memory of their own, without history."""
+        if MODES.capture is not None:
+            return MODES.capture.copy(self)
         return Tensor(self._array if self.is_meta else self._array.copy(), Storage(self._storage.device))
 
     def _filled_alike(self, value: float) -> Tensor:
@@ -103,6 +112,8 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     def _numbers(self) -> Any:
         if self.is_meta:
             self._no_numbers()
+        if MODES.capture is not None or type(self._array) is Deferred:
+            return settled(self)
         return self._array
 
     def _no_numbers(self) -> NoReturn:
@@ -145,7 +156,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     ) -> Tensor:
         """`data` as a tensor of this one's dtype and device."""
         place = self.device if device is None else resolve(device)
-        values = data.detach().cpu()._array if isinstance(data, Tensor) else data
+        values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
         array = self._converted(values, (dtype or self.dtype))
         if place is META:
             return Tensor(MetaArray(array.shape, array.dtype), Storage.fresh(META)).requires_grad_(requires_grad)
@@ -263,4 +274,4 @@ def _format(tensor: Tensor) -> str:
         suffixes.append("requires_grad=True")
     if tensor.is_meta:
         return f"tensor(..., {', '.join(suffixes)})"
-    return tensor_text(to_host(tensor._array), suffixes)
+    return tensor_text(to_host(tensor._numbers()), suffixes)

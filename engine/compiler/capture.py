@@ -1,0 +1,266 @@
+"""Records the ops of a compiled function in place of running them, and runs them when their numbers are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from engine.backend import META, Device, MetaArray
+from engine.compiler.instruction import Instruction, Trie, Unhashable, frozen, template
+from engine.compiler.reasons import (
+    DATA_DEPENDENT,
+    DEVICE,
+    EXPOSED,
+    LIMIT,
+    OBSERVED,
+    OPAQUE,
+    Reason,
+    reason_of_frame,
+)
+from engine.compiler.segment import Segment
+from engine.compiler.sequential import compute_call, is_mixed
+from engine.deferred import Deferred, Form, adopt
+from engine.dispatch import run
+from engine.dispatch.in_place import write
+from engine.dispatch.kernels import infer
+from engine.dispatch.recording import record
+from engine.dispatch.run import number, shares_memory, view_of
+from engine.dtypes import NUMBERS
+from engine.errors import EngineError
+from engine.modes import MODES
+from engine.observe import call_site
+from engine.ops.elementwise.update import clone
+from engine.ops.record import Op
+from engine.tensor import Storage, Tensor
+
+if TYPE_CHECKING:
+    from engine.compiler.function import Compiled
+
+MOST_PATHS = 64
+"""Continuations of one place in the known recordings; what comes after them runs eagerly."""
+MOST_CALLS = 50_000
+"""Calls in all recordings of a function together."""
+
+
+class Capture:
+    """One call of a compiled function, in its thread. `engine.dispatch` hands it every op."""
+
+    def __init__(self, owner: Compiled) -> None:
+        self.owner = owner
+        self.segment = Segment(self, owner.root)
+
+    # -- ops
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+        """A call of an op that makes new tensors, or views."""
+        if MODES.autocast is not None:
+            inputs = MODES.autocast.prepare(op, inputs)
+        wants, device = False, None
+        for value in inputs:
+            if isinstance(value, Tensor):
+                if value._view is not None:
+                    value._refresh()
+                wants |= value._requires_grad
+                place = value._storage.device
+                if device is None:
+                    device = place
+                    if op.view and value._storage.is_exposed:
+                        return self._aside(op, inputs, statics)
+                elif place is not device:
+                    return self._aside(op, inputs, statics, DEVICE)
+        if device is META or device is None:
+            return self._aside(op, inputs, statics)
+        if MODES.observer is not None:
+            return self._aside(op, inputs, statics, OBSERVED)
+        found = self._next(op, inputs, statics, device, in_place=False)
+        if isinstance(found, Reason):
+            return self._aside(op, inputs, statics, found)
+        node, values = found
+        outs = self._outputs(op, inputs, statics, node, values)
+        if wants and MODES.grad and op.rules:
+            record(op, inputs, statics, outs, None)
+            _adopt_saved(outs)
+        return outs[0] if op.outputs == 1 else tuple(outs)
+
+    def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
+        """Writes an op's result into the memory of `target`, the first input; versions and history are the caller's."""
+        reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
+        found = reason or self._next(op, inputs, statics, target._storage.device, in_place=True)
+        if isinstance(found, Reason):
+            self.demand(self.segment, found)
+            arrays = [v._numbers() if isinstance(v, Tensor) else v for v in inputs]
+            write(op, target, arrays, statics, target._storage.device)
+        elif type(target._array) is not Deferred:  # nobody may look at it before it is written
+            segment, array = self.segment, target._array
+            slot = segment.part(target)
+            segment.hand_out(target, slot, Form.of(array), None if segment.deferring else array)
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        """A copy without history."""
+        return self.call(clone, (Tensor(tensor._array, tensor._storage),), clone.defaults)
+
+    def _next(
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
+    ) -> tuple[Trie, Any] | Reason:
+        """Goes on by a call: to a place among the recordings, and its results where they were computed at once."""
+        segment = self.segment
+        scalars, part = segment.scalars, segment.part
+        scalar, met = len(scalars), len(segment.met)
+        try:
+            parts = [
+                part(v) if isinstance(v, Tensor) else frozen(v if type(v) in NUMBERS else number(op, v), scalars)
+                for v in inputs
+            ]
+            fixed = None if statics is op.defaults else frozen(statics, scalars)
+        except Unhashable:
+            return OPAQUE
+        node = segment.node.children.get(key := (op, in_place, fixed, *parts))
+        if isinstance(node, Reason):
+            return node
+        if node is not None and segment.deferring:
+            segment.node = node
+            return node, None
+        if node is None and (len(segment.node.children) >= MOST_PATHS or self.owner.recorded >= MOST_CALLS):
+            return LIMIT
+        if segment.deferring:
+            self._run(segment)
+            segment.deferring = False
+        arrays = [segment.array(v) if isinstance(v, Tensor) else v for v in inputs]
+        if in_place:
+            values = None
+            write(op, Tensor(arrays[0], inputs[0]._storage), list(arrays), statics, device)
+        else:
+            values = compute_call(op, arrays, statics, device, is_mixed(arrays))
+        if node is None:
+            found = tuple(segment.met[met:])
+            slots = segment.inputs(inputs, parts, scalar, found)
+            place = [scalar + sum(isinstance(one, str) for one in parts)]
+            fixed = statics if statics is op.defaults else template(statics, place)
+            call = self._instruction(op, slots, fixed, device, arrays, values)
+            if not in_place and not _is_foreseeable(op, arrays, statics, call.forms):
+                segment.node.children[key] = DATA_DEPENDENT
+                return DATA_DEPENDENT
+            node = segment.node.children[key] = Trie(segment.node, call, found)
+            self.owner.recorded += 1
+        segment.node = node
+        return node, values
+
+    def _instruction(
+        self,
+        op: Op,
+        slots: tuple[Any, ...],
+        statics: dict[str, Any],
+        device: Device,
+        arrays: Sequence[Any],
+        values: Sequence[Any] | None,
+    ) -> Instruction:
+        mixed, where = is_mixed(arrays), call_site()
+        if values is None:
+            return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where)
+        outputs = tuple(range(self.segment.count, self.segment.count + len(values)))
+        views = op.view and shares_memory(values[0], arrays[0])
+        return Instruction(op, slots, statics, outputs, tuple(map(Form.of, values)), views, False, mixed, device, where)
+
+    def _outputs(
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Sequence[Any] | None
+    ) -> list[Tensor]:
+        segment, instruction = self.segment, node.call
+        outs: list[Tensor] = []
+        for place, (slot, form) in enumerate(node.outs):
+            if instruction.views:
+                out = view_of(op, inputs[0], statics, None)
+            else:
+                out = Tensor(None, Storage(instruction.device))
+            segment.hand_out(out, slot, form, None if values is None else values[place])
+            outs.append(out)
+        segment.count += len(outs)
+        return outs
+
+    # -- running
+
+    def _run(self, segment: Segment) -> None:
+        """Computes what was deferred, as far as somebody holds it, and does what was to be written."""
+        if not segment.node.depth:
+            return
+        wanted: list[Deferred] = []
+        for deferred in segment.alive():
+            array = segment.externals.get(deferred.slot)
+            if array is None:
+                wanted.append(deferred)
+            else:  # that of a tensor from outside, which was written to
+                deferred.value = array
+        plan = self.owner.plan(segment.node, tuple([deferred.slot for deferred in wanted]))
+        try:
+            values = plan.run(segment.externals, segment.scalars)
+        except BaseException as error:
+            segment.fail(error)
+            self.segment = Segment(self, self.owner.root)
+            raise
+        for deferred, value in zip(wanted, values, strict=True):
+            deferred.value = value
+
+    def finish(self) -> None:
+        """Ends the recording: everything that somebody holds is computed."""
+        segment = self.segment
+        if segment.deferring:
+            self._run(segment)
+        segment.node.runs += 1
+        segment.settle()
+        self.segment = Segment(self, self.owner.root)
+
+    def demand(self, segment: Segment, reason: Reason | None = None) -> None:
+        """A graph break: somebody needs numbers."""
+        if segment is not self.segment:
+            raise EngineError("a tensor of a compiled call was used elsewhere before the call was over")
+        node, began = segment.node, perf_counter()
+        reason = reason or reason_of_frame()
+        if self.owner.fullgraph:
+            self._refuse(reason)
+        self.finish()
+        self.owner.report.note(reason, call_site(), node, perf_counter() - began)
+
+    def reached(self, tensor: Tensor) -> None:
+        """Somebody looks at the memory of a tensor from outside."""
+        if self.segment.uses(tensor):
+            self.demand(self.segment)
+
+    def _refuse(self, reason: Reason) -> NoReturn:
+        where = call_site()
+        place = "" if where is None else f" at {where[0]}:{where[1]}"
+        raise EngineError(f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {reason.advice}")
+
+    def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: Reason | None = None) -> Any:
+        """Runs a call eagerly; if for a reason, after all that was recorded before it."""
+        if reason is not None:
+            self.demand(self.segment, reason)
+            for value in inputs:
+                if isinstance(value, Tensor):
+                    value._numbers()
+        MODES.capture = None
+        try:
+            return run(op, inputs, statics)
+        finally:
+            MODES.capture = self
+
+
+def _adopt_saved(outs: Sequence[Tensor]) -> None:
+    """Has the tensors that an autograd node keeps of its own results get their arrays as well."""
+    node = outs[0]._node
+    for key, (tensor, version) in getattr(node, "saved", {}).items():
+        if key < 0 and version is not None:
+            adopt(tensor)
+
+
+def _is_foreseeable(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:
+    """Whether the shapes of the results follow from those of the inputs, whatever the numbers in them."""
+    specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
+    try:
+        found = infer(op, specs, statics)
+    except Exception:  # noqa: BLE001 - a rule says no in many ways, and the kernel has already run
+        return False
+    found = found if isinstance(found, tuple) else (found,)
+    return [tuple(one.shape) for one in found] == [form.shape for form in forms]
+
+
+__all__ = ["Capture"]

@@ -1,0 +1,180 @@
+"""What a recording is made of: calls of ops on numbered arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from engine import random
+from engine.backend import Device
+from engine.compiler.reasons import Reason
+from engine.deferred import Form
+from engine.graph import Place
+from engine.ops.record import Op
+
+
+class Slot(NamedTuple):
+    """An input that is an array of the recording."""
+
+    number: int
+
+
+class Scalar(NamedTuple):
+    """A number that may be another one each time: a float, or where a generator is."""
+
+    place: int
+    """Where it stands among the scalars of a recording."""
+
+
+class Constant(NamedTuple):
+    """An input that is part of the recording: a whole number, a bool, or None."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One recorded call of an op."""
+
+    op: Op
+    inputs: tuple[Slot | Scalar | Constant, ...]
+    statics: Any
+    """The static arguments, with `Scalar` in the place of numbers that may change."""
+    outputs: tuple[int, ...]
+    """Slots of the results; for a write in place, the slot written to."""
+    forms: tuple[Form, ...]
+    views: bool
+    """The result shares memory with the first input."""
+    in_place: bool
+    mixed: bool
+    """The inputs must be brought to one dtype, or are not plain floats."""
+    device: Device
+    where: Place
+
+    def __str__(self) -> str:
+        inputs = ", ".join(_text(one) for one in self.inputs)
+        extra = "".join(f", {name}={value!r}" for name, value in (self.statics or {}).items())
+        outs = ", ".join(f"%{slot}" for slot in self.outputs)
+        return f"{outs} {'<-' if self.in_place else '='} {self.op.name}({inputs}{extra})"
+
+
+def _text(one: Slot | Scalar | Constant) -> str:
+    if isinstance(one, Slot):
+        return f"%{one.number}"
+    return f"${one.place}" if isinstance(one, Scalar) else repr(one.value)
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """An array that the recording found outside: its form, and with which earlier one it shares memory."""
+
+    slot: int
+    form: Form
+    device: Device
+    shares_with: int | None = None
+
+
+class Unhashable(Exception):  # noqa: N818 - not an error but a finding
+    """An argument by which a recording cannot be found again."""
+
+
+FLOAT, STATE = "float", "state"
+"""What stands in a key for a number that may change."""
+
+
+def frozen(value: Any, scalars: list[Any]) -> Any:
+    """`value` as part of a key; numbers that may change go to `scalars`. Raises Unhashable."""
+    kind = type(value)
+    if kind is float:
+        scalars.append(value)
+        return FLOAT
+    if kind is random.State:
+        scalars.append(value)
+        return STATE
+    if kind is tuple or kind is list:
+        return (kind, *[frozen(item, scalars) for item in value])
+    if kind is slice:
+        return slice, value.start, value.stop, value.step
+    if kind is dict:
+        return (dict, *[(name, frozen(item, scalars)) for name, item in value.items()])
+    if kind is bool or kind is int:
+        return kind, value
+    try:
+        hash(value)
+    except TypeError:
+        raise Unhashable(kind.__name__) from None
+    return value
+
+
+def template(value: Any, place: list[int]) -> Any:
+    """`value` with `Scalar` where `frozen` took a number out; `place[0]` counts them in the same order."""
+    kind = type(value)
+    if kind is float or kind is random.State:
+        place[0] += 1
+        return Scalar(place[0] - 1)
+    if kind is tuple or kind is list:
+        return kind(template(item, place) for item in value)
+    if kind is dict:
+        return {name: template(item, place) for name, item in value.items()}
+    return value
+
+
+def filled(value: Any, scalars: list[Any]) -> Any:
+    """What `template` was made of, with these scalars."""
+    kind = type(value)
+    if kind is Scalar:
+        return scalars[value.place]
+    if kind is tuple or kind is list:
+        return kind(filled(item, scalars) for item in value)
+    if kind is dict:
+        return {name: filled(item, scalars) for name, item in value.items()}
+    return value
+
+
+def has_scalars(value: Any) -> bool:
+    kind = type(value)
+    if kind is Scalar:
+        return True
+    if kind is dict:
+        return any(map(has_scalars, value.values()))
+    return kind in (tuple, list) and any(map(has_scalars, value))
+
+
+class Trie:
+    """A place among the known recordings: the one instruction that leads here, and what may follow."""
+
+    __slots__ = ("children", "depth", "externals", "instruction", "outs", "parent", "plans", "runs")
+
+    def __init__(self, parent: Trie | None, instruction: Instruction | None, externals: tuple[External, ...]) -> None:
+        self.parent = parent
+        self.instruction = instruction
+        self.externals = externals
+        """What the instruction found outside for the first time."""
+        self.children: dict[Any, Trie | Reason] = {}
+        """What may follow, by its key; or why that cannot be recorded."""
+        self.plans: dict[tuple[int, ...], Any] = {}
+        """Slots that are wanted at the end → how to compute them."""
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.runs = 0
+        """How often a recording ended here."""
+        self.outs: tuple[tuple[int, Form], ...] = ()
+        if instruction is not None and not instruction.in_place:
+            self.outs = tuple(zip(instruction.outputs, instruction.forms, strict=True))
+
+    @property
+    def call(self) -> Instruction:
+        """The instruction that leads here, of any place but the first."""
+        if self.instruction is None:
+            raise LookupError("no instruction leads to the root")
+        return self.instruction
+
+    def path(self) -> list[Trie]:
+        """The places from the first instruction to here."""
+        found, node = [], self
+        while node.parent is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+
+__all__ = ["Constant", "External", "Instruction", "Scalar", "Slot", "Trie", "Unhashable"]

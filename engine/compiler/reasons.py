@@ -1,0 +1,113 @@
+"""Why a recording ended before the function did: the stable names of graph breaks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+_ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A kind of graph break."""
+
+    id: str
+    what: str
+    """What the code did, to follow "because"."""
+    advice: str
+
+
+BOOL = Reason(
+    "bool",
+    "Python asked whether a tensor is true, for instance in `if` or `while`",
+    "Compute both sides and choose with engine.where(), or decide by something that is no tensor.",
+)
+NUMBER = Reason(
+    "number",
+    "item(), float() or int() made a Python number of a tensor",
+    "Keep it as a tensor of no dimensions, or read it after the loop, for many steps at once.",
+)
+LIST = Reason("list", "tolist() made Python numbers of a tensor", "Read the numbers after the compiled function.")
+ITERATION = Reason(
+    "iteration",
+    "Python went through the elements of a tensor",
+    "Compute on the whole tensor at once; unbind() gives parts.",
+)
+ARRAY = Reason(
+    "array",
+    "the numbers were handed to NumPy or another library",
+    "Use the engine's op of that name, or hand over the result.",
+)
+PRINT = Reason(
+    "print", "a tensor was printed or formatted", "Print after the compiled function, or print the shape only."
+)
+DATA_DEPENDENT = Reason(
+    "shape",
+    "the shape of an op's result depends on the numbers in it",
+    "Use where(), a mask that multiplies, or topk() with a fixed count.",
+)
+DEVICE = Reason(
+    "device", "tensors on different devices met", "Bring inputs to the device before the compiled function."
+)
+OPAQUE = Reason(
+    "opaque",
+    "a call was made that cannot be recorded",
+    "Move it out of the compiled function, or write it with engine ops.",
+)
+OBSERVED = Reason(
+    "observed", "somebody watches the ops one by one", "Leave inspect's context before calling the function."
+)
+LIMIT = Reason(
+    "limit",
+    "the function took more different paths from one place than are kept",
+    "Pass numbers that change as tensors or floats, and keep shapes the same from call to call.",
+)
+EXPOSED = Reason(
+    "exposed",
+    "memory was written to that NumPy or another library holds as well",
+    "Hand over a copy, tensor.numpy().copy(), or write to a tensor of the engine's own.",
+)
+EXPLICIT = Reason("explicit", "engine.graph_break() was called", "Remove the call to compile across it.")
+
+REASONS: dict[str, Reason] = {
+    one.id: one
+    for one in (
+        BOOL, NUMBER, LIST, ITERATION, ARRAY, PRINT, DATA_DEPENDENT, DEVICE, OPAQUE, OBSERVED, LIMIT,
+        EXPOSED, EXPLICIT,
+    )
+}  # fmt: skip
+
+_OF_FUNCTION = {
+    "__bool__": BOOL,
+    "__contains__": BOOL,
+    "item": NUMBER,
+    "__float__": NUMBER,
+    "__int__": NUMBER,
+    "__index__": NUMBER,
+    "__complex__": NUMBER,
+    "tolist": LIST,
+    "__iter__": ITERATION,
+    "numpy": ARRAY,
+    "__array__": ARRAY,
+    "__dlpack__": ARRAY,
+    "data_ptr": ARRAY,
+    "__repr__": PRINT,
+    "__format__": PRINT,
+}
+
+
+def reason_of_frame() -> Reason:
+    """The reason by the engine's function that the user's code called: the outermost that is the engine's own."""
+    frame, names = sys._getframe(1), []
+    while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    for name in reversed(names):
+        if name in _OF_FUNCTION:
+            return _OF_FUNCTION[name]
+    return OPAQUE
+
+
+__all__ = ["REASONS", "Reason", "reason_of_frame"]

@@ -1,0 +1,145 @@
+"""A recording under way: the arrays and numbers that it has met, and how far it has come on a known path."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie
+from engine.deferred import Deferred, Form
+from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from engine.compiler.capture import Capture
+
+
+class Segment:
+    """What was recorded since the last break.
+
+    On a known path nothing is computed: results are `Deferred`. Where the path is new, ops run at once and are recorded
+    as they run, so that shapes, strides, views and errors are those of eager mode; their results are `Deferred` too,
+    with their array already in them, so that later calls find the slot.
+    """
+
+    __slots__ = ("_capture", "_slots", "_storages", "count", "deferring", "externals", "made", "met", "node", "scalars")
+
+    def __init__(self, capture: Capture, root: Trie) -> None:
+        self._capture = capture
+        self.node = root
+        self.deferring = True
+        """Whether the path is known so far."""
+        self.count = 0
+        """Slots given so far."""
+        self.scalars: list[Any] = []
+        """The numbers that may be others each time."""
+        self.externals: dict[int, Any] = {}
+        """Slot → array that was found outside."""
+        self.met: list[External] = []
+        self._slots: dict[int, int] = {}
+        """Id of an array that was found outside → its slot."""
+        self._storages: dict[int, tuple[Any, int]] = {}
+        """Id of a storage found outside → the storage, kept so that the id stays its own, and the first slot in it."""
+        self.made: list[weakref.ref[Deferred]] = []
+
+    def part(self, tensor: Any) -> Any:
+        """What stands for a tensor in the key of a call: its slot, or how it looks when it is met first."""
+        array = tensor._array
+        if type(array) is Deferred:
+            if array.segment is self:
+                return array.slot
+            array = tensor._array = array.real()  # of an earlier recording
+        if tensor._storage.is_exposed:
+            return self._meet(array.copy(), tensor._storage)  # as it is now
+        slot = self._slots.get(id(array))
+        return self._meet(array, tensor._storage) if slot is None else slot
+
+    def _meet(self, array: Any, storage: Any) -> Any:
+        slot = self.count
+        self.count += 1
+        self.externals[slot] = array
+        self._slots[id(array)] = slot
+        first = self._storages.setdefault(id(storage), (storage, slot))[1]
+        shares_with = None if first == slot else first
+        self.met.append(External(slot, Form.of(array), storage.device, shares_with))
+        return array.shape, array.dtype, array.strides, storage.device, shares_with
+
+    def uses(self, tensor: Any) -> bool:
+        """Whether a recorded call uses the memory of a tensor from outside."""
+        return id(tensor._storage) in self._storages or id(tensor._array) in self._slots
+
+    def inputs(
+        self, values: Sequence[Any], parts: Sequence[Any], scalar: int, met: Sequence[External]
+    ) -> tuple[Slot | Scalar | Constant, ...]:
+        """The inputs of an instruction; its first number has the place `scalar`, `met` is what it found outside."""
+        found: list[Slot | Scalar | Constant] = []
+        new = iter(met)
+        for value, part in zip(values, parts, strict=True):
+            if hasattr(value, "_storage"):
+                found.append(Slot(part if isinstance(part, int) else next(new).slot))
+            elif isinstance(part, str):
+                found.append(Scalar(scalar))
+                scalar += 1
+            else:
+                found.append(Constant(value))
+        return tuple(found)
+
+    def array(self, tensor: Any) -> Any:
+        """The numbers of a tensor that was computed or found outside."""
+        array = tensor._array
+        return array.value if type(array) is Deferred else array
+
+    def hand_out(self, tensor: Any, slot: int, form: Form, value: Any = None) -> None:
+        """Gives a tensor what stands for the array in `slot`."""
+        tensor._array = deferred = Deferred(self, slot, form, value)
+        deferred.owners.append(weakref.ref(tensor))
+        self.made.append(weakref.ref(deferred))
+
+    # -- the end
+
+    def alive(self) -> list[Deferred]:
+        """What somebody still holds and that has no array yet."""
+        found = []
+        for reference in self.made:
+            deferred = reference()
+            if deferred is not None and deferred.value is None:
+                found.append(deferred)
+        return found
+
+    def settle(self) -> None:
+        """Lets go of what was recorded, once every array is there."""
+        for reference in self.made:
+            deferred = reference()
+            if deferred is not None:
+                deferred.segment = None
+                deferred.settle()
+        self.made.clear()
+
+    def fail(self, error: BaseException) -> None:
+        """Has whoever asks for an array that could not be computed learn why."""
+        lost = Lost(error)
+        for deferred in self.alive():
+            deferred.segment = lost
+        self.settle_computed()
+
+    def settle_computed(self) -> None:
+        self.made = [ref for ref in self.made if (one := ref()) is not None and one.value is not None]
+        self.settle()
+
+    # -- asked by what it handed out
+
+    def demand(self) -> None:
+        self._capture.demand(self)
+
+
+class Lost:
+    """In the place of a recording that an error ended."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def demand(self) -> None:
+        raise EngineError(
+            "this tensor was never computed, because an op recorded before it failed "
+            f"({type(self.error).__name__}: {self.error}). Compute it again."
+        )

@@ -1,0 +1,83 @@
+"""Runs recorded instructions one after the other, with the kernels, views and writes of eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.backend import Device
+from engine.compiler.instruction import Instruction, Scalar, Slot, Trie, filled, has_scalars
+from engine.dispatch.in_place import write
+from engine.dispatch.kernels import as_array, compute
+from engine.dispatch.run import compute_promoted
+from engine.dtypes import NATIVE_FLOATS
+from engine.ops.record import Op
+from engine.tensor import Storage, Tensor
+
+
+def compute_call(
+    op: Op, arrays: Sequence[Any], statics: dict[str, Any], device: Device, mixed: bool
+) -> tuple[Any, ...]:
+    """The results of an op, as arrays."""
+    run = compute_promoted if mixed else compute
+    found = run(op, list(arrays), statics, device)
+    return tuple([as_array(one, device) for one in (found if op.outputs > 1 else (found,))])
+
+
+def is_mixed(arrays: Sequence[Any]) -> bool:
+    """Whether arrays are anything but plain floats of one dtype."""
+    dtypes = {array.dtype for array in arrays if hasattr(array, "dtype")}
+    return len(dtypes) != 1 or next(iter(dtypes)) not in NATIVE_FLOATS
+
+
+class Sequential:
+    """A recording as a list of calls; nothing is fused. What is not needed any more is freed."""
+
+    def __init__(self, node: Trie, wanted: tuple[int, ...]) -> None:
+        self._wanted = wanted
+        calls = [one.call for one in node.path()]
+        last: dict[int, int] = {}
+        for place, call in enumerate(calls):
+            for slot in (*[one.number for one in call.inputs if isinstance(one, Slot)], *call.outputs):
+                last[slot] = place
+        kept = set(wanted)
+        self._steps = [
+            (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == place and slot not in kept])
+            for place, call in enumerate(calls)
+        ]
+
+    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+        """The arrays in the wanted slots; writes reach the external arrays themselves."""
+        arrays = dict(externals)
+        for call, changing, done in self._steps:
+            statics = filled(call.statics, scalars) if changing else call.statics
+            inputs = [_input(one, arrays, scalars) for one in call.inputs]
+            try:
+                if call.in_place:
+                    target = Tensor(arrays[call.outputs[0]], Storage(call.device))
+                    write(call.op, target, inputs, statics, call.device)
+                else:
+                    found = compute_call(call.op, inputs, statics, call.device, call.mixed)
+                    arrays.update(zip(call.outputs, found, strict=True))
+            except Exception as error:
+                error.add_note(_place(call))
+                raise
+            inputs = found = None  # nothing is to be held longer than needed
+            for slot in done:
+                del arrays[slot]
+        return [arrays[slot] for slot in self._wanted]
+
+
+def _input(one: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:
+    kind = type(one)
+    if kind is Slot:
+        return arrays[one.number]
+    return scalars[one.place] if kind is Scalar else one.value
+
+
+def _place(call: Instruction) -> str:
+    where = "" if call.where is None else f", called at {call.where[0]}:{call.where[1]}"
+    return f"in {call.op.name}(){where}, which a compiled function recorded earlier"
+
+
+__all__ = ["Sequential", "compute_call", "is_mixed"]

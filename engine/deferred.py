@@ -1,0 +1,146 @@
+"""Stands for an array that has not been computed yet, while `engine.compiler` records instead of running."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.modes import MODES
+
+
+class Flags(NamedTuple):
+    """What an array tells of its memory, as `ndarray.flags` does."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+    writeable: bool
+
+
+class Form(NamedTuple):
+    """All that is known of an array but its numbers."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...]
+    owns: bool
+    """It is no part of another array."""
+    flags: Flags
+
+    @classmethod
+    def of(cls, array: Any) -> Form:
+        flags = array.flags
+        writeable = bool(getattr(flags, "writeable", True))  # CuPy's arrays always are
+        contiguous = Flags(bool(flags.c_contiguous), bool(flags.f_contiguous), writeable)
+        return cls(tuple(array.shape), array.dtype, tuple(array.strides), array.base is None, contiguous)
+
+
+class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
+    """The array of a tensor whose op was recorded. What asks for numbers has the recording run first."""
+
+    __slots__ = ("__weakref__", "dtype", "form", "owners", "segment", "shape", "slot", "value")
+
+    def __init__(self, segment: Any, slot: int, form: Form, value: Any = None) -> None:
+        self.segment = segment
+        """The recording it belongs to."""
+        self.slot = slot
+        self.form = form
+        self.shape, self.dtype = form.shape, form.dtype
+        self.value = value
+        """The array, once there is one."""
+        self.owners: list[weakref.ref[Any]] = []
+        """Tensors that hold this object and are to hold the array instead once it is there."""
+
+    def real(self) -> Any:
+        """The array itself. While it is to be computed, this ends the recording: a graph break."""
+        if self.segment is not None:
+            self.segment.demand()
+        return self.value
+
+    def settle(self) -> None:
+        """Gives the array to the tensors that waited for it."""
+        for owner in self.owners:
+            tensor = owner()
+            if tensor is not None and tensor._array is self:
+                tensor._array = self.value
+        self.owners.clear()
+
+    # -- what needs no numbers
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.form.strides
+
+    @property
+    def flags(self) -> Flags:
+        return self.form.flags
+
+    @property
+    def base(self) -> Any:
+        return None if self.form.owns else self
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    # -- what does
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.real(), dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        arrays = [one.real() if isinstance(one, Deferred) else one for one in inputs]
+        return getattr(ufunc, method)(*arrays, **kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.real()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.real()[index] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.real(), name)
+
+    def __repr__(self) -> str:
+        return f"Deferred(slot={self.slot}, shape={self.shape}, dtype={self.dtype})"
+
+
+def adopt(tensor: Any) -> None:
+    """Has a tensor that shares another one's array get the real one once it is there."""
+    array = tensor._array
+    if type(array) is Deferred:
+        array.owners.append(weakref.ref(tensor))
+
+
+def settled(tensor: Any) -> Any:
+    """The array of a tensor, with everything in it that was to be computed and written."""
+    array = tensor._array
+    if type(array) is Deferred:
+        array = tensor._array = array.real()
+    elif MODES.capture is not None:
+        MODES.capture.reached(tensor)
+    return array
+
+
+__all__ = ["Deferred", "Flags", "Form", "adopt", "settled"]
