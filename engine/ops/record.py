@@ -277,6 +277,8 @@ class Op:
         statics = [argument for argument in arguments if argument.annotation is not inspect.Parameter.empty]
         self.variadic = any(argument.kind is inspect.Parameter.VAR_POSITIONAL for argument in tensors)
         self.inputs = tuple(argument.name for argument in tensors)
+        if self.takes_out and list(inspect.signature(self.kernel).parameters)[1 + len(tensors)] != "out":
+            raise RegistryError(f"the kernel of {self.name} must take out= right after its inputs")
         self._input_defaults = {a.name: a.default for a in tensors if a.default is not inspect.Parameter.empty}
         self.static_names = tuple(argument.name for argument in statics)
         self.optional = bool(self._input_defaults)
