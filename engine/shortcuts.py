@@ -39,6 +39,7 @@ from engine.nn.functional import (
     rrelu,
     selu,
 )
+from engine.ops.argument_names import for_users
 from engine.tensor import Tensor
 from engine.utils.dlpack import to_dlpack
 
@@ -167,6 +168,8 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 def _orthonormal(matrix: Tensor) -> Tensor:
     return linalg.qr(matrix)[0]
 
+
+globals().update({function.__name__: for_users(function) for function in (hardshrink, narrow_copy)})
 
 __all__ = [
     "adaptive_avg_pool1d",

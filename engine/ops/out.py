@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import AutogradError, DTypeError, ShapeError
+from engine.modes import MODES
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -13,15 +14,18 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def into(*args: Any, out: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
-        for target, result in zip(out, found, strict=True) if isinstance(found, tuple) else ((out, found),):
+        if not isinstance(found, tuple):
+            _write_out(function.__name__, out, found)
+            return out
+        for target, result in zip(out, found, strict=True):
             _write_out(function.__name__, target, result)
-        return out
+        return out if type(found) is tuple else type(found)(*out)  # whose parts have names
 
     return into
 
 
 def _write_out(name: str, target: Any, result: Any) -> None:
-    if result.requires_grad or target.requires_grad:
+    if MODES.grad and (result.requires_grad or target.requires_grad):
         raise AutogradError(f"{name}(): what is written to out= cannot be differentiated. Do it inside no_grad().")
     if result.dtype.kind > target.dtype.kind:
         raise DTypeError(f"{name}(): out= is {target.dtype.name} and cannot take a {result.dtype.name} result.")

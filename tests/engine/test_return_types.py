@@ -50,3 +50,25 @@ def test_parts() -> None:
     assert found[1] is indices is found.indices
     assert return_types.max((values, indices)) == (values, indices)
     assert repr(return_types.max((1, 2))) == "engine.return_types.max(\nvalues=1,\nindices=2)"
+
+
+def test_parts_of_what_was_written_have_names() -> None:
+    values, indices = engine.empty(0), engine.empty(0, dtype=engine.int64)
+    found = engine.max(engine.tensor(NUMBERS), dim=1, out=(values, indices))
+    assert found.values is values
+    assert found.indices is indices
+    assert values.tolist() == [4, 3, 2]
+
+
+def test_parameters_are_written_where_nothing_is_recorded() -> None:
+    parameter = engine.nn.Parameter(engine.ones(2))
+    with engine.no_grad():
+        engine.add(parameter, 1, out=parameter)
+    assert parameter.tolist() == [2, 2]
+
+
+def test_copies_in_another_order_of_memory() -> None:
+    for library in (engine, torch):
+        image = library.ones(1, 2, 3, 4)
+        assert image.clone(memory_format=library.channels_last).stride() == (24, 1, 8, 2)
+        assert image.clone(memory_format=library.preserve_format).stride() == (24, 12, 4, 1)

@@ -21,6 +21,12 @@ def _(g):
     return g
 
 
+@clone.keyword
+def _(x: Any, *, memory_format: Any):
+    found = clone(x)
+    return found if memory_format is None else found.contiguous(memory_format)
+
+
 @op(sample=lambda s: [((s.normal(3, 4), s.normal(4)), {}), ((s.normal(3, 4), s.normal(3, 4)), {})])
 def assign(xp, x, y, out=None):
     """y in x's shape; its in-place form is `copy_`."""
