@@ -155,6 +155,8 @@ from engine.nn.losses.embedding import HingeEmbeddingLoss as HingeEmbeddingLoss
 from engine.nn.losses.embedding import MarginRankingLoss as MarginRankingLoss
 from engine.nn.losses.embedding import TripletMarginLoss as TripletMarginLoss
 from engine.nn.losses.embedding import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
+from engine.nn.losses.linear_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from engine.nn.losses.linear_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from engine.nn.losses.regression import GaussianNLLLoss as GaussianNLLLoss
 from engine.nn.losses.regression import HuberLoss as HuberLoss
 from engine.nn.losses.regression import KLDivLoss as KLDivLoss
@@ -254,6 +256,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

@@ -128,10 +128,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
     ),
-    "linear layer and cross entropy in one, and other recent additions": (
-        "torch.nn.LinearCrossEntropy*", "torch.nn.functional.linear_cross_entropy", "torch.optim.Muon",
-        "torch.nn.utils.parametrize.transfer_parametrizations_and_params",
-    ),
     "uninitialized tensors of lazy layers: theirs are plain parameters here": (
         "torch.nn.Uninitialized*", "torch.nn.parameter.Uninitialized[BP]*", "torch.nn.parameter.is_lazy",
     ),

@@ -78,6 +78,7 @@ from engine.nn.functional.interpolation import upsample_bilinear as upsample_bil
 from engine.nn.functional.interpolation import upsample_nearest as upsample_nearest
 from engine.nn.functional.linear import bilinear as bilinear
 from engine.nn.functional.linear import linear as linear
+from engine.nn.functional.linear_entropy import linear_cross_entropy as linear_cross_entropy
 from engine.nn.functional.margin import cosine_embedding_loss as cosine_embedding_loss
 from engine.nn.functional.margin import hinge_embedding_loss as hinge_embedding_loss
 from engine.nn.functional.margin import margin_ranking_loss as margin_ranking_loss
@@ -183,6 +184,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

@@ -158,6 +158,26 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     return module
 
 
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give `to_module` the parametrizations of `from_module`, of one tensor or of all, and what is trained in them.
+
+    A tensor that `to_module` has not is made. Returns `to_module`.
+    """
+    if is_parametrized(from_module):
+        for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):
+            if not hasattr(to_module, name):
+                setattr(to_module, name, Parameter(getattr(from_module, name).detach()))
+            source = from_module.parametrizations[name]
+            for function in source:
+                register_parametrization(to_module, name, function)
+            target = to_module.parametrizations[name]
+            for original in source._names():
+                setattr(target, original, getattr(source, original))
+    return to_module
+
+
 def _inverse(modules: list[Module], value: Tensor) -> Any:
     """What the first function must be given so that the last gives `value`."""
     given: Any = value
@@ -195,5 +215,6 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]

@@ -236,3 +236,22 @@ def test_skip_init() -> None:
     layer = nn.utils.skip_init(nn.Linear, 3, 2, dtype=engine.float64)
     assert not layer.weight.is_meta
     assert layer.weight.dtype is engine.float64
+
+
+def test_transfer() -> None:
+    class Symmetric(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.triu() + x.triu(1).mT
+
+    source, target = nn.Linear(3, 3), nn.Linear(3, 3)
+    assert parametrize.transfer_parametrizations_and_params(source, target) is target
+    assert not parametrize.is_parametrized(target)
+    parametrize.register_parametrization(source, "weight", Symmetric())
+    parametrizations.weight_norm(source, "bias", dim=None)
+    parametrize.transfer_parametrizations_and_params(source, target, "weight")
+    assert target.parametrizations.weight.original is source.parametrizations.weight.original
+    assert target.weight.tolist() == source.weight.tolist()
+    assert not parametrize.is_parametrized(target, "bias")
+    parametrize.transfer_parametrizations_and_params(source, other := nn.Module())
+    assert list(other.state_dict()) == list(source.state_dict())
+    assert other.bias.tolist() == source.bias.tolist()

@@ -1,0 +1,86 @@
+"""Cross entropy of scores that a linear map gives: the head of a classifier or language model with its loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.dtypes import DType
+from engine.errors import ShapeError
+from engine.nn.functional.classification import cross_entropy
+from engine.nn.functional.linear import linear
+from engine.nn.functional.reduction import Reduction
+from engine.shape import count, format_shape
+from engine.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LinearCrossEntropyOptions:
+    """How PyTorch saves memory, part by part of a batch. Taken for its sake: here all scores are computed at once.
+
+    Args:
+        allow_retain_graph: a second backward pass is possible; here it always is
+        batch_chunk_size: samples in a part
+        chunking_method: how that is found where it is not given
+        acc_policy: which sums are kept in `acc_dtype`
+        acc_dtype: what is summed in
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: Literal["accurate", "balanced", "compact", "auto"] = "auto"
+    acc_dtype: DType | None = None
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: Reduction = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target, …)``.
+
+    Args:
+        input: ``N×I`` or ``I``
+        linear_weight: ``C×I`` or ``C×…×I``, which gives scores ``N×C×…``
+        target: as of `cross_entropy`
+        linear_bias: ``C`` or ``C×…``
+        weight: a factor for each class, ``C``
+        reduction: "mean" is weighted by `weight`
+        ignore_index: targets of this class do not count; -100 unless given
+        label_smoothing: how much of each target is spread over all classes
+        options: taken for PyTorch's sake; all scores are computed at once
+    """
+    classes, *rest = linear_weight.shape[:-1] or (0,)
+    if input.ndim not in (1, 2) or linear_weight.ndim < 2 or input.shape[-1] != linear_weight.shape[-1]:
+        raise ShapeError(
+            f"linear_cross_entropy: an input N×I or I goes with a weight C×I or C×…×I, "
+            f"not {format_shape(input.shape)} with {format_shape(linear_weight.shape)}"
+        )
+    if rest and input.ndim == 1:
+        raise ShapeError(
+            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} needs a batch of inputs N×I, "
+            f"not {format_shape(input.shape)}. Add a dimension with input.unsqueeze(0)."
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != tuple(linear_weight.shape[:-1]):
+        raise ShapeError(
+            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} takes a bias "
+            f"{format_shape(linear_weight.shape[:-1])}, not {format_shape(linear_bias.shape)}"
+        )
+    shape = (*input.shape[:-1], classes, *rest)
+    if ignore_index is not None and tuple(target.shape) == shape:
+        raise ShapeError("linear_cross_entropy: ignore_index is for targets that are classes, not probabilities")
+    rows = count((classes, *rest))
+    flat = None if linear_bias is None else linear_bias.reshape(rows)
+    scores = linear(input, linear_weight.reshape(rows, linear_weight.shape[-1]), flat).reshape(shape)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )

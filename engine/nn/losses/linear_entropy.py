@@ -1,0 +1,81 @@
+"""Cross entropy with the linear layer before it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from engine.errors import RangeError, ShapeError
+from engine.nn.functional.linear_entropy import LinearCrossEntropyOptions, linear_cross_entropy
+from engine.nn.functional.reduction import Reduction
+from engine.nn.layers.linear import Linear
+from engine.nn.losses.loss import WeightedLoss
+from engine.registry import Probability, Size
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+class LinearCrossEntropyLoss(WeightedLoss):
+    """Cross entropy of the scores of a linear layer that it contains; see `CrossEntropyLoss`.
+
+    Args:
+        in_features: size of the input's last dimension
+        num_classes: how many classes there are
+        out_features: further dimensions of the scores, each of whose places has a target
+        bias: the layer adds a learned offset
+        reduction: mean or sum over the samples, or none
+        weight: a factor for each class
+        ignore_index: targets of this class do not count; -100 unless given
+        label_smoothing: how much of each target is spread over all classes
+        options: taken for PyTorch's sake; all scores are computed at once
+    """
+
+    def __init__(
+        self,
+        in_features: Size,
+        num_classes: Size,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: Reduction = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: Probability = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(
+                f"LinearCrossEntropyLoss: weight must be {num_classes}, one for each class, "
+                f"not {format_shape(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RangeError(f"LinearCrossEntropyLoss: label_smoothing must be from 0 to 1, not {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(in_features, math.prod((num_classes, *out_features)), bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        shown = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
+        shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
+        shown |= {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
+        return ", ".join(f"{name}={value}" for name, value in shown.items())
