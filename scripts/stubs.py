@@ -54,13 +54,13 @@ def methods() -> str:
 def functions() -> str:
     """Types of `engine.functions`."""
     lines = [
-        f"def {name}({_arguments(op, None)}) -> {_result(op)}: ...\n"
+        f"def {name}({_with_out(_arguments(op, None))}) -> {_result(op)}: ...\n"
         for op in OPS
         if op.public
         for name in (op.name, *op.aliases)
     ]
     lines += [
-        f"def {name}({_plain(c.function, None)}) -> {c.result}: ...\n"
+        f"def {name}({_with_out(_plain(c.function, None))}) -> {c.result}: ...\n"
         for c in COMPOSITES_BY_NAME
         if c.public
         for name in (c.name, *c.aliases)
@@ -95,6 +95,10 @@ def _arguments(op: Op, first: str | None) -> str:
     names = (*op.inputs[1:], *op.static_names)
     rest = [f"{name}: Any{' = ...' if name in optional else ''}" for name in names]
     return ", ".join([first or f"{op.inputs[0]}: Any", *rest])
+
+
+def _with_out(arguments: str) -> str:
+    return f"{arguments}, {'' if '*' in arguments else '*, '}out: Any = ..."
 
 
 _STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
