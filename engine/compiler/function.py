@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
+from engine.compiler.graph import Unplanned, build, check
 from engine.compiler.instruction import Trie
+from engine.compiler.interpret import Interpreter
 from engine.compiler.report import Report
 from engine.compiler.sequential import Sequential
 from engine.modes import MODES
+
+
+class Plan(Protocol):
+    """A way to run a recording."""
+
+    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+        """The arrays in the wanted slots, from what was found outside (by slot) and the numbers of this call.
+
+        Writes reach the external arrays themselves.
+        """
+        ...
 
 
 class Compiled:
@@ -41,12 +54,20 @@ class Compiled:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def plan(self, node: Trie, wanted: tuple[int, ...]) -> Sequential:
+    def plan(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
         """How to compute the slots `wanted` of the recording that ends at `node`."""
         found = node.plans.get(wanted)
         if found is None:
-            found = node.plans[wanted] = Sequential(node, wanted)
+            found = node.plans[wanted] = self._planned(node, wanted)
         return found
+
+    def _planned(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
+        try:
+            graph = build(node, wanted)
+        except Unplanned:
+            return Sequential(node, wanted)
+        check(graph)
+        return Interpreter(graph)
 
     def reset(self) -> None:
         """Forgets all recordings."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from engine.backend import Device
-from engine.compiler.instruction import Instruction, Scalar, Slot, Trie, filled, has_scalars
+from engine.compiler.instruction import Scalar, Slot, Trie, filled, has_scalars
 from engine.dispatch.in_place import write
 from engine.dispatch.kernels import as_array, compute
 from engine.dispatch.run import compute_promoted
 from engine.dtypes import NATIVE_FLOATS
+from engine.graph import Place
 from engine.ops.record import Op
 from engine.tensor import Storage, Tensor
 
@@ -52,16 +54,13 @@ class Sequential:
         for call, changing, done in self._steps:
             statics = filled(call.statics, scalars) if changing else call.statics
             inputs = [_input(one, arrays, scalars) for one in call.inputs]
-            try:
+            with noted(call.op, call.where):
                 if call.in_place:
                     target = Tensor(arrays[call.outputs[0]], Storage(call.device))
                     write(call.op, target, inputs, statics, call.device)
                 else:
                     found = compute_call(call.op, inputs, statics, call.device, call.mixed)
                     arrays.update(zip(call.outputs, found, strict=True))
-            except Exception as error:
-                error.add_note(_place(call))
-                raise
             inputs = found = None  # nothing is to be held longer than needed
             for slot in done:
                 del arrays[slot]
@@ -75,9 +74,15 @@ def _input(one: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:
     return scalars[one.place] if kind is Scalar else one.value
 
 
-def _place(call: Instruction) -> str:
-    where = "" if call.where is None else f", called at {call.where[0]}:{call.where[1]}"
-    return f"in {call.op.name}(){where}, which a compiled function recorded earlier"
+@contextmanager
+def noted(op: Op, where: Place) -> Iterator[None]:
+    """An error in here tells which call it comes from, since Python is past it by now."""
+    try:
+        yield
+    except Exception as error:
+        line = "" if where is None else f", called at {where[0]}:{where[1]}"
+        error.add_note(f"in {op.name}(){line}, which a compiled function recorded before")
+        raise
 
 
-__all__ = ["Sequential", "compute_call", "is_mixed"]
+__all__ = ["Sequential", "compute_call", "is_mixed", "noted"]

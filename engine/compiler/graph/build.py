@@ -1,0 +1,161 @@
+"""From a recording, whose calls share and write memory, to a graph of values.
+
+Each memory of the recording has a root slot. A write through any view of it makes a new value of the whole memory; what
+is read afterwards is computed from that. Writes to memory from outside happen once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.backend import META, Device, MetaArray
+from engine.compiler.graph.values import Graph, Node, Operand, Output, Unplanned, Value
+from engine.compiler.instruction import Constant, External, Instruction, Scalar, Slot, Trie
+from engine.deferred import Form
+from engine.dispatch.in_place import OVERWRITE
+from engine.dispatch.run import compute_promoted
+from engine.dtypes import from_numpy
+from engine.graph import Place
+from engine.ops.movement.primitives import cast
+from engine.ops.record import Op
+
+
+def build(node: Trie, wanted: Sequence[int]) -> Graph:
+    """The graph of the recording that ends at `node`, with the arrays in the slots `wanted` as outputs.
+
+    Raises:
+        Unplanned: memory from outside is written to that the recording has met as several tensors.
+    """
+    path = node.path()
+    builder = _Builder()
+    for place in path:
+        for external in place.externals:
+            builder.meet(external)
+        builder.add(place.call)
+    return builder.finish(wanted)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.graph = Graph({}, [], [], {})
+        self.externals: dict[int, External] = {}
+        self.roots: dict[int, tuple[int, tuple[tuple[Op, Any], ...]]] = {}
+        """Slot → root of its memory and the view ops from there."""
+        self.forms: dict[int, Form] = {}
+        self.now: dict[int, Value] = {}
+        """Root → what its memory holds by now."""
+        self.views: dict[tuple[Value, Any], Value] = {}
+        """View ops that were applied to a value already, by their ids."""
+
+    def meet(self, external: External) -> None:
+        slot, form = external.slot, external.form
+        self.externals[slot] = external
+        self.roots[slot], self.forms[slot] = (slot, ()), form
+        value = Value(form.shape, form.dtype, external.device, None, slot)
+        self.graph.inputs[slot] = self.now[slot] = value
+
+    def add(self, call: Instruction) -> None:
+        if call.views:
+            first = call.inputs[0]
+            assert isinstance(first, Slot)
+            root, chain = self.roots[first.number]
+            (slot,) = call.outputs
+            self.roots[slot], self.forms[slot] = (root, (*chain, (call.op, call.statics))), call.forms[0]
+            return
+        inputs = [self.read(one.number) if isinstance(one, Slot) else one for one in call.inputs]
+        if call.in_place:
+            self.write(call, inputs)
+            return
+        made = self.node(call.op, inputs, call.statics, [(f.shape, f.dtype) for f in call.forms], call)
+        for slot, form, value in zip(call.outputs, call.forms, made.outputs, strict=True):
+            self.roots[slot], self.forms[slot], self.now[slot] = (slot, ()), form, value
+
+    def node(
+        self, op: Op, inputs: Sequence[Operand], statics: Any, specs: Sequence[tuple[Any, Any]], call: Instruction
+    ) -> Node:
+        return self._node(op, inputs, statics, specs, call.device, call.mixed, call.where)
+
+    def _node(
+        self,
+        op: Op,
+        inputs: Sequence[Operand],
+        statics: Any,
+        specs: Sequence[tuple[Any, Any]],
+        device: Device,
+        mixed: bool,
+        where: Place,
+    ) -> Node:
+        node = Node(op, list(inputs), statics, mixed, (where,))
+        node.outputs = [Value(tuple(shape), dtype, device, node, i) for i, (shape, dtype) in enumerate(specs)]
+        self.graph.nodes.append(node)
+        return node
+
+    def read(self, slot: int) -> Value:
+        """What a slot holds by now."""
+        root, chain = self.roots[slot]
+        value = self.now[root]
+        for op, statics in chain:
+            key = (value, id(op), _frozen(statics))
+            found = self.views.get(key)
+            if found is None:
+                array = MetaArray(value.shape, value.dtype)
+                shape = compute_promoted(op, [array], _example(statics), META).shape
+                node = self._node(op, [value], statics, [(shape, value.dtype)], value.device, False, None)
+                found = self.views[key] = node.out
+            value = found
+        return value
+
+    def write(self, call: Instruction, inputs: list[Operand]) -> None:
+        root, chain = self.roots[call.outputs[0]]
+        self._refuse_shared(root)
+        old, form = inputs[0], self.forms[call.outputs[0]]
+        assert isinstance(old, Value)
+        arrays = [MetaArray(one.shape, one.dtype) if isinstance(one, Value) else _example(one) for one in inputs]
+        result = compute_promoted(call.op, arrays, _example(call.statics), META)
+        if tuple(result.shape) != form.shape:
+            raise Unplanned(f"{call.op.name}_() writes {result.shape} over {form.shape}")
+        value = self.node(call.op, inputs, call.statics, [(result.shape, result.dtype)], call).out
+        if value.dtype != form.dtype:
+            dtype = from_numpy(form.dtype)
+            value = self.node(cast, [value], {"dtype": dtype}, [(value.shape, form.dtype)], call).out
+        whole = self.now[root]
+        if chain:
+            value = self.node(OVERWRITE, [whole, value], {"chain": chain}, [(whole.shape, whole.dtype)], call).out
+        self.now[root] = value
+
+    def _refuse_shared(self, root: int) -> None:
+        external = self.externals.get(root)
+        if external is None:
+            return
+        shared = external.shares_with is not None or any(other.shares_with == root for other in self.externals.values())
+        if shared:
+            raise Unplanned("memory that several tensors from outside share is written to")
+
+    def finish(self, wanted: Sequence[int]) -> Graph:
+        graph = self.graph
+        graph.writes = {slot: self.now[slot] for slot, value in graph.inputs.items() if self.now[slot] is not value}
+        for slot in wanted:
+            root, chain = self.roots[slot]
+            external = root if root in self.externals else None
+            graph.outputs.append(Output(slot, self.now[root], self.forms[root], chain, external, root))
+        return graph
+
+
+def _example(value: Any) -> Any:
+    """A value as the shape rules take it: any number will do in the place of one that may change."""
+    kind = type(value)
+    if kind is Scalar:
+        return 1.0
+    if kind is Constant:
+        return value.value
+    if kind is tuple or kind is list:
+        return kind(map(_example, value))
+    return {name: _example(one) for name, one in value.items()} if kind is dict else value
+
+
+def _frozen(statics: Any) -> Any:
+    return repr(sorted(statics.items(), key=lambda item: item[0])) if statics else None
+
+
+__all__ = ["build"]

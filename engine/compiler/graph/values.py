@@ -1,0 +1,137 @@
+"""Nodes and values of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from engine.backend import Device
+from engine.compiler.instruction import Constant, Scalar
+from engine.deferred import Form
+from engine.graph import Place
+from engine.ops.record import Op
+
+
+class Unplanned(Exception):  # noqa: N818 - not an error: the recording runs call by call instead
+    """A recording that cannot become a graph, and why."""
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An array that is computed once and never changes."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Device
+    producer: Node | None = None
+    """None for what comes from outside."""
+    place: int = 0
+    """Which result of its producer it is, or the slot outside."""
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{'×'.join(map(str, self.shape))}]"
+
+
+Operand: TypeAlias = Value | Scalar | Constant
+"""What a node computes with."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One call of an op, without side effects."""
+
+    op: Op
+    inputs: list[Operand]
+    statics: Any
+    """With `Scalar` in the place of numbers that may change."""
+    mixed: bool
+    """The inputs must be brought to one dtype, or are not plain floats."""
+    where: tuple[Place, ...] = ()
+    """The lines that it comes from."""
+    outputs: list[Value] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[Value]:
+        """Its inputs that are arrays."""
+        return [one for one in self.inputs if isinstance(one, Value)]
+
+    @property
+    def out(self) -> Value:
+        """Its only result, or the first."""
+        return self.outputs[0]
+
+
+@dataclass(slots=True)
+class Output:
+    """What a slot of the recording holds at the end: a value, or a view of one."""
+
+    slot: int
+    value: Value
+    form: Form
+    """Of the whole value, before `chain`."""
+    chain: tuple[tuple[Op, Any], ...] = ()
+    """View ops from the value's memory to the slot."""
+    external: int | None = None
+    """The slot outside whose memory it is, if it is a view of that."""
+    root: int = 0
+    """Outputs of one root share memory."""
+
+
+@dataclass(slots=True)
+class Graph:
+    """What a recording computes."""
+
+    inputs: dict[int, Value]
+    """Slot outside → its value at the beginning."""
+    nodes: list[Node]
+    """In an order in which they can run."""
+    outputs: list[Output]
+    writes: dict[int, Value]
+    """Slot outside → the value that its memory is to hold at the end."""
+
+    def results(self) -> Iterator[Value]:
+        """All values that are needed at the end."""
+        yield from self.writes.values()
+        yield from (output.value for output in self.outputs if output.external is None)
+
+    def uses(self) -> dict[Value, int]:
+        """How often each value is used, at the end included."""
+        counts: dict[Value, int] = {}
+        for value in (*[v for node in self.nodes for v in node.values], *self.results()):
+            counts[value] = counts.get(value, 0) + 1
+        return counts
+
+    def substitute(self, replaced: dict[Value, Value]) -> None:
+        """Puts other values in the place of some, everywhere."""
+
+        def current(value: Value) -> Value:
+            while value in replaced:
+                value = replaced[value]
+            return value
+
+        for node in self.nodes:
+            node.inputs = [current(one) if isinstance(one, Value) else one for one in node.inputs]
+        for output in self.outputs:
+            output.value = current(output.value)
+        self.writes = {slot: current(value) for slot, value in self.writes.items()}
+
+    def __str__(self) -> str:
+        names: dict[Value, str] = {value: f"in{slot}" for slot, value in self.inputs.items()}
+        lines = [f"{names[value]}: {value}" for value in self.inputs.values()]
+        for node in self.nodes:
+            for value in node.outputs:
+                names[value] = f"v{len(names)}"
+            left = ", ".join(f"{names[value]}: {value}" for value in node.outputs)
+            given = ", ".join(_text(one, names) for one in node.inputs)
+            extra = "".join(f", {name}={value!r}" for name, value in (node.statics or {}).items())
+            lines.append(f"{left} = {node.op.name}({given}{extra})")
+        lines += [f"in{slot} <- {names[value]}" for slot, value in self.writes.items()]
+        lines += [f"out {names.get(o.value, '?')}" + "".join(f".{op.name}" for op, _ in o.chain) for o in self.outputs]
+        return "\n".join(lines)
+
+
+def _text(one: Operand, names: dict[Value, str]) -> str:
+    if isinstance(one, Value):
+        return names.get(one, "?")
+    return f"${one.place}" if isinstance(one, Scalar) else repr(one.value)
