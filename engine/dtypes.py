@@ -71,6 +71,7 @@ _WIDE = (uint16, uint32, uint64)
 
 NATIVE_FLOATS = frozenset(dtype.numpy for dtype in (float16, float32, float64))
 """Array dtypes that kernels compute in as they are: where all arrays have one of them, nothing is to be promoted."""
+NATIVE_WHOLE = frozenset(dtype.numpy for dtype in ALL if dtype.kind == 1)
 NUMBERS = (bool, int, float)
 """Python's numbers, whose dtype gives way to a tensor's."""
 

@@ -38,7 +38,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         x._refresh()
     a, wants = x._array, x._requires_grad
     dtype = a.dtype
-    if dtype not in NATIVE_FLOATS or x._storage.device is not CPU:
+    if dtype not in op.native or x._storage.device is not CPU:
         return run_any(op, inputs, statics)
     if op.operands == 2:
         b = y = inputs[1]
@@ -48,7 +48,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             b, wants = y._array, wants or y._requires_grad
             if b.dtype is not dtype or y._storage.device is not CPU:
                 return run_any(op, inputs, statics)
-        elif type(y) not in NUMBERS or not op.takes_numbers:
+        elif type(y) not in NUMBERS or not op.takes_numbers or dtype not in NATIVE_FLOATS:
             return run_any(op, inputs, statics)
     try:
         if statics is not op.defaults:

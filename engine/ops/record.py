@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE
 from engine.errors import RegistryError
 from engine.ops.argument_names import for_users, further_names
 from engine.ops.out import with_out
@@ -150,6 +151,8 @@ class Op:
         self._read_signature()
         self.operands = self.arity if self.makes_one and not self.variadic and self.arity <= 2 else 0
         """One or two where a call is of the simplest kind: so many inputs, one tensor made."""
+        self.native = NATIVE_FLOATS if floats else NATIVE_FLOATS | NATIVE_WHOLE
+        """Array dtypes that the kernel takes as they are where all inputs have one of them."""
         self.masks = frozenset(self.inputs.index(name) for name in masks)
         """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
@@ -192,6 +195,8 @@ class Op:
             statics = {**self.defaults, **kwargs} if kwargs else self.defaults
             if len(statics) == len(names):
                 return args, statics
+        elif self.plain and names and not kwargs and len(args) == arity + 1 and self.varargs is None:
+            return args[:arity], {**self.defaults, names[0]: args[arity]}
         elif self._takes_one and not kwargs and len(args) > arity:
             value = args[arity]
             if self.varargs is not None and not isinstance(value, (tuple, list)) and value is not None:
