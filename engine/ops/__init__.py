@@ -34,7 +34,7 @@ from engine.ops.linalg import (
     systems,
 )
 from engine.ops.movement import diagonals, joining, parts, primitives, shaping, strides, turning
-from engine.ops.normalization import batch_norm, layer_norm, standardize
+from engine.ops.normalization import batch_norm, layer_norm
 from engine.ops.record import REGISTRY, Op, op, operators
 from engine.ops.recurrent import elman, gru, lstm, steps
 from engine.ops.reduction import counting, estimates, extremes, reduce, scan, sort, statistics
@@ -98,7 +98,6 @@ __all__ = [
     "sort",
     "special",
     "special_functions",
-    "standardize",
     "statistics",
     "steps",
     "strides",

@@ -9,6 +9,7 @@ import numpy as np
 from engine.dtypes import float32
 from engine.errors import PositionError
 from engine.modes import MODES
+from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import scatter_into
 from engine.ops.record import op
 from engine.ops.recurrent.steps import as_bytes
@@ -38,18 +39,19 @@ def class_entropy(xp, x, target, weight=None, ignore_index: int = -100, reductio
     factors = counted.astype(single) if weight is None else xp.where(counted, weight[classes], 0).astype(single)
     if reduction == "mean":
         total = factors.sum()
-        shares = factors / total
+        shares = factors / xp.where(total == 0, 1, total)  # where nothing counts, nothing has a slope
     else:
         total, shares = None, factors
-    exponentials, norms = xp.empty(x.shape, single), xp.empty((x.shape[0], 1), single)
-    losses = xp.take_along_axis(x, classes[:, None], axis=1)
+    exponentials, kept = xp.empty(x.shape, single), xp.empty((x.shape[0], 2), single)
+    own, norms = x[xp.arange(x.shape[0]), classes], xp.empty((x.shape[0], 1), single)
+    losses = own[:, None]
     for block in row_blocks(xp, *x.shape):
         _row_losses(xp, x[block], exponentials[block], losses[block], norms[block])
-    losses = xp.where(counted, losses[:, 0] * shares, 0)
+    losses = xp.where(counted, own * shares, 0)
     result = losses if reduction == "none" else xp.asarray(losses.sum()) if x.shape[0] else _of_nothing(xp, reduction)
     if reduction == "mean" and total is not None and x.shape[0] and not total > 0:
         result = xp.asarray(total / total)  # as PyTorch: the mean of nothing is NaN
-    kept = xp.stack((shares, shares / norms[:, 0]), axis=1)
+    kept[:, 0], kept[:, 1] = shares, shares / norms[:, 0]
     return xp.asarray(result, dtype), exponentials.view(xp.uint8), kept.view(xp.uint8)
 
 
@@ -79,7 +81,7 @@ def _classes(xp: Any, target: Any, ignore_index: int, count: int) -> tuple[Any, 
     """Which targets count, and all as classes; those that do not as 0."""
     counted = target != ignore_index
     classes = xp.where(counted, target, 0)
-    if classes.size and (classes.min() < 0 or classes.max() >= count):
+    if classes.size and classes.astype(xp.uint64).max() >= count:  # where what is below 0 is large
         wrong = int(classes.min()) if classes.min() < 0 else int(classes.max())
         raise PositionError(f"cross_entropy: {wrong} is not one of the {count} classes. Use 0 to {count - 1}.")
     return counted, classes
@@ -99,7 +101,10 @@ def _(g, x, target, weight, out1, out2, ignore_index, reduction):
     counted = target != ignore_index
     classes = target * counted
     factors = (counted if weight is None else weight.detach().index_select(0, classes) * counted).to(x.dtype)
-    own = g[0] * (factors / factors.sum() if reduction == "mean" else factors)
+    if reduction == "mean":
+        total = factors.sum()
+        factors = factors / where(total == 0, 1.0, total)
+    own = g[0] * factors
     hot = scatter_into(own.unsqueeze(1), classes.unsqueeze(1), x.shape, 1, True)
     return x.softmax(1) * own.unsqueeze(1) - hot
 
@@ -118,10 +123,7 @@ def class_entropy_slope(xp, g, target, powers, kept, ignore_index: int = -100):
     factors = kept * (g.astype(single) if g.ndim == 0 else g.astype(single)[:, None])
     for block in row_blocks(xp, *out.shape):
         xp.multiply(powers[block], factors[block, 1:], out=out[block])
-    classes = xp.where(target != ignore_index, target, 0)[:, None]
-    own = xp.take_along_axis(out, classes, axis=1)
-    own -= factors[:, :1]
-    xp.put_along_axis(out, classes, own, axis=1)
+    out[xp.arange(out.shape[0]), xp.where(target != ignore_index, target, 0)] -= factors[:, 0]
     return out.astype(g.dtype, copy=False)
 
 

@@ -11,14 +11,35 @@ from typing import Any
 
 import numpy as np
 
-_ELEMENTS = 1 << 15
-"""Of one block: 128 kB in single precision."""
+_ELEMENTS = 3 << 14
+"""Of one block: 192 kB in single precision."""
+
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 def row_blocks(xp: Any, rows: int, width: int) -> Iterator[slice]:
     """Slices that together are all rows."""
-    step = max(1, _ELEMENTS // max(width, 1)) if xp is np else max(rows, 1)
+    step = block_rows(xp, rows, width)
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+def block_rows(xp: Any, rows: int, width: int) -> int:
+    """The rows of one block."""
+    if xp is not np or rows * width <= _ELEMENTS:
+        return rows or 1
+    return _ELEMENTS // width or 1
+
+
+def scratch(xp: Any, rows: int, width: int, dtype: Any) -> Any:
+    """Memory for one block that begins with a cache line: NumPy's ops write elsewhere at half the speed."""
+    rows = block_rows(xp, rows, width)
+    if xp is not np:
+        return xp.empty((rows, width), dtype)
+    size = rows * width * dtype.itemsize
+    memory = np.empty(size + _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + size].view(dtype).reshape(rows, width)
 
 
 def as_rows(array: Any, dims: int = 1) -> Any:

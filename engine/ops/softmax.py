@@ -30,14 +30,12 @@ def _by_rows(xp: Any, kernel: Any, dim: int, *arrays: Any) -> Any:
     if dtype.itemsize < 4:
         arrays = tuple(x.astype(xp.float32) for x in arrays)
     last = dim >= len(shape) - 1
-    rows = [as_rows(x if last else xp.moveaxis(x, dim, -1), min(len(shape), 1)) for x in arrays]
-    found = xp.empty(rows[0].shape, arrays[0].dtype)
-    for block in row_blocks(xp, *found.shape):
-        kernel(*(x[block] for x in rows), found[block])
-    if last:
-        found = found.reshape(shape)
-    else:
-        found = found.reshape((*shape[:dim], *shape[dim + 1 :], shape[dim]))
+    arrays = tuple(x if last else xp.moveaxis(x, dim, -1) for x in arrays)
+    found = xp.empty(arrays[0].shape, arrays[0].dtype)
+    *rows, target = (as_rows(x, min(len(shape), 1)) for x in (*arrays, found))
+    for block in row_blocks(xp, *target.shape):
+        kernel(*(x[block] for x in rows), target[block])
+    if not last:
         found = xp.ascontiguousarray(xp.moveaxis(found, -1, dim))
     return found if found.dtype == dtype else found.astype(dtype)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.ops.elementwise.erf import error_function
 from engine.ops.record import op
-from engine.ops.row_blocks import row_blocks
+from engine.ops.row_blocks import row_blocks, scratch
 from engine.shape import Spec
 
 Approximation = Literal["none", "tanh"]
@@ -26,12 +26,13 @@ _A, _B = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
 def gelu_with_slope(xp, x, approximate: Approximation = "none"):
     """x·Φ(x), and its derivative Φ(x) + x·φ(x)."""
     dtype, single = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
-    flat = x.astype(single, copy=False).reshape(-1)
-    result, slope = xp.empty(flat.shape, single), xp.empty(flat.shape, single)
+    result, slope = xp.empty(x.shape, single), xp.empty(x.shape, single)
+    values, results, slopes = (part.reshape(-1) for part in (x.astype(single, copy=False), result, slope))
     kernel = _approximate if approximate == "tanh" else _exact
-    for block in row_blocks(xp, flat.size, 1):
-        kernel(xp, flat[block], result[block], slope[block])
-    return tuple(part.reshape(x.shape).astype(dtype, copy=False) for part in (result, slope))
+    memory = scratch(xp, x.size, 1, single).reshape(-1)
+    for block in row_blocks(xp, x.size, 1):
+        kernel(xp, values[block], results[block], slopes[block], memory[: block.stop - block.start])
+    return tuple(part.astype(dtype, copy=False) for part in (result, slope))
 
 
 @gelu_with_slope.shape
@@ -61,8 +62,8 @@ _P = (
 """Fitted by reweighted least squares to atanh(2Φ(x) − 1) / x in powers of x², up to x = 5.6."""
 
 
-def _exact(xp: Any, x: Any, result: Any, slope: Any) -> None:
-    square = x * x
+def _exact(xp: Any, x: Any, result: Any, slope: Any, square: Any) -> None:
+    xp.square(x, out=square)
     if x.dtype.itemsize > 4:
         result[...] = error_function(xp, x * math.sqrt(0.5))
     else:
@@ -83,15 +84,15 @@ def _exact(xp: Any, x: Any, result: Any, slope: Any) -> None:
     result *= x
 
 
-def _approximate(xp: Any, x: Any, result: Any, slope: Any) -> None:
-    square = x * x
+def _approximate(xp: Any, x: Any, result: Any, slope: Any, square: Any) -> None:
+    xp.square(x, out=square)
     xp.multiply(square, _B, out=result)
     result += _A
     result *= x
     xp.tanh(result, out=result)
     square *= 3 * _B
     square += _A
-    xp.multiply(result, result, out=slope)
+    xp.square(result, out=slope)
     xp.subtract(1, slope, out=slope)
     slope *= square
     slope *= x
