@@ -95,7 +95,23 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
-from engine import amp, data, fit, func, in_place, io, linalg, metrics, nn, optim, shortcuts, special, testing, utils  # noqa: E402
+from engine import (  # noqa: E402
+    amp,
+    data,
+    fit,
+    func,
+    in_place,
+    io,
+    linalg,
+    metrics,
+    nn,
+    optim,
+    shortcuts,
+    special,
+    testing,
+    utils,
+)
+from engine import homes as homes  # noqa: E402
 from engine.amp import (  # noqa: E402
     GradScaler,
     autocast,

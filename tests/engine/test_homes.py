@@ -1,0 +1,28 @@
+"""Imports from where PyTorch's own code has things."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import engine
+from engine.homes import PATHS
+from engine.nn.modules.conv import Conv2d
+from engine.nn.modules.utils import _pair, _triple
+from engine.utils.data.dataset import Dataset, random_split
+from engine.utils.data.sampler import SubsetRandomSampler
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_are_pytorchs(path: str) -> None:
+    torch = pytest.importorskip("torch")
+    assert importlib.import_module(f"engine.{path}") is PATHS[path]
+    assert importlib.import_module(f"{torch.__name__}.{path}")
+
+
+def test_names() -> None:
+    assert Conv2d is engine.nn.Conv2d is engine.nn.modules.conv.Conv2d is engine.nn.modules.Conv2d
+    assert (Dataset, random_split) == (engine.utils.data.Dataset, engine.utils.data.random_split)
+    assert SubsetRandomSampler is engine.utils.data.sampler.SubsetRandomSampler
+    assert (_pair(2), _pair([1, 2]), _triple(0)) == ((2, 2), (1, 2), (0, 0, 0))
