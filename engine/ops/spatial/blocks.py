@@ -1,118 +1,16 @@
-"""Windows as rows of a matrix, a block of the batch at a time: what convolution multiplies.
+"""What is copied for the matrix products of a convolution, and added up from them, a block at a time.
 
-A block is some samples, or some rows of one, chosen so that what is made of it stays in the second-level cache. Its
-padded input lies flat, channels × positions, with one gap of zeros between two rows that is the end of the one and
-the beginning of the other. What a place of the kernel sees is then the same memory, shifted: a column of windows is
-one copy of a long run, whatever the number of dimensions. Positions in the gaps are computed too, and dropped.
-With a stride the input is split into phases (even and odd columns, for 2), each of which has stride 1.
+There is no padding: what a place sees beyond the edge is zero in the columns, and what would be added there is made
+zero. So both are done flat, in runs as long as there are positions.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.grid import Block, Grid, Pair, Sizes
 from engine.shape import count
-
-_CACHE_BYTES = 1 << 20
-"""Measured by benchmarks/convolution.py: 1 to 2 MiB are equally fast on a quiet core, less is on a shared one."""
-
-Sizes = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The windows of `samples` whose first coordinate is from `start` to `start + places[0]`."""
-
-    windows: Windows
-    sizes: Sizes
-    samples: slice
-    start: int
-    places: Sizes
-    pitches: Sizes
-    """How far apart rows, planes, … begin."""
-
-    @property
-    def batch(self) -> int:
-        return self.samples.stop - self.samples.start
-
-    @property
-    def length(self) -> int:
-        """Positions from the first window to the last."""
-        last = self.batch - 1
-        for pitch, place in zip(self.pitches, self.places, strict=True):
-            last = last * pitch + place - 1
-        return last + 1
-
-    @property
-    def total(self) -> int:
-        return self.batch * count(self.pitches)
-
-    def seen_by(self, at: Sequence[int]) -> tuple[int, int]:
-        """What the place `at` of the kernel sees: the phase, and how far it is shifted."""
-        phase = shift = 0
-        sides = self.windows
-        for i, d, s, pitch in zip(at, sides.dilation, sides.stride, self.pitches, strict=True):
-            phase, shift = phase * s + i * d % s, shift * pitch + i * d // s
-        return phase, shift
-
-    def phases(self) -> Iterator[tuple[int, tuple[Any, ...], tuple[Any, ...]]]:
-        """For each phase its number, its part of the input, and where that lies among the pitches."""
-        for number, phase in enumerate(itertools.product(*map(range, self.windows.stride))):
-            inputs: list[slice] = []
-            here: list[slice] = []
-            for axis, first in enumerate(phase):
-                stride = self.windows.stride[axis]
-                first += (self.start * stride if axis == 0 else 0) - self.windows.padding[axis]
-                skipped = max(0, -(first // stride))
-                first += skipped * stride
-                length = min(self.pitches[axis] - skipped, -(-(self.sizes[axis] - first) // stride))
-                if length < 1:
-                    break
-                inputs.append(slice(first, first + (length - 1) * stride + 1, stride))
-                here.append(slice(skipped, skipped + length))
-            else:
-                yield number, tuple(inputs), tuple(here)
-
-    def reach(self, kernel: Sequence[Sequence[int]]) -> int:
-        """The furthest shift of some places of the kernel."""
-        return max(self.seen_by(at)[1] for at in kernel)
-
-
-def pitches_of(windows: Windows, sizes: Sizes, places: Sizes) -> Sizes:
-    """How far apart rows, planes, … begin in a whole sample."""
-    return tuple(
-        max(n, -(-(size + p) // s), ((n - 1) * s + (k - 1) * d - p) // s + 1)
-        for n, size, p, s, k, d in zip(
-            places, sizes, windows.padding, windows.stride, windows.kernel, windows.dilation, strict=True
-        )
-    )
-
-
-def blocks(windows: Windows, batch: int, sizes: Sizes, places: Sizes, position_bytes: int) -> Iterator[Block]:
-    """A batch in blocks that take about the cache each, at `position_bytes` a position."""
-    pitches = pitches_of(windows, sizes, places)
-    row = count(pitches[1:]) * position_bytes
-    samples = _CACHE_BYTES // max(1, row * pitches[0])
-    if samples:
-        for start, stop in _even(batch, samples):
-            yield Block(windows, sizes, slice(start, stop), 0, places, pitches)
-        return
-    halo = (windows.kernel[0] - 1) * windows.dilation[0] // windows.stride[0]
-    for sample in range(batch):
-        for start, stop in _even(places[0], max(1, halo, _CACHE_BYTES // row - halo)):
-            rows = stop - start
-            part = (rows, *places[1:])
-            yield Block(windows, sizes, slice(sample, sample + 1), start, part, (rows + halo, *pitches[1:]))
-
-
-def _even(total: int, most: int) -> Iterator[tuple[int, int]]:
-    """`total` in as few parts of at most `most` as there can be, about equal."""
-    parts = -(-total // most)
-    return ((total * i // parts, total * (i + 1) // parts) for i in range(parts))
 
 
 class Scratch:
@@ -130,62 +28,118 @@ class Scratch:
         return found[:size].reshape(shape)
 
 
-def phases(block: Block, x: Any, groups: int, long: int, scratch: Scratch, out: Any = None) -> Any:
-    """N×C×… flat: phases × groups × C/groups × `long` positions, with zeros in the gaps; in `out` if that is given."""
-    inner, number_of_phases = x.shape[1] // groups, count(block.windows.stride)
-    out = scratch("phases", number_of_phases, groups, inner, long) if out is None else out
-    out[...] = 0
-    for number, taken, here in block.phases():
-        seen = x[(block.samples, slice(None), *taken)]
-        target = out[number, :, :, : block.total].reshape(groups, inner, block.batch, *block.pitches)
-        target[(..., *here)] = seen.reshape(seen.shape[0], groups, inner, *seen.shape[2:]).transpose(
-            1, 2, 0, *range(3, 1 + seen.ndim)
-        )
-    return out
+def columns(grid: Grid, block: Block, x: Any, scratch: Scratch) -> Any:
+    """groups × (places in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
+    source = channels_first(x[block.samples], grid.groups)
+    out = scratch("columns", grid.groups, len(grid.in_columns), *source.shape[1:3], *grid.extent(block))
+    return _gather(out, source, grid.sees(block))
 
 
-def columns(block: Block, x: Any, groups: int, kernel: Sequence[Sequence[int]], room: int, scratch: Scratch) -> Any:
-    """groups × (places in `kernel` · channels) × positions of N×C×…, and `room` positions beyond the last window."""
-    inner, wide = x.shape[1] // groups, block.length + room
-    long = max(block.total, wide + block.reach(kernel))
-    out = scratch("columns", groups, len(kernel), inner, long)
-    one = count(block.windows.stride) == 1  # then what the first place sees is the input itself
-    flat = phases(block, x, groups, long, scratch, out[:, 0][None] if one else None)
-    for number in range(1 if one else 0, len(kernel)):
-        phase, shift = block.seen_by(kernel[number])
-        out[:, number, :, :wide] = flat[phase, :, :, shift : shift + wide]
-    return out.reshape(groups, len(kernel) * inner, long)
+def rows(grid: Grid, block: Block, g: Any, scratch: Scratch) -> Any:
+    """groups × (places in the product · O/groups) × positions: what of N×O×… they add to."""
+    source = channels_first(g[block.samples], grid.groups)
+    out = scratch("rows", grid.groups, len(grid.in_product), *source.shape[1:3], *grid.extent(block))
+    return _gather(out, source, grid.takes(block))
 
 
-def add_columns(out: Any, block: Block, found: Any, groups: int, scratch: Scratch) -> None:
-    """The transpose of `columns` for all places of the kernel: adds up what they saw, into `out`."""
-    kernel = block.windows.offsets_in_kernel()
-    inner = out.shape[1] // groups
-    found = found.reshape(groups, len(kernel), inner, -1)
-    long = max(block.total, block.length + block.reach(kernel))
-    flat = scratch("phases", count(block.windows.stride), groups, inner, long)
-    flat[...] = 0
-    for number, at in enumerate(kernel):
-        phase, shift = block.seen_by(at)
-        flat[phase, :, :, shift : shift + block.length] += found[:, number]
-    for number, taken, here in block.phases():
-        source = flat[number, :, :, : block.total].reshape(groups * inner, block.batch, *block.pitches)
-        out[(block.samples, slice(None), *taken)] += source[(slice(None), slice(None), *here)].swapaxes(0, 1)
+def _gather(out: Any, source: Any, dimensions: list[list[Pair]]) -> Any:
+    """Copies what each place sees: from the source, or flat from a place that sees it and more, at every phase."""
+    parts = out.reshape(out.shape[0], *map(len, dimensions), *out.shape[2:])
+    models = [[_model(pairs, pair) for pair in pairs] for pairs in dimensions]
+    chosen = [list(zip(pairs, wider, strict=True)) for pairs, wider in zip(dimensions, models, strict=True)]
+    order = itertools.product(*map(enumerate, chosen))
+    for place in sorted(order, key=lambda place: any(number != model for number, (_, model) in place)):
+        part = parts[(slice(None), *(number for number, _ in place))]
+        taken = [pair[0] for _, (pair, _) in place]
+        if all(number == model for number, (_, model) in place):
+            part[(..., *taken)] = source[(..., *(pair[1] for _, (pair, _) in place))]
+        else:
+            shift = tuple(
+                _shift(pair, pairs[model]) for (_, (pair, model)), pairs in zip(place, dimensions, strict=True)
+            )
+            _copy_shifted(part, parts[(slice(None), *(model for _, (_, model) in place))], shift)
+        for axis, here in enumerate(taken, 3):
+            _clear(part, axis, 0, here.start)
+            _clear(part, axis, here.stop, part.shape[axis])
+    return out.reshape(out.shape[0], out.shape[1] * out.shape[2], -1)
 
 
-def read_places(block: Block, g: Any, groups: int, scratch: Scratch) -> Any:
-    """N×O×places as groups × O/groups × positions, with zeros in the gaps."""
-    out = scratch("places", g.shape[1], block.batch, *block.pitches)
-    out[...] = 0
-    out[(..., *map(slice, block.places))] = g[_where(block)].swapaxes(0, 1)
-    return out.reshape(groups, g.shape[1] // groups, -1)[:, :, : block.length]
+def _model(pairs: list[Pair], pair: Pair) -> int:
+    """The place in this dimension that sees what `pair` does, and most besides."""
+    there = pair[1]
+    around = [
+        number
+        for number, (_, seen) in enumerate(pairs)
+        if seen.start <= there.start and there.stop <= seen.stop and (there.start - seen.start) % there.step == 0
+    ]
+    return max(around, key=lambda number: pairs[number][1].stop - pairs[number][1].start)
 
 
-def write_places(out: Any, block: Block, product: Any) -> None:
-    """The transpose of `read_places`: takes what lies at windows, and drops what lies in the gaps."""
-    found = product.reshape(out.shape[1], block.batch, *block.pitches)[(..., *map(slice, block.places))]
-    out[_where(block)] = found.swapaxes(0, 1)
+def _shift(pair: Pair, model: Pair) -> int:
+    """How much further on what a place sees stands among what its model sees."""
+    (here, there), (first, seen) = pair, model
+    return (there.start - seen.start) // there.step - (here.start - first.start)
 
 
-def _where(block: Block) -> tuple[slice, ...]:
-    return (block.samples, slice(None), slice(block.start, block.start + block.places[0]))
+def _copy_shifted(part: Any, whole: Any, shift: Sizes) -> None:
+    """Copies what lies further on by `shift` in the last dimensions, flat: with what comes from beyond an edge."""
+    distance = _flat(shift, whole.shape[3:])
+    part, whole = part.reshape(part.shape[0], -1), whole.reshape(whole.shape[0], -1)
+    start, end = max(0, -distance), whole.shape[1] - max(0, distance)
+    if start < end:
+        part[:, start:end] = whole[:, start + distance : end + distance]
+
+
+def _flat(shift: Sizes, sizes: Sizes) -> int:
+    """How far apart what is shifted in some dimensions lies in memory."""
+    distance = 0
+    for far, size in itertools.zip_longest(shift, sizes, fillvalue=0):
+        distance = distance * size + far
+    return distance
+
+
+def write_product(out: Any, grid: Grid, block: Block, product: Any, bias: Any, scratch: Scratch) -> None:
+    """Adds up the product, places × groups × O/groups × positions, and writes the sums into N×O×…."""
+    upper = channels_first(out[block.samples], grid.groups)
+    phases: dict[Sizes, list[tuple[Any, Sizes]]] = {}
+    for part, at in zip(product, grid.in_product, strict=True):
+        phase, shift = grid.shift(at)
+        phases.setdefault(phase, []).append((part.reshape(*upper.shape[:3], *grid.extent(block)), shift))
+    for phase, parts in phases.items():
+        total = next((part for part, shift in parts if not any(shift)), None)
+        if total is None:
+            total = scratch("sum", *parts[0][0].shape)
+            total[...] = 0
+        for part, shift in parts:
+            if any(shift):
+                _add_shifted(total, part, shift)
+        if bias is not None:
+            total += bias.reshape(*total.shape[:2], *(1,) * (total.ndim - 2))
+        here, there = grid.writes(block, phase)
+        upper[(..., *there)] = total[(..., *here)]
+
+
+def _add_shifted(total: Any, part: Any, shift: Sizes) -> None:
+    """Adds what lies further on by `shift` in the first spatial dimensions, after zeros for what comes from an edge.
+
+    Flat, because NumPy copies rows shorter than its buffer there before it adds them, which takes four times as long.
+    """
+    for axis, far in enumerate(shift, 3):
+        _clear(part, axis, 0, far)
+        _clear(part, axis, part.shape[axis] + min(0, far), part.shape[axis])
+    distance = _flat(shift, part.shape[3:])
+    total, part = total.reshape(-1), part.reshape(-1)
+    start, end = max(0, -distance), total.size - max(0, distance)
+    if start < end:
+        total[start:end] += part[start + distance : end + distance]
+
+
+def _clear(x: Any, axis: int, start: int, stop: int) -> None:
+    if start < stop:
+        x[(slice(None),) * axis + (slice(max(0, start), stop),)] = 0
+
+
+def channels_first(x: Any, groups: int) -> Any:
+    """N×C×… as groups × C/groups × N × …."""
+    split = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    return split.transpose(1, 2, 0, *range(3, split.ndim))

@@ -1,4 +1,4 @@
-"""Convolution over any number of spatial dimensions, as products over the windows of `engine.ops.spatial.blocks`.
+"""Convolution over any number of spatial dimensions, as products on the grid of `engine.ops.spatial.grid`.
 
 `convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
 is the gradient of the others and derivatives of any order exist. `convolution_input` is also what PyTorch calls a
@@ -12,19 +12,9 @@ from typing import Any, TypeAlias
 from engine.errors import ShapeError
 from engine.ops.record import op
 from engine.ops.rules import same_dtype
-from engine.ops.spatial.blocks import Scratch, add_columns, blocks, columns, read_places
-from engine.ops.spatial.correlation import (
-    correlate,
-    correlate_few,
-    depthwise_weight,
-    every,
-    exact_columns,
-    few_places,
-    looped,
-    pointwise,
-    rows,
-    wide,
-)
+from engine.ops.spatial.blocks import Scratch, columns, rows
+from engine.ops.spatial.correlation import correlate, every, pointwise, wide
+from engine.ops.spatial.grid import Grid
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import Spec, count, format_shape
 
@@ -49,11 +39,11 @@ def convolution(
     places = windows.places("convolution", x.shape[2:])
     narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
     if not pointwise(windows, places):
-        few = few_places(windows, x.shape[2:], places)
-        path = correlate_few if few else correlate
-        return path(xp, x, weight, bias, windows, places, groups).astype(narrow, copy=False)
-    seen = every(x, stride).reshape(x.shape[0], groups, x.shape[1] // groups, -1)
-    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen).reshape(x.shape[0], weight.shape[0], -1)
+        grid = Grid(windows, x.shape[2:], places, weight.shape[1], weight.shape[0] // groups, groups).cheapest()
+        return correlate(xp, x, weight, bias, grid).astype(narrow, copy=False)
+    seen = every(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(places))
+    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen)
+    out = out.reshape(x.shape[0], weight.shape[0], count(places))
     if bias is not None:
         out += bias.reshape(-1, 1)
     return out.reshape(x.shape[0], weight.shape[0], *places).astype(narrow, copy=False)
@@ -70,33 +60,16 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
     narrow, (g, weight) = g.dtype, wide(xp, g, weight)
-    opposite = tuple(d * (k - 1) - p for d, k, p in zip(dilation, windows.kernel, padding, strict=True))
     if pointwise(windows, places):
         out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
-        split = g.reshape(batch, groups, g.shape[1] // groups, -1)
+        split = g.reshape(batch, groups, g.shape[1] // groups, count(places))
         found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
         every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
-    elif few_places(windows, sizes, places):
-        out = xp.zeros((batch, groups * inner, *windows.padded_sizes(sizes, places)), g.dtype)
-        found = xp.matmul(weight.reshape(groups, -1, inner * count(windows.kernel)).swapaxes(1, 2), rows(g, groups))
-        found = found.reshape(groups * inner, count(windows.kernel), batch, *places)
-        for number, (_, seen) in enumerate(windows.offsets(places)):
-            out[seen] += found[:, number].swapaxes(0, 1)
-        out = xp.ascontiguousarray(windows.unpadded(out, sizes))
-    elif max(stride) == 1 and min(opposite) >= 0:
-        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)[
-            (..., *(slice(None, None, -1),) * len(windows.kernel))
-        ]
-        flipped = flipped.reshape(groups * inner, -1, *windows.kernel)
-        out = correlate(xp, g, flipped, None, Windows(windows.kernel, stride, opposite, dilation), sizes, groups)
     else:
-        out, scratch = xp.zeros((batch, groups * inner, *sizes), g.dtype), Scratch(xp, g.dtype)
-        kernels = xp.moveaxis(weight.reshape(groups, -1, inner, *windows.kernel), 1, -1)
-        kernels = xp.moveaxis(kernels, 1, -2).reshape(groups, -1, g.shape[1] // groups)
-        for block in blocks(windows, batch, sizes, places, kernels[..., 0].size * g.dtype.itemsize):
-            found = scratch("columns", *kernels.shape[:2], block.length)
-            xp.matmul(kernels, read_places(block, g, groups, scratch), out=found)
-            add_columns(out, block, found, groups, scratch)
+        turned = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
+        turned = turned[(..., *(slice(None, None, -1),) * len(windows.kernel))]
+        grid = Grid(windows.opposite, places, sizes, g.shape[1] // groups, inner, groups).cheapest(turned=True)
+        out = correlate(xp, g, turned.reshape(groups * inner, -1, *windows.kernel), None, grid)
     return out.astype(narrow, copy=False)
 
 
@@ -115,25 +88,14 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
         for upper, lower in zip(g, every(x, stride)[(..., *map(slice, places))], strict=True):
             out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
         return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
-    if few_places(windows, x.shape[2:], places):
-        out = xp.matmul(rows(g, groups), exact_columns(xp, x, windows, places, groups).swapaxes(1, 2))
-        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
-    if outer == inner == 1:
-        return depthwise_weight(xp, g, x, windows).reshape(-1, 1, *kernel).astype(narrow, copy=False)
-    lead, scratch = looped(windows, inner), Scratch(xp, g.dtype)
-    leading, trailing = windows.split_kernel(lead)
-    out = xp.zeros((len(leading), groups, len(trailing) * inner, outer), g.dtype)
-    for block in blocks(windows, x.shape[0], x.shape[2:], places, out[0, ..., 0].size * g.dtype.itemsize):
-        room = block.reach(leading)
-        seen = columns(block, x, groups, trailing, room, scratch)
-        upper = read_places(block, g, groups, scratch).swapaxes(1, 2)
-        for total, at in zip(out, leading, strict=True):
-            shift = block.seen_by(at)[1]
-            total += xp.matmul(seen[..., shift : shift + block.length], upper)
-    out = out.reshape(*kernel[:lead], groups, *kernel[lead:], inner, outer)
-    axes = range(out.ndim)
-    order = (lead, out.ndim - 1, out.ndim - 2, *(axis for axis in axes[:-2] if axis != lead))
-    return xp.ascontiguousarray(out.transpose(order)).reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    grid, scratch = Grid(windows, x.shape[2:], places, inner, outer, groups).cheapest(), Scratch(xp, g.dtype)
+    trailing, leading = len(grid.in_columns), len(grid.in_product)
+    out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
+    for block in grid.blocks(x.shape[0], x.dtype.itemsize):
+        seen = columns(grid, block, x, scratch)
+        out += xp.matmul(seen, rows(grid, block, g, scratch).swapaxes(1, 2))
+    out = xp.moveaxis(out.reshape(groups, trailing, inner, leading, outer), (4, 2, 3), (1, 2, 3))
+    return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(narrow, copy=False)
 
 
 # -- rules ------------------------------------------------------------------------------------

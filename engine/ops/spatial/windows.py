@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ShapeError
@@ -31,6 +31,12 @@ class Windows:
     def overlap(self) -> bool:
         """Two windows may see the same element."""
         return any(s < d * (k - 1) + 1 for s, d, k in zip(self.stride, self.dilation, self.kernel, strict=True))
+
+    @property
+    def opposite(self) -> Windows:
+        """Those that a place of the input is seen from; their padding may be negative."""
+        padding = (d * (k - 1) - p for d, k, p in zip(self.dilation, self.kernel, self.padding, strict=True))
+        return replace(self, padding=tuple(padding))
 
     def places(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
         """How many windows fit into `sizes`. Raises ShapeError when none does, or what cannot be."""
