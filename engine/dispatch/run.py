@@ -31,25 +31,24 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return run_any(op, inputs, statics) if MODES.capture is None else MODES.capture.call(op, inputs, statics)
     if not op.operands:
         return _run_view(op, inputs, statics) if op.view else run_any(op, inputs, statics)
-    x, b = inputs[0], None
-    if not isinstance(x, Tensor):
-        return run_any(op, inputs, statics)
-    if x._view is not None:
-        x._refresh()
-    a, wants = x._array, x._requires_grad
-    dtype = a.dtype
-    if dtype not in op.native or x._storage.device is not CPU:
-        return run_any(op, inputs, statics)
+    a, b, dtype, wants = inputs[0], None, None, False
+    if isinstance(a, Tensor):
+        if a._view is not None:
+            a._refresh()
+        dtype = a._array.dtype if a._storage.device is CPU else None
+        wants, a = a._requires_grad, a._array
     if op.operands == 2:
-        b = y = inputs[1]
-        if isinstance(y, Tensor):
-            if y._view is not None:
-                y._refresh()
-            b, wants = y._array, wants or y._requires_grad
-            if b.dtype is not dtype or y._storage.device is not CPU:
+        b = inputs[1]
+        if isinstance(b, Tensor):
+            if b._view is not None:
+                b._refresh()
+            wants, place, b = wants or b._requires_grad, b._storage.device, b._array
+            if place is not CPU or (b.dtype is not dtype and (dtype := _beside_number(op, a, b.dtype)) is None):
                 return run_any(op, inputs, statics)
-        elif type(y) not in NUMBERS or not op.takes_numbers or dtype not in NATIVE_FLOATS:
+        elif _beside_number(op, b, dtype) is None:
             return run_any(op, inputs, statics)
+    if dtype not in op.native:
+        return run_any(op, inputs, statics)
     try:
         if statics is not op.defaults:
             result = quiet(op.kernel, np, a, **statics) if b is None else quiet(op.kernel, np, a, b, **statics)
@@ -64,6 +63,11 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 
 
 EXECUTOR.run = run
+
+
+def _beside_number(op: Op, number: Any, dtype: Any) -> Any:
+    """The dtype of an array next to an operand that is a number and leaves it as it is, else None."""
+    return dtype if type(number) in NUMBERS and op.takes_numbers and dtype in NATIVE_FLOATS else None
 
 
 def _run_view(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
