@@ -29,7 +29,7 @@ def trunc(xp, x, out=None):
 def round(xp, x, out=None, decimals: int = 0):
     """The nearest number of so many decimals; halves go to the even one."""
     if decimals == 0:
-        return xp.rint(x, out=out) if out is not None else xp.rint(x).astype(x.dtype, copy=False)
+        return (xp.positive if x.dtype.kind in "iu" else xp.rint)(x, out=out)
     scale = 10.0 ** builtins.abs(decimals)
     scaled = xp.rint(x * scale) / scale if decimals > 0 else xp.rint(x / scale) * scale
     if out is None:

@@ -40,6 +40,7 @@ def _(g, x: Spec, weight, bias: Spec, out2, out3, eps):
     of_out, of_mean, of_var, of_scaled = g
     slope = (out2 + eps).rsqrt()
     size: Any = x.shape[0] * x.shape[2]
+    size = 1 if size == 0 else size
     of_x = of_weight = of_bias = None
     if of_out is not None:
         of_weight, of_bias = channel_dot(of_out, out3), of_out.sum((0, 2))

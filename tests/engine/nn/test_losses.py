@@ -112,6 +112,9 @@ CASES = [
     Case("CrossEntropyLoss", normal(6, 4), unit(6, 4), {"label_smoothing": 0.2, "weight": unit(4)}),
     Case("CrossEntropyLoss", normal(4, 3, 2), unit(4, 3, 2), {"weight": unit(3)}, " soft images"),
     Case("CrossEntropyLoss", lambda random: random.standard_normal((4, 3)) * 1e3, classes(3, 4), title=" large"),
+    Case("CrossEntropyLoss", normal(3, 4), lambda random: np.full(3, -100), title=" all ignored"),
+    Case("NLLLoss", normal(3, 4), lambda random: np.full(3, -100), {"weight": unit(4)}, " all ignored"),
+    Case("NLLLoss", normal(6, 4), classes(4, 6, ignored=2), {"ignore_index": 2}),
     Case("SoftMarginLoss", normal(4, 3), signs(4, 3)),
     Case("SoftMarginLoss", lambda random: np.array([[-80.0, 80.0, 3.0]]), signs(1, 3), title=" large"),
     Case("MultiLabelSoftMarginLoss", normal(4, 3), unit(4, 3)),
@@ -124,6 +127,7 @@ CASES = [
     Case("PoissonNLLLoss", normal(4, 3), lambda random: random.poisson(3.0, (4, 3)).astype(float)),
     Case("PoissonNLLLoss", unit(4, 3), lambda random: random.poisson(3.0, (4, 3)) * 1.0, {"log_input": False}),
     Case("PoissonNLLLoss", normal(4, 3), lambda random: random.poisson(3.0, (4, 3)) * 1.0, {"full": True}),
+    Case("PoissonNLLLoss", unit(4, 3), lambda random: np.ones((4, 3)), {"log_input": False, "eps": 0.3}),
     Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), third=unit(4, 3)),
     Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), {"full": True, "eps": 0.5}, third=unit(4, 1)),
     Case("GaussianNLLLoss", normal(4, 3), normal(4, 3), title=" rows", third=unit(4)),
@@ -208,7 +212,7 @@ def test_values_and_gradients(case: Case, reduction: Any, dtype: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*(batchmean|batch size)")
-@pytest.mark.parametrize("case", [c for c in CASES if c.name not in ONCE], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.name not in ONCE and "all ignored" not in c.title], ids=str)
 def test_gradients_of_gradients(case: Case) -> None:
     arguments, given = arrays_of(case, "float64", 1)
     leaves = []

@@ -101,7 +101,20 @@ ATTENTION = [
         for first in (True, False)
     ),
     case("TransformerDecoderLayer", (8, 2), X, Y, **SMALL, call={"memory_key_padding_mask": padding(3, 4)}),
+    case(
+        "TransformerDecoderLayer",
+        (8, 2),
+        X,
+        X,
+        **SMALL,
+        activation="gelu",
+        layer_norm_eps=0.1,
+        batch_first=True,
+        bias=False,
+    ),
+    case("TransformerEncoderLayer", (8, 2), X, **SMALL, layer_norm_eps=0.1),
     case("Transformer", (8, 2, 2, 1), X, Y, **SMALL, call={"tgt_mask": causal(4)}),
+    case("Transformer", (8, 2, 1, 1), X, Y, **SMALL, activation="gelu", layer_norm_eps=0.1, bias=False),
     case("Transformer", (8, 2, 1, 2), X, X, **SMALL, norm_first=True, batch_first=True),
 ]
 SEQUENCE, ONE = normal(4, 3, 5), normal(4, 5)
@@ -119,12 +132,14 @@ RECURRENT = [
     *(case(name, (5, 4, 2), SEQUENCE, states(n, 4, 4, 4), bidirectional=True, batch_first=True) for name, n in UNITS),
     *(case(name, (5, 4), ONE, states(n, 1, 4), bias=False) for name, n in UNITS),
     case("RNN", (5, 4), SEQUENCE, nonlinearity="relu"),
+    *(case(name, (5, 4, 3), SEQUENCE, dropout=1.0) for name, _ in UNITS),  # the one dropout that draws nothing
     case("LSTM", (5, 4, 2), SEQUENCE, proj_size=2, bidirectional=True),
     case("LSTM", (5, 4), SEQUENCE, (normal(1, 3, 2), normal(1, 3, 4)), proj_size=2),
     case("RNNCell", (5, 4), ONE),
     case("RNNCell", (5, 4), ONE, normal(4, 4), nonlinearity="relu"),
     case("RNNCell", (5, 4), normal(5), bias=False),
     case("LSTMCell", (5, 4), ONE),
+    case("LSTMCell", (5, 4), ONE, bias=False),
     case("LSTMCell", (5, 4), ONE, (normal(4, 4), normal(4, 4) * 2)),
     case("GRUCell", (5, 4), ONE, normal(4, 4)),
     case("GRUCell", (5, 4), normal(5), bias=False),
@@ -139,6 +154,7 @@ BAGS = [
     case("EmbeddingBag", (7, 3), whole(7, 4, 5), None, normal(4, 5), mode="sum"),
     case("EmbeddingBag", (7, 3), whole(7, 9), np.array([0, 4]), normal(9), mode="sum"),
     case("EmbeddingBag", (7, 3), whole(7, 4, 5), mode="sum", max_norm=1.0),
+    case("EmbeddingBag", (7, 3), whole(7, 4, 5), max_norm=0.5, norm_type=1.0),
     case("Embedding", (7, 3), whole(7, 4, 5), max_norm=1.0, norm_type=1.0),
     case("Embedding", (7, 3), whole(7, 4, 5), scale_grad_by_freq=True, padding_idx=2),
     case("Embedding", (7, 3), whole(7, 0)),

@@ -115,6 +115,30 @@ def floats_of(value: Any) -> list[Any]:
     return [item for item in leaves(value) if getattr(item, "requires_grad", False)]
 
 
+# -- gradients --------------------------------------------------------------------------------
+
+
+def weighed(library: Any, result: Any) -> Any:
+    """A scalar that weighs every element differently, so that no error cancels; None if nothing has a gradient."""
+    total = None
+    for out in leaves(result):
+        if getattr(out, "requires_grad", False):
+            weights = np.cos(np.arange(out.numel())).reshape(tuple(out.shape))
+            part = (out * library.tensor(weights, dtype=out.dtype)).sum()
+            total = part if total is None else total + part
+    return total
+
+
+def gradients(library: Any, value: Any, inputs: list[Any], create: bool) -> list[Any]:
+    """Of `value` for `inputs`; zeros where there is none."""
+    return [
+        x * 0 if found is None else found
+        for x, found in zip(
+            inputs, library.autograd.grad(value, inputs, create_graph=create, allow_unused=True), strict=True
+        )
+    ]
+
+
 # -- results ----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Every op and composite gives PyTorch's values, dtypes and gradients, in every variant of its samples."""
+"""Every op and composite gives PyTorch's values and dtypes in every variant of its samples; so do its other forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ import pytest
 import engine
 from engine.ops.record import Op
 from tests.engine.ops import reference, variants
-from tests.engine.ops.reference import APART, Record, assert_same, counterpart, floats_of, leaves, to_engine, to_torch
+from tests.engine.ops.reference import (
+    APART,
+    Record,
+    assert_same,
+    counterpart,
+    floats_of,
+    gradients,
+    leaves,
+    to_engine,
+    to_torch,
+    weighed,
+)
 from tests.engine.ops.sampler import Call, samples
 
 torch = pytest.importorskip("torch")
@@ -23,15 +34,6 @@ SIGNS = {"linalg_qr", "linalg_svd", "qr", "svd"}
 """Decompositions whose vectors may point either way: test_linalg compares what does not depend on it."""
 COMPARED = [record for record in COMPARED if record not in RANDOM and record.name not in SIGNS]
 each = pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)
-
-NO_GRADIENT_THERE = {
-    "cholesky_inverse": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
-    "cholesky_solve": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
-    "matrix_power": "PyTorch's power 0 wants a gradient, which is 0",
-    "nanmean": "of nothing but NaN PyTorch multiplies 0 by infinity",
-    "nextafter": "PyTorch's result wants a gradient, which it then has not",
-}
-"""Ops whose gradient PyTorch lacks, or has otherwise, and why ours is right."""
 
 DTYPES_OTHERWISE = {
     ("histc", "bfloat16"): "PyTorch rounds the edges of the bins to bfloat16",
@@ -142,61 +144,6 @@ def test_orders_in_memory(record: Record) -> None:
         for name, change in variants.MEMORY.items() if want is not None else ():
             args, kwargs = variants.of_arrays(change, call)
             assert_same(record.function(*args, **kwargs), want, (name, call))
-
-
-# -- gradients --------------------------------------------------------------------------------
-
-
-def weighed(library: Any, result: Any) -> Any:
-    """A scalar that weighs every element differently, so that no error cancels; None if nothing has a gradient."""
-    total = None
-    for out in leaves(result):
-        if getattr(out, "requires_grad", False):
-            weights = np.cos(np.arange(out.numel())).reshape(tuple(out.shape))
-            part = (out * library.tensor(weights, dtype=out.dtype)).sum()
-            total = part if total is None else total + part
-    return total
-
-
-def gradients(library: Any, value: Any, inputs: list[Any], create: bool) -> list[Any]:
-    grad = library.grad if library is engine else library.autograd.grad
-    return [
-        x * 0 if found is None else found
-        for x, found in zip(inputs, grad(value, inputs, create_graph=create, allow_unused=True), strict=True)
-    ]
-
-
-def both_orders(library: Any, result: Any, inputs: list[Any]) -> list[Any]:
-    """First gradients, and those of their weighted squares."""
-    value = weighed(library, result)
-    if value is None:
-        return []
-    first = gradients(library, value, inputs, create=True)
-    again = weighed(library, [g * g for g in first])
-    return [*first, *([x * 0 for x in inputs] if again is None else gradients(library, again, inputs, create=False))]
-
-
-@each
-def test_gradients_of_first_and_second_order(record: Record) -> None:
-    if record.name in NO_GRADIENT_THERE:
-        return
-    for call in samples(record):
-        args, kwargs = to_torch(torch, call, requires_grad=True)
-        result = theirs(record, args, kwargs)
-        if result is None:
-            continue
-        try:
-            want = both_orders(torch, result, floats_of((args, kwargs)))
-        except (RuntimeError, NotImplementedError):
-            continue  # PyTorch has no second gradient for this one; finite differences check ours
-        args, kwargs = to_engine(call, requires_grad=True)
-        ours = record.function(*args, **kwargs)
-        if record.name == "broadcast_shapes":
-            return
-        tracked = [bool(getattr(out, "requires_grad", False)) for out in leaves(ours)]
-        assert tracked == [bool(getattr(out, "requires_grad", False)) for out in leaves(result)], call
-        for mine, other in zip(both_orders(engine, ours, floats_of((args, kwargs))), want, strict=True):
-            assert_same(mine.detach(), other, call)
 
 
 # -- views and in-place -----------------------------------------------------------------------
