@@ -167,6 +167,8 @@ from engine.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from engine.nn.module import Module as Module
 from engine.nn.parameter import Buffer as Buffer
 from engine.nn.parameter import Parameter as Parameter
+from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from engine.nn.parameter import UninitializedParameter as UninitializedParameter
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -326,6 +328,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

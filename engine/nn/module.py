@@ -13,6 +13,7 @@ from engine.modes import no_grad
 from engine.nn import state
 from engine.nn.hooks import ALL, HasHooks, ModuleHooks, call
 from engine.nn.members import Members
+from engine.nn.parameter import is_lazy
 from engine.tensor import Tensor
 
 
@@ -160,7 +161,9 @@ class Module(HasHooks, Members):
                         parameter.data = fn(parameter.data)
                         parameter.grad = None if gradient is None else fn(gradient)
                 for name, buffer in module._buffers.items():
-                    if buffer is not None:
+                    if is_lazy(buffer):
+                        buffer.data = fn(buffer.data)
+                    elif buffer is not None:
                         module._buffers[name] = memo.setdefault(id(buffer), fn(buffer))
         return self
 

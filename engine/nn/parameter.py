@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any, ClassVar, TypeGuard
+
 from engine.creation import empty
 from engine.deferred import adopt
+from engine.dtypes import DType
+from engine.errors import ShapeError
 from engine.tensor import Tensor
 
 
@@ -42,3 +47,114 @@ class Buffer(Tensor):
         super().__init__(data._array, data._storage)
         adopt(self)
         self.persistent = persistent
+
+
+# -- not known yet ----------------------------------------------------------------------------
+
+
+class UninitializedTensorMixin:
+    """A tensor of a lazy layer, whose shape follows from the layer's first input; it knows its dtype and device."""
+
+    __slots__ = ()
+
+    becomes: ClassVar[type[Tensor]]
+    """What it is once its shape is known."""
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+        data = empty(0, device=device, dtype=dtype)
+        Tensor.__init__(self, data._array, data._storage)  # pyright: ignore[reportArgumentType]
+        self._requires_grad = requires_grad
+
+    @property
+    def _array(self) -> Any:
+        raise ShapeError(
+            "this tensor of a lazy layer has no numbers and no shape yet. Call the model on a batch first, "
+            "and then use its parameters."
+        )
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        _ARRAY.__set__(self, value)
+
+    @property
+    def _known(self) -> Tensor:
+        """An empty tensor of its dtype and on its device."""
+        return Tensor(_ARRAY.__get__(self), self._storage)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def dtype(self) -> DType:
+        return self._known.dtype
+
+    @property
+    def data(self) -> Any:
+        return self._known
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        _ARRAY.__set__(self, value._array)
+        self._storage = value._storage
+
+    def detach(self) -> Any:
+        return self
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a tensor of `shape`, whose numbers are not set, in place; dtype and device stay unless given."""
+        known, requires_grad = self._known, self._requires_grad
+        made = empty(shape, device=known.device if device is None else device, dtype=dtype or known.dtype)
+        self.__class__ = self.becomes  # pyright: ignore[reportAttributeAccessIssue]
+        Tensor.__init__(self, made._array, made._storage, requires_grad=requires_grad)  # pyright: ignore[reportArgumentType]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        known = self._known
+        copy = memo[id(self)] = type(self)(self._requires_grad, known.device, known.dtype)
+        return copy
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet: `materialize(shape)` makes it an ordinary one, in place.
+
+    Args:
+        requires_grad: whether `backward` computes its gradient
+        device: where it will be
+        dtype: what its numbers will be
+    """
+
+    becomes = Parameter
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        UninitializedTensorMixin.__init__(self, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer whose shape is not known yet; see `UninitializedParameter`.
+
+    Args:
+        requires_grad: whether `backward` computes its gradient
+        device: where it will be
+        dtype: what its numbers will be
+        persistent: part of the module's `state_dict`
+    """
+
+    __slots__ = ()
+    becomes = Buffer
+
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> None:
+        UninitializedTensorMixin.__init__(self, requires_grad, device, dtype)
+        self.persistent = persistent
+
+
+def is_lazy(param: Any) -> TypeGuard[UninitializedParameter | UninitializedBuffer]:
+    """Whether it is a tensor whose shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+_ARRAY: Any = inspect.getattr_static(Tensor, "_array")
+"""Where tensors keep their array; those without shape hide theirs."""

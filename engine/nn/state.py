@@ -10,6 +10,7 @@ import numpy as np
 from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.modes import no_grad
+from engine.nn.parameter import is_lazy
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -59,8 +60,9 @@ def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool
     )
     keys.missing_keys.extend(key for key in extra if key not in given)
     keys.unexpected_keys.extend(key for key in given if key not in present and key not in extra)
-    found = {key: as_tensor(given[key]) for key in present if key in given}
-    misfits = [key for key, tensor in found.items() if tuple(tensor.shape) != tuple(present[key].shape)]
+    found = {key: given[key] if is_lazy(given[key]) else as_tensor(given[key]) for key in present if key in given}
+    known = {key: tensor for key, tensor in found.items() if not is_lazy(present[key])}
+    misfits = [key for key, tensor in known.items() if tuple(tensor.shape) != tuple(present[key].shape)]
     told = [child for child in module.modules() if child._hooks is not None and child._hooks.loaded]
     if misfits or (strict and not told and any(keys)):
         raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
@@ -118,6 +120,10 @@ def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Ten
 
 
 def _set(owner: Module, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
+    if is_lazy(value):
+        return
+    if is_lazy(tensor):
+        tensor.materialize(value.shape)
     if not assign:
         tensor.copy_(value)
     elif name in owner._parameters:

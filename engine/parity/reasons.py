@@ -65,7 +65,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.checkpoint.*_device_states", "torch.utils.checkpoint.check_backward_validity",
         "torch.utils.checkpoint.create_selective_*", "torch.utils.checkpoint.detach_variable",
         "torch.utils.checkpoint.set_checkpoint_debug_enabled", "torch.nn.factory_kwargs",
-        "torch.nn.modules", "torch.nn.parameter.UninitializedTensorMixin", "torch.native_channel_shuffle",
+        "torch.native_channel_shuffle",
         "torch.Tensor.as_subclass", "torch.Tensor.module_load", "torch.Tensor.grad_dtype",
         "torch.Tensor.const_data_ptr", "torch.Tensor.__setstate__", "torch.optim.swap_in_optimizer_*",
         "torch.utils.dlpack.DLDeviceType", "torch.thread_safe_generator", "torch.random.thread_safe_generator",
@@ -127,9 +127,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
-    ),
-    "uninitialized tensors of lazy layers: theirs are plain parameters here": (
-        "torch.nn.Uninitialized*", "torch.nn.parameter.Uninitialized[BP]*", "torch.nn.parameter.is_lazy",
     ),
     "libraries of their own beside tensors, modules and training": (
         "torch.distributions", "torch.profiler", "torch.utils.data.datapipes",

@@ -2,46 +2,85 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar
 
+from engine.backend import META
+from engine.creation import zeros
+from engine.modes import no_grad
 from engine.nn.layers.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from engine.nn.layers.conv import Conv1d, Conv2d, Conv3d
 from engine.nn.layers.conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from engine.nn.layers.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
+from engine.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from engine.tensor import Tensor
 
 
 class Lazy(Module):
-    """Turns into `becomes` when first called: takes that class's arguments but for the first, which it reads off."""
+    """Turns into `becomes` when first called: takes that class's arguments but for the first, which it reads off.
+
+    Until then its parameters are there without a shape (`UninitializedParameter`). They may be moved, converted and
+    given to an optimizer, and loading weights gives them theirs.
+    """
 
     becomes: ClassVar[Any]
+    defaults: ClassVar[dict[str, Any]] = {}
+    """Where PyTorch has other defaults than in the plain layer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        given = inspect.signature(self.becomes).bind(1, *args, **kwargs).arguments
+        kwargs = {name: value for name, value in self.defaults.items() if name not in given} | kwargs
+        # The layer without numbers, for a size of 1: what does not depend on the size is taken over from it.
+        model = self.becomes(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
+        if "device" in kwargs:
+            model = model.to(META)
+        place = kwargs.get("device")
+        self.__dict__.update({name: value for name, value in vars(model).items() if name not in vars(self)})
+        self.__dict__[_sized(self.becomes)] = 0
         self._arguments = (args, kwargs)
+        for name, parameter in model._parameters.items():
+            lazy = None if parameter is None else UninitializedParameter(device=place, dtype=parameter.dtype)
+            self.register_parameter(name, lazy)
+        for name, buffer in model._buffers.items():
+            if buffer is None or not buffer.ndim:
+                self.register_buffer(name, None if buffer is None else zeros((), device=place, dtype=buffer.dtype))
+            else:
+                self.register_buffer(name, UninitializedBuffer(device=place, dtype=buffer.dtype))
 
     def forward(self, *inputs: Tensor) -> Tensor:
         self.initialize_parameters(*inputs)
         return self.forward(*inputs)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether it has not been called yet."""
-        return True
+        """Whether the shape of a parameter or buffer is not known yet."""
+        return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *inputs: Tensor) -> None:
-        """Make the parameters for an input like this one, and become the plain layer."""
+        """Give the parameters the shape for an input like this one, and become the plain layer."""
         args, kwargs = self.__dict__.pop("_arguments")
-        own = self.__dict__
-        made = self.becomes(_size(self.becomes, inputs[0]), *args, **kwargs).__dict__
-        tables = {name: made[name] for name in ("_parameters", "_buffers", "_modules", "_unsaved")}
-        own.update({name: value for name, value in made.items() if name not in own} | tables)
+        made = self.becomes(_size(self.becomes, inputs[0]), *args, **kwargs)
+        for mine, new in ((self._parameters, made._parameters), (self._buffers, made._buffers)):
+            for name, tensor in mine.items():
+                if is_lazy(tensor):
+                    tensor.materialize(new[name].shape)
+                    with no_grad():
+                        tensor.copy_(new[name])
+        size = _sized(self.becomes)
+        self.__dict__[size] = getattr(made, size)
         self.__class__ = self.becomes
 
     def extra_repr(self) -> str:
-        args, kwargs = self._arguments
-        return ", ".join(["0", *map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())])
+        shown = self.becomes.__new__(self.becomes)
+        shown.__dict__.update(self.__dict__)
+        return shown.extra_repr()
+
+
+def _sized(becomes: Any) -> str:
+    """The argument that is read off the input."""
+    return next(iter(inspect.signature(becomes).parameters))
 
 
 def _size(becomes: Any, input: Tensor) -> Any:
@@ -112,19 +151,25 @@ class LazyBatchNorm3d(Lazy):
     becomes = BatchNorm3d
 
 
+_LEARNING = {"affine": True, "track_running_stats": True}
+
+
 class LazyInstanceNorm1d(Lazy):
-    """`InstanceNorm1d` whose num_features is that of its first input."""
+    """`InstanceNorm1d` whose num_features is that of its first input; with weights and running statistics."""
 
     becomes = InstanceNorm1d
+    defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm2d(Lazy):
-    """`InstanceNorm2d` whose num_features is that of its first input."""
+    """`InstanceNorm2d` whose num_features is that of its first input; with weights and running statistics."""
 
     becomes = InstanceNorm2d
+    defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm3d(Lazy):
-    """`InstanceNorm3d` whose num_features is that of its first input."""
+    """`InstanceNorm3d` whose num_features is that of its first input; with weights and running statistics."""
 
     becomes = InstanceNorm3d
+    defaults: ClassVar[dict[str, Any]] = _LEARNING
