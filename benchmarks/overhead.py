@@ -1,7 +1,7 @@
 """What a call costs beside the arithmetic: µs per op on tensors of four numbers, here and in PyTorch.
 
 python benchmarks/overhead.py                  the table
-python benchmarks/overhead.py --only views     one group of it; may be repeated
+python benchmarks/overhead.py --only view      one group of it; may be repeated
 python benchmarks/overhead.py --json           one object a line
 
 Single-threaded, in CPU time, in turns in one process, best of many rounds: other work on the machine hardly shows.
@@ -40,7 +40,8 @@ def main() -> None:
             print(f"\n{group:<34}" + "".join(f"{name + ' µs':>12}" for name in libraries) + "     ratio")
         calls = {name: rows(library) for name, library in libraries.items()}
         for title in calls["engine"]:
-            report(title, measure({name: found[title] for name, found in calls.items()}, options.seconds), options)
+            taken = measure({name: found[title] for name, found in calls.items()}, options.seconds)
+            report(f"{title}, {group}" if options.json else title, taken, options)
 
 
 def parse() -> argparse.Namespace:
@@ -57,10 +58,12 @@ def parse() -> argparse.Namespace:
 def ops(library: Any) -> dict[str, Call]:
     """Without gradient."""
     x, y = pair(library)
-    m = library.ones(2, 2)
+    m, whole = library.ones(2, 2), library.arange(4)
     return {
         "x + y": lambda: x + y,
         "x * 2": lambda: x * 2,
+        "1 - x": lambda: 1 - x,
+        "whole + whole": lambda: whole + whole,
         "x.exp()": x.exp,
         "x.add(y, alpha=2)": lambda: x.add(y, alpha=2),
         "x > y": lambda: x > y,
@@ -138,10 +141,10 @@ def steps(library: Any) -> dict[str, Call]:
 
 
 GROUPS: dict[str, Callable[[Any], dict[str, Call]]] = {
-    "ops": ops,
-    "recorded": recorded,
+    "no gradient": ops,
+    "with gradient": recorded,
     "in place": in_place,
-    "views": views,
+    "view": views,
     "backward": backward,
     "optimizer": steps,
 }
