@@ -34,8 +34,6 @@ def _(log_probs: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
 
 @ctc.gradient("log_probs")
 def _(g, log_probs, targets, frames, counts, blank):
-    if MODES.grad and log_probs.requires_grad:
-        raise AutogradError("ctc_loss has no gradient of its gradient, as in PyTorch. Leave out create_graph=True.")
     return -g.unsqueeze(0).unsqueeze(-1) * ctc_posterior(log_probs, targets, frames, counts, blank)
 
 
@@ -55,6 +53,43 @@ def ctc_posterior(xp, log_probs, targets, frames, counts, blank: int):
 
 @ctc_posterior.shape
 def _(log_probs: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
+    return log_probs
+
+
+@ctc_posterior.gradient("log_probs")
+def _(g, log_probs, targets, frames, counts, blank):
+    if MODES.grad and (log_probs.requires_grad or g.requires_grad):
+        raise AutogradError("ctc_loss has gradients of its gradients, but no third ones. Leave out create_graph=True.")
+    return ctc_curvature(log_probs, g, targets, frames, counts, blank=blank)
+
+
+@op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=lambda s: [
+    ((args[0], s.normal(*args[0].shape), *args[1:]), kwargs) for args, kwargs in _samples(s)
+])  # fmt: skip
+def ctc_curvature(xp, log_probs, direction, targets, frames, counts, blank: int):
+    """How the posterior changes when the log-probabilities move in a direction; arguments as of `ctc`.
+
+    That is the product of a matrix of second derivatives, which is symmetric, with the direction.
+    """
+    states, may_skip = _states(xp, targets, blank)
+    emitted, slope = _emitted(xp, log_probs, states), _emitted(xp, direction, states)
+    forward, backward = _forward(xp, emitted, may_skip, counts), _backward(xp, emitted, may_skip, frames, counts)
+    total = _total(xp, forward, frames, counts)
+    share = xp.exp(forward + backward - xp.where(xp.isfinite(total), total, xp.inf)[:, None])
+    ahead = _forward_slope(xp, emitted, forward, slope, may_skip)
+    behind = _backward_slope(xp, emitted, backward, slope, may_skip, frames)
+    found = xp.zeros_like(log_probs)
+    if not len(log_probs):
+        return found
+    turn = ahead + behind
+    of_total = (share * turn)[0].sum(axis=-1)  # all alignments pass through the first frame
+    frame, sample = xp.arange(len(log_probs))[:, None, None], xp.arange(len(states))[:, None]
+    xp.add.at(found, (frame, sample, states), share * (turn - of_total[:, None]))
+    return found
+
+
+@ctc_curvature.shape
+def _(log_probs: Spec, direction: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
     return log_probs
 
 
@@ -115,4 +150,34 @@ def _backward(xp: Any, emitted: Any, may_skip: Any, frames: Any, counts: Any) ->
             skipping = xp.logaddexp(now[:, :-2], after[:, 2:])
             now[:, :-2] = xp.where(may_skip[:, 2:], skipping, now[:, :-2])
         now[...] = xp.where((frames == t + 1)[:, None], last, now)
+    return found
+
+
+def _share_of(xp: Any, part: Any, whole: Any) -> Any:
+    """e^(part − whole), and 0 where both are impossible."""
+    return xp.where(xp.isfinite(whole), xp.exp(part - xp.where(xp.isfinite(whole), whole, 0)), 0)
+
+
+def _forward_slope(xp: Any, emitted: Any, forward: Any, slope: Any, may_skip: Any) -> Any:
+    """How `_forward` changes when what is emitted changes by `slope`."""
+    found = slope.copy()
+    for t in range(1, len(emitted)):
+        before, whole = forward[t - 1], forward[t] - emitted[t]
+        found[t] += _share_of(xp, before, whole) * found[t - 1]
+        found[t, :, 1:] += _share_of(xp, before[:, :-1], whole[:, 1:]) * found[t - 1, :, :-1]
+        skipping = _share_of(xp, before[:, :-2], whole[:, 2:]) * found[t - 1, :, :-2]
+        found[t, :, 2:] += xp.where(may_skip[:, 2:], skipping, 0)
+    return found
+
+
+def _backward_slope(xp: Any, emitted: Any, backward: Any, slope: Any, may_skip: Any, frames: Any) -> Any:
+    """How `_backward` changes when what is emitted changes by `slope`."""
+    found = xp.zeros_like(slope)
+    for t in range(len(emitted) - 2, -1, -1):
+        after, whole, turn = backward[t + 1] + emitted[t + 1], backward[t], found[t + 1] + slope[t + 1]
+        now = _share_of(xp, after, whole) * turn
+        now[:, :-1] += _share_of(xp, after[:, 1:], whole[:, :-1]) * turn[:, 1:]
+        skipping = _share_of(xp, after[:, 2:], whole[:, :-2]) * turn[:, 2:]
+        now[:, :-2] += xp.where(may_skip[:, 2:], skipping, 0)
+        found[t] = xp.where((frames == t + 1)[:, None], 0, now)
     return found

@@ -9,6 +9,7 @@ import pytest
 
 import engine
 from engine import nn
+from engine.autograd import gradgradcheck
 from engine.errors import AutogradError, ShapeError
 from engine.nn import functional as F
 from engine.shape import Dim
@@ -88,11 +89,20 @@ def test_on_meta() -> None:
     assert nn.CTCLoss()(log_probs, targets, lengths, lengths).shape == ()
 
 
-def test_has_no_second_gradient() -> None:
-    log_probs = engine.tensor(LOGITS, requires_grad=True)
-    loss = F.ctc_loss(log_probs, *arguments(engine)[1:], zero_infinity=True)
-    with pytest.raises(AutogradError, match="no gradient of its gradient"):
-        engine.grad(loss, [log_probs], create_graph=True)
+@pytest.mark.parametrize("zero_infinity", [False, True])
+def test_second_gradients_equal_finite_differences_and_third_are_refused(zero_infinity: bool) -> None:
+    scores = engine.tensor(LOGITS, dtype=engine.float64, requires_grad=True)
+
+    def loss(scores: Any) -> Any:
+        counts = engine.tensor([4, 3, 1, 2] if not zero_infinity else COUNTS)
+        rest = (engine.tensor(TARGETS), engine.tensor(FRAMES), counts)
+        return F.ctc_loss(scores.log_softmax(-1), *rest, zero_infinity=zero_infinity)
+
+    assert gradgradcheck(loss, [scores], eps=1e-5, atol=1e-6, rtol=1e-4)
+    first = engine.grad(loss(scores), [scores], create_graph=True)[0]
+    second = (first * first).sum()
+    with pytest.raises(AutogradError, match="no third ones"):
+        engine.grad(second, [scores], create_graph=True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +16,12 @@ from engine.ops.record import Op
 from engine.shape import Spec
 from engine.tensor import Tensor
 from tests.engine.ops import variants
+from tests.engine.ops.reference import Record, offered, records
 from tests.engine.ops.sampler import samples
 
 OPS = [op for op in REGISTRY.values() if op.name not in ("move", "overwrite_view")]
 DIFFERENTIABLE = [op for op in OPS if op.rules]
-TWICE = [op for op in DIFFERENTIABLE if op.name != "ctc"]  # whose gradient says that it has none
+TWICE = [op for op in DIFFERENTIABLE if op.name != "ctc_posterior"]  # the gradient of ctc, which has no third one
 
 
 def _tensors(value: Any, requires_grad: bool = False) -> Any:
@@ -83,6 +85,43 @@ def test_booleans_are_refused_where_they_mean_nothing(op: Op) -> None:
 def test_every_op_says_what_it_does(op: Op) -> None:
     assert op.kernel.__doc__
     assert op.kernel.__doc__.strip().endswith((".", "."))
+
+
+NOT_VARIED: dict[str, str] = {
+    "contiguous.memory_format": "tensors lie in one order",
+    "gather.sparse_grad": "there are no sparse gradients",
+    "gather.owner": "whom errors name",
+    "index_select.owner": "whom errors name",
+    "lu.pivot": "PyTorch has it on GPUs only",
+    "max.other": "the second tensor's name, which may stand in place of a dimension",
+    "min.other": "the second tensor's name, which may stand in place of a dimension",
+    "topk.sorted": "any order is right",
+    "unique.sorted": "any order is right",
+}
+"""Options that no sample sets, with the reason."""
+
+
+def options(record: Record) -> dict[str, Any]:
+    """Arguments that have defaults, in order, with those."""
+    parameters = inspect.signature(inspect.unwrap(record.function)).parameters
+    if isinstance(record, Op):
+        return {
+            name: record.defaults.get(name, inspect.Parameter.empty) for name in (*record.inputs, *record.static_names)
+        }
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+@pytest.mark.parametrize("record", [r for r in records() if offered(r)], ids=lambda record: record.name)
+def test_every_option_is_varied(record: Record) -> None:
+    """Some sample sets it to what is not the default."""
+    known, given = options(record), set()
+    for args, kwargs in samples(record):
+        for name, value in (*zip(known, args, strict=False), *kwargs.items()):
+            default = known.get(name)
+            if isinstance(value, np.ndarray) or type(value) is not type(default) or value != default:
+                given.add(name)
+    optional = {name for name, default in known.items() if default is not inspect.Parameter.empty}
+    assert {f"{record.name}.{name}" for name in optional - given} <= set(NOT_VARIED)
 
 
 def test_specs_compare_by_value() -> None:
