@@ -68,7 +68,7 @@ class Modes(threading.local):
         It takes a tenth of the microsecond that entering `np.errstate` each time does.
         """
         self.having_say: dict[str, Any] = {}
-        self.direct: Callable[..., Any] | None = context.run
+        self.direct: Callable[..., Any] | None = self.quiet
         """`quiet` while nobody has a say in op calls, else None: all that the commonest calls need to ask."""
 
 

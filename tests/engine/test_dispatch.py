@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 import engine
+from engine.dispatch.run import run, run_any
+from engine.errors import RegistryError
 from engine.modes import MODES
+from engine.ops.record import REGISTRY, Op
 
 LARGE = 200_001
 """Enough elements for the updates to write in slices, the last one smaller."""
@@ -55,6 +59,47 @@ def test_bfloat16_computes_in_float32_and_rounds_once() -> None:
 
 def type_of(x: Any) -> Any:
     return engine.float32 if isinstance(x, engine.Tensor) else __import__("torch").float32
+
+
+OPERANDS = {
+    name: engine.tensor([1, 0, 3, 2], dtype=getattr(engine, name))
+    for name in ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+} | {
+    "leaf": engine.ones(2, 4).requires_grad_(),
+    "view": engine.ones(4, 2).requires_grad_().T[1],
+    "scalar": engine.tensor(2.0, dtype=engine.float64),
+    "meta": engine.ones(4, device="meta"),
+    "True": True,
+    "2": 2,
+    "0.5": 0.5,
+    "None": None,
+    "text": "text",
+}
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "div", "pow", "eq", "maximum", "matmul", "exp", "sum", "neg"])
+def test_the_direct_way_gives_what_the_long_one_does(name: str) -> None:
+    op = REGISTRY[name]
+    assert op.operands
+    for inputs in itertools.product(OPERANDS.values(), repeat=op.operands):
+        assert outcome(run, op, inputs) == outcome(run_any, op, inputs), inputs
+
+
+def outcome(way: Any, op: Op, inputs: tuple[Any, ...]) -> Any:
+    try:
+        found = way(op, inputs, op.defaults)
+    except (TypeError, ValueError, ArithmeticError, engine.errors.EngineError) as error:
+        return type(error), str(error)
+    numbers = None if found.is_meta else repr(found.tolist())
+    return found.dtype, tuple(found.shape), numbers, found.requires_grad, found.grad_fn and found.grad_fn.name()
+
+
+def test_out_stands_behind_the_inputs_of_a_kernel() -> None:
+    def lost(xp, x, by: float = 1.0, out=None):  # pyright: ignore[reportMissingParameterType]
+        """x."""
+
+    with pytest.raises(RegistryError, match="right after its inputs"):
+        Op(lost, "elementwise")
 
 
 UPDATES = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import engine
+from engine.modes import MODES
 
 
 def test_modes_nest() -> None:
@@ -96,3 +97,19 @@ def test_each_thread_has_its_own_mode() -> None:
     inside.wait(10)
     thread.join()
     assert found == {"other": True, "this": True}
+
+
+@pytest.mark.parametrize("name", ["observer", "autocast", "capture"])
+def test_no_call_goes_the_direct_way_while_somebody_has_a_say_in_it(name: str) -> None:
+    assert MODES.direct is MODES.quiet
+    found: list[Any] = []
+    setattr(MODES, name, "somebody")
+    try:
+        assert MODES.direct is None
+        thread = threading.Thread(target=lambda: found.append((MODES.direct is MODES.quiet, getattr(MODES, name))))
+        thread.start()
+        thread.join()
+    finally:
+        setattr(MODES, name, None)
+    assert MODES.direct is MODES.quiet
+    assert found == [(True, None)]
