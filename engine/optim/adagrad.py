@@ -67,4 +67,4 @@ class Adagrad(UpdateRule):
         rate = group["lr"] / (1 + state["step"] * group["lr_decay"])
         state["step"] += 1
         total = state["sum"].addcmul_(gradient, gradient)
-        param.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-rate)
+        param.add_over_root_(gradient, total, eps=group["eps"], value=-rate)

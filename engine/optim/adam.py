@@ -79,5 +79,5 @@ class Adam(UpdateRule):
             square = state["max_exp_avg_sq"].maximum_(square)
         # m̂ / (√v̂ + eps), with numerator and divisor multiplied by √(1 - β₂ᵗ): one pass over the parameter less.
         correction = math.sqrt(1 - beta2 ** state["step"])
-        divisor = square.sqrt().add_(group["eps"] * correction)
-        param.addcdiv_(mean, divisor, value=-lr * correction / (1 - beta1 ** state["step"]))
+        rate = lr * correction / (1 - beta1 ** state["step"])
+        param.add_over_root_(mean, square, eps=group["eps"] * correction, value=-rate)

@@ -73,4 +73,4 @@ class RAdam(UpdateRule):
             param.add_(mean, alpha=-rate)
             return
         rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * remainder)
-        param.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-rate * rectified)
+        param.add_over_root_(mean, square, eps=group["eps"], value=-rate * rectified)

@@ -70,9 +70,8 @@ class RMSprop(UpdateRule):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(gradient, 1 - alpha)
             square = square.addcmul(mean, mean, value=-1)
-        divisor = square.sqrt().add_(group["eps"])
         if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradient, divisor)
-            param.add_(buffer, alpha=-group["lr"])
+            buffer = state["momentum_buffer"].mul_(group["momentum"])
+            param.add_(buffer.add_over_root_(gradient, square, eps=group["eps"]), alpha=-group["lr"])
         else:
-            param.addcdiv_(gradient, divisor, value=-group["lr"])
+            param.add_over_root_(gradient, square, eps=group["eps"], value=-group["lr"])

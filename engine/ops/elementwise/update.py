@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from engine.errors import ShapeError
 from engine.ops.elementwise.slices import add_term
@@ -108,6 +111,37 @@ def _(g, tensor2, value):
 @addcdiv.gradient("tensor2")
 def _(g, tensor1, tensor2, value):
     return -g * tensor1 / (tensor2 * tensor2) * value
+
+
+@op(floats=True, public=False, domain=(0.5, 2.0), sample=lambda s: [
+    ((s.normal(3, 4), s.normal(4), s.uniform(1, 2, 3, 1)), {}),
+    ((s.normal(3, 4), s.normal(3, 4), s.uniform(1, 2, 3, 4)), {"eps": 0.1, "value": -0.5}),
+])  # fmt: skip
+def add_over_root(xp, x, y, z, out=None, eps: float = 0, value: float = 1):
+    """x + value · y / (√z + eps), without memory for the root of all of z."""
+    return add_term(xp, x, partial(_over_root, xp), (y, z, eps, value), out)
+
+
+def _over_root(xp: Any, y: Any, z: Any, eps: float, value: float) -> Any:
+    root = xp.sqrt(z) if hasattr(z, "dtype") else float(np.sqrt(z))  # as an array a number would decide on the dtype
+    root += eps
+    return _quotient(y, root, value)
+
+
+@add_over_root.gradient("x")
+def _(g):
+    return g
+
+
+@add_over_root.gradient("y")
+def _(g, z, eps, value):
+    return g * value / (z.sqrt() + eps)
+
+
+@add_over_root.gradient("z")
+def _(g, y, z, eps, value):
+    root = z.sqrt()
+    return -g * y * (0.5 * value) / (root * (root + eps) * (root + eps))
 
 
 @op(floats=True)

@@ -27,6 +27,7 @@ APART: dict[str, str] = {
     "assign": "copy_ is its in-place form",
     "scatter_into": "the primitive of scatter_add and of gather's gradient",
     "pad_with_zeros": "the primitive of pad and of narrow's gradient",
+    "add_over_root": "a step of adaptive optimizers that needs no memory of the size of the parameter",
 }
 """Public names that PyTorch does not have, and why they are there."""
 
