@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
-from engine.compiler.graph import Unplanned, build, check
+from engine.compiler.description import Description
+from engine.compiler.graph import Node, Unplanned, build, check
 from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
-from engine.compiler.report import Report
+from engine.compiler.passes import optimize
+from engine.compiler.plan import Plan as Planned
+from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
 from engine.modes import MODES
+
+DEFAULT = "inductor"
+"""The backend that fuses. PyTorch's name for its own one, so that programs that ask for it run."""
+
+
+def _accepts(nodes: Sequence[Node]) -> bool:
+    return all(n.op.kind == "elementwise" and not n.mixed and n.out.shape == nodes[0].out.shape for n in nodes)
 
 
 class Plan(Protocol):
@@ -25,14 +39,25 @@ class Plan(Protocol):
         """
         ...
 
+    def describe(self) -> Description:
+        """What it does, for `explain`."""
+        ...
+
 
 class Compiled:
     """A compiled function. Python runs on every call; the ops that it calls are run together where that is possible."""
 
-    def __init__(self, function: Callable[..., Any], *, fullgraph: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, fullgraph: bool = False, backend: str = DEFAULT, name: str | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.fullgraph = fullgraph
+        self.backend = backend
+        """How recordings are run: fused, or more simply for comparison."""
+        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        self._lock = Lock()
+        EXISTING.add(self)
         self.root = Trie(None, None, ())
         self.report = Report()
         self.recorded = 0
@@ -41,8 +66,16 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if MODES.capture is not None:  # part of what is being compiled
             return self.function(*args, **kwargs)
-        capture = MODES.capture = Capture(self)
-        self.report.calls += 1
+        return self._captured(Capture(self), args, kwargs)
+
+    def traced(self, *args: Any, **kwargs: Any) -> list[Ran]:
+        """Calls the function. Returns what its segments were, in order."""
+        trace: list[Ran] = []
+        self._captured(Capture(self, trace), args, kwargs)
+        return trace
+
+    def _captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+        MODES.capture = capture
         try:
             return self.function(*args, **kwargs)
         finally:
@@ -58,31 +91,55 @@ class Compiled:
         """How to compute the slots `wanted` of the recording that ends at `node`."""
         found = node.plans.get(wanted)
         if found is None:
-            found = node.plans[wanted] = self._planned(node, wanted)
+            with self._lock:  # several threads may come here with one new recording
+                found = node.plans.get(wanted)
+                if found is None:
+                    found = node.plans[wanted] = self._planned(node, wanted)
         return found
 
     def _planned(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
+        if self.backend == "eager":
+            return Sequential(node, wanted, "backend='eager' was asked for")
         try:
             graph = build(node, wanted)
-        except Unplanned:
-            return Sequential(node, wanted)
+        except Unplanned as why:
+            return Sequential(node, wanted, str(why))
+        optimize(graph)
         check(graph)
-        return Interpreter(graph)
+        if self.backend == "aot_eager":
+            return Interpreter(graph, "backend='aot_eager' was asked for")
+        try:
+            return Planned(graph, _accepts)
+        except Unplanned as why:
+            return Interpreter(graph, str(why))
 
     def reset(self) -> None:
         """Forgets all recordings."""
         self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
 
 
-def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False) -> Any:
-    """`model`, a function or module, with its ops recorded and run together.
+    def __reduce__(self) -> Any:
+        """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (_rebuilt, (self.function, *self._settings()))
 
-    Args:
-        fullgraph: raise at the first graph break, with its explanation
-    """
-    if model is None:
-        return functools.partial(compile, fullgraph=fullgraph)
-    return Compiled(model, fullgraph=fullgraph)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
+
+    def _settings(self) -> tuple[bool, str, str]:
+        return self.fullgraph, self.backend, self.name
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}>"
 
 
-__all__ = ["Compiled", "compile"]
+def _rebuilt(function: Callable[..., Any], fullgraph: bool, backend: str, name: str) -> Compiled:
+    return Compiled(function, fullgraph=fullgraph, backend=backend, name=name)
+
+
+EXISTING: weakref.WeakSet[Compiled] = weakref.WeakSet()
+"""All that `engine.compiler.reset` is about."""
+
+__all__ = ["EXISTING", "Compiled", "Plan"]

@@ -106,6 +106,24 @@ def frozen(value: Any, scalars: list[Any]) -> Any:
     return value
 
 
+def exact_key(value: Any) -> Any:
+    """`value` as a part of a key by which only equal values are found. Raises Unhashable."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return (kind, *map(exact_key, value))
+    if kind is slice:
+        return slice, exact_key((value.start, value.stop, value.step))
+    if kind is dict:
+        return (dict, *[(name, exact_key(item)) for name, item in value.items()])
+    if kind is float:  # 0.0 and -0.0 are equal, NaN is not
+        return kind, value.hex()
+    try:
+        hash(value)
+    except TypeError:
+        raise Unhashable(kind.__name__) from None
+    return kind, value
+
+
 def template(value: Any, place: list[int]) -> Any:
     """`value` with `Scalar` where `frozen` took a number out; `place[0]` counts them in the same order."""
     kind = type(value)
@@ -119,7 +137,7 @@ def template(value: Any, place: list[int]) -> Any:
     return value
 
 
-def filled(value: Any, scalars: list[Any]) -> Any:
+def filled(value: Any, scalars: Any) -> Any:
     """What `template` was made of, with these scalars."""
     kind = type(value)
     if kind is Scalar:
@@ -177,4 +195,17 @@ class Trie:
         return found[::-1]
 
 
-__all__ = ["Constant", "External", "Instruction", "Scalar", "Slot", "Trie", "Unhashable"]
+__all__ = [
+    "Constant",
+    "External",
+    "Instruction",
+    "Scalar",
+    "Slot",
+    "Trie",
+    "Unhashable",
+    "exact_key",
+    "filled",
+    "frozen",
+    "has_scalars",
+    "template",
+]

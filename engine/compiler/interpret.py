@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from engine.backend import namespace_of
-from engine.compiler.graph import Graph, Node, Output, Value
+from engine.compiler.description import Description, of_node
+from engine.compiler.graph import Graph, Node, Operand, Output, Value
 from engine.compiler.instruction import Scalar, filled, has_scalars
 from engine.compiler.sequential import compute_call, noted
 from engine.deferred import Form
 
 
 class Interpreter:
-    """A plan that fuses nothing. What is not needed any more is freed."""
+    """A plan that fuses nothing. What is not needed any more is freed.
 
-    def __init__(self, graph: Graph) -> None:
+    Args:
+        note: why there is no better plan, to be told by `explain`
+    """
+
+    def __init__(self, graph: Graph, note: str = "") -> None:
         self.graph = graph
+        self._note = note
         last: dict[Value, Node] = {value: node for node in graph.nodes for value in (*node.outputs, *node.values)}
         kept = set(graph.results()) | set(graph.inputs.values())
         self._steps = [
@@ -28,10 +35,7 @@ class Interpreter:
         arrays: dict[Value, Any] = {value: externals[slot] for slot, value in self.graph.inputs.items()}
         for node, changing, done in self._steps:
             statics = filled(node.statics, scalars) if changing else node.statics
-            inputs = [
-                arrays[one] if isinstance(one, Value) else scalars[one.place] if type(one) is Scalar else one.value
-                for one in node.inputs
-            ]
+            inputs = [operand(one, arrays, scalars) for one in node.inputs]
             with noted(node.op, node.where[0] if node.where else None):
                 found = compute_call(node.op, inputs, statics, node.out.device, node.mixed)
             arrays.update(zip(node.outputs, found, strict=True))
@@ -39,6 +43,35 @@ class Interpreter:
             for value in done:
                 del arrays[value]
         return hand_over(self.graph, arrays, externals)
+
+
+def operand(one: Operand, arrays: dict[Value, Any], scalars: Any) -> Any:
+    """What an input of a node stands for in this run."""
+    if isinstance(one, Scalar):
+        return scalars[one.place]
+    return arrays[one] if isinstance(one, Value) else one.value
+
+
+    def describe(self) -> Description:
+        """What it does, for `explain`."""
+        return Description("unfused", tuple(map(of_node, self.graph.nodes)), self._peak(), self._note)
+
+    def _peak(self) -> int:
+        """Bytes of the values that are there at one time at most, those that are results not counted."""
+        results, peak = set(self.graph.results()), 0
+        sizes: dict[Value, int] = {}
+        for node, _, done in self._steps:
+            if not node.op.view:
+                sizes.update({one: nbytes(one) for one in node.outputs if one not in results})
+            peak = max(peak, sum(sizes.values()))
+            for value in done:
+                sizes.pop(value, None)
+        return peak
+
+
+def nbytes(value: Value) -> int:
+    """Memory that a value takes."""
+    return prod(value.shape) * value.dtype.itemsize
 
 
 def hand_over(graph: Graph, arrays: dict[Value, Any], externals: dict[int, Any]) -> list[Any]:
@@ -91,4 +124,4 @@ def _view(output: Output, roots: dict[int, Any], externals: dict[int, Any]) -> A
     return array
 
 
-__all__ = ["Interpreter", "hand_over"]
+__all__ = ["Interpreter", "hand_over", "operand"]

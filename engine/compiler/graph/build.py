@@ -45,7 +45,7 @@ class _Builder:
         self.forms: dict[int, Form] = {}
         self.now: dict[int, Value] = {}
         """Root → what its memory holds by now."""
-        self.views: dict[tuple[Value, Any], Value] = {}
+        self.views: dict[tuple[Value, int, Any], Value] = {}
         """View ops that were applied to a value already, by their ids."""
 
     def meet(self, external: External) -> None:
@@ -54,6 +54,7 @@ class _Builder:
         self.roots[slot], self.forms[slot] = (slot, ()), form
         value = Value(form.shape, form.dtype, external.device, None, slot)
         self.graph.inputs[slot] = self.now[slot] = value
+        self.graph.forms[slot] = form
 
     def add(self, call: Instruction) -> None:
         if call.views:

@@ -89,6 +89,8 @@ class Graph:
     outputs: list[Output]
     writes: dict[int, Value]
     """Slot outside → the value that its memory is to hold at the end."""
+    forms: dict[int, Form] = field(default_factory=dict)
+    """Slot outside → how its memory is laid out."""
 
     def results(self) -> Iterator[Value]:
         """All values that are needed at the end."""

@@ -1,0 +1,22 @@
+"""Rewrites of a graph, each of which leaves its meaning alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.compiler.graph import Graph
+from engine.compiler.passes.common import share_common
+from engine.compiler.passes.dead import drop_dead
+from engine.compiler.passes.simplify import simplify
+from engine.compiler.passes.split import split_compound
+
+PASSES: tuple[Callable[[Graph], None], ...] = (drop_dead, split_compound, simplify, share_common, drop_dead)
+
+
+def optimize(graph: Graph) -> None:
+    """Applies all passes, in place."""
+    for rewrite in PASSES:
+        rewrite(graph)
+
+
+__all__ = ["PASSES", "optimize"]

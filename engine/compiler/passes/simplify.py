@@ -1,0 +1,59 @@
+"""Leaves out ops that change nothing."""
+
+from __future__ import annotations
+
+from engine.compiler.graph import Graph, Node, Value
+from engine.compiler.instruction import Constant
+from engine.ops.elementwise.arithmetic import div, mul, sub
+from engine.ops.elementwise.update import clone
+from engine.ops.movement.primitives import cast, expand, permute, reshape
+
+
+def simplify(graph: Graph) -> None:
+    """Removes copies, casts and changes of shape that have no effect, and joins two in a row."""
+    replaced: dict[Value, Value] = {}
+    kept: list[Node] = []
+    for node in graph.nodes:
+        node.inputs = [replaced.get(one, one) if isinstance(one, Value) else one for one in node.inputs]
+        _join(node)
+        same = _unchanged(node)
+        if same is None:
+            kept.append(node)
+        else:
+            replaced[node.out] = same
+    graph.nodes = kept
+    graph.substitute(replaced)
+
+
+def _unchanged(node: Node) -> Value | None:
+    """The input that the node's only result equals in shape, dtype and every bit."""
+    first = node.inputs[0] if node.inputs else None
+    if not isinstance(first, Value) or len(node.outputs) != 1:
+        return None
+    out = node.out
+    if (first.shape, first.dtype, first.device) != (out.shape, out.dtype, out.device):
+        return None
+    if node.op in (clone, cast, reshape, expand):
+        return first
+    if node.op is permute and tuple(d % len(out.shape) for d in node.statics["dims"]) == tuple(range(len(out.shape))):
+        return first
+    second = node.inputs[1] if len(node.inputs) > 1 else None
+    if isinstance(second, Constant) and node.op in (mul, div) and type(second.value) is int and second.value == 1:
+        return first
+    if isinstance(second, Constant) and node.op is sub and type(second.value) is int and second.value == 0:
+        return first  # not so for add: -0.0 + 0 is 0.0
+    return None
+
+
+def _join(node: Node) -> None:
+    """A change of shape of a change of shape is one."""
+    first = node.inputs[0] if node.inputs else None
+    if node.op is not reshape or not isinstance(first, Value):
+        return
+    while isinstance(first, Value) and first.producer is not None and first.producer.op is reshape:
+        first = first.producer.inputs[0]
+    node.inputs[0] = first
+    node.statics = {"shape": node.out.shape}
+
+
+__all__ = ["simplify"]

@@ -1,0 +1,91 @@
+"""Takes ops apart that eager mode has as one for speed, so that their parts can be fused with what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.compiler.graph import Graph, Node, Operand, Value
+from engine.ops.elementwise.arithmetic import add
+from engine.ops.linalg.matmul import linear, matmul
+from engine.ops.movement.primitives import permute, reshape
+from engine.ops.record import Op
+
+
+class Parts:
+    """Makes the nodes that take the place of one."""
+
+    def __init__(self, node: Node) -> None:
+        self.whole = node
+        self.nodes: list[Node] = []
+
+    def call(
+        self,
+        op: Op,
+        inputs: Sequence[Operand],
+        shape: Sequence[int],
+        statics: dict[str, Any] | None = None,
+        dtype: Any = None,
+    ) -> Value:
+        """The result of a node of `op`, of that shape, in the dtype of the whole's first result or another."""
+        given = {**op.defaults, **statics} if statics else op.defaults
+        node = Node(op, list(inputs), given, False, self.whole.where)
+        out = Value(tuple(shape), self.whole.out.dtype if dtype is None else dtype, self.whole.out.device, node, 0)
+        node.outputs = [out]
+        self.nodes.append(node)
+        return out
+
+
+Split = Callable[[Parts, Node], "Value | Sequence[Value]"]
+"""Builds what a node computes from parts; gives its results."""
+
+SPLITS: dict[Op, Split] = {}
+
+
+def splits(op: Op) -> Callable[[Split], Split]:
+    """Declares how nodes of `op` are taken apart."""
+
+    def declare(function: Split) -> Split:
+        SPLITS[op] = function
+        return function
+
+    return declare
+
+
+def split_compound(graph: Graph) -> None:
+    """Puts parts in the place of all nodes that can be taken apart."""
+    kept: list[Node] = []
+    replaced: dict[Value, Value] = {}
+    for node in graph.nodes:
+        node.inputs = [replaced.get(one, one) if isinstance(one, Value) else one for one in node.inputs]
+        function = None if node.mixed else SPLITS.get(node.op)
+        if function is None:
+            kept.append(node)
+            continue
+        parts = Parts(node)
+        results = function(parts, node)
+        kept += parts.nodes
+        replaced.update(zip(node.outputs, [results] if isinstance(results, Value) else results, strict=True))
+    graph.nodes = kept
+    graph.substitute(replaced)
+
+
+@splits(linear)
+def _(parts: Parts, node: Node) -> Value:
+    x, weight, bias = [*node.inputs, None][:3]
+    assert isinstance(x, Value)
+    assert isinstance(weight, Value)
+    turned = parts.call(permute, [weight], weight.shape[::-1], {"dims": (1, 0)})
+    rows = x
+    if len(x.shape) > 2:
+        count = 1
+        for size in x.shape[:-1]:
+            count *= size
+        rows = parts.call(reshape, [x], (count, x.shape[-1]), {"shape": (count, x.shape[-1])})
+    out = parts.call(matmul, [rows, turned], (*rows.shape[:-1], weight.shape[0]))
+    if len(x.shape) > 2:
+        out = parts.call(reshape, [out], node.out.shape, {"shape": node.out.shape})
+    return parts.call(add, [out, bias], node.out.shape) if isinstance(bias, Value) else out
+
+
+__all__ = ["SPLITS", "Parts", "split_compound", "splits"]

@@ -1,0 +1,226 @@
+"""Writes a plan out as the source of one function, in which everything that is known ahead is a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.graph import Node, Output, Value
+from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
+from engine.compiler.kernels.fused import Fused
+from engine.compiler.plan.memory import Life, lay_out
+from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_into
+from engine.dispatch.kernels import as_array
+from engine.dispatch.run import compute_promoted
+from engine.ops.linalg.matmul import matmul
+
+
+class Emission:
+    """The source of a plan as it grows, the objects that its names stand for, and the step behind each line."""
+
+    def __init__(self, decisions: Decisions, launch: Any) -> None:
+        self.decisions = decisions
+        self.launch = launch
+        """Makes what is called for a `Fused`, from it and its number."""
+        self.names: dict[Value, str] = {}
+        self.known: dict[str, Any] = {
+            "matmul": np.matmul,
+            "empty": np.empty,
+            "copyto": np.copyto,
+            "as_array": as_array,
+            "filled": filled,
+            "np": np,
+            "own": own,
+        }
+        self.lines = ["def run(x, s):"]
+        self.step_of_line: dict[int, Any] = {}
+        self.operands: dict[int, list[str]] = {}
+        """Line → what the op in it computes with."""
+        self.static: set[Value] = set()
+        """Values whose array is the same object in every run."""
+        self._lay_out()
+        self._inputs()
+        for number, step in enumerate(decisions.steps):
+            before = len(self.lines)
+            self._step(number, step)
+            for line in range(before + 1, len(self.lines) + 1):
+                self.step_of_line[line] = step
+                if isinstance(step, Node):
+                    self.operands[line] = [self._operand(one) for one in step.inputs]
+        self._end()
+        self.source = "\n".join(self.lines) + "\n"
+
+    def add(self, line: str) -> None:
+        self.lines.append("    " + line)
+
+    def keep(self, name: str, thing: Any) -> str:
+        """Makes `thing` known under a name."""
+        self.known[name] = thing
+        return name
+
+    def name(self, value: Value) -> str:
+        """What a value is called; a number of its own if it has no name yet."""
+        return self.names.setdefault(value, f"v{len(self.names)}")
+
+    # -- memory
+
+    def _lay_out(self) -> None:
+        decisions = self.decisions
+        values = [value for value, place in decisions.place.items() if place == "buffer"]
+        lives = [
+            Life(i, size_of(v), decisions.made_at[v], decisions.last.get(v, decisions.made_at[v]))
+            for i, v in enumerate(values)
+        ]
+        layout = lay_out(lives)
+        self.memory = _aligned(layout.size)
+        for number, value in enumerate(values):
+            start = layout.offsets[number]
+            array = self.memory[start : start + size_of(value)].view(value.dtype).reshape(value.shape)
+            self.names[value] = self.keep(f"b{number}", array)
+            self.static.add(value)
+
+    def _inputs(self) -> None:
+        for slot, value in self.decisions.graph.inputs.items():
+            self.names[value] = f"x{slot}"
+        used = set(self.decisions.last) | {self.decisions.graph.inputs[slot] for slot in self.decisions.graph.writes}
+        for slot, value in self.decisions.graph.inputs.items():
+            if value in used or any(output.external == slot for output in self.decisions.graph.outputs):
+                self.add(f"x{slot} = x[{slot}]")
+
+    # -- steps
+
+    def _step(self, number: int, step: Node | Fused) -> None:
+        for value in results_of(step):
+            self._result(value)
+        if isinstance(step, Fused):
+            kernel = self.keep(f"kernel{number}", self.launch(step, number))
+            given = [self.names[v] for v in step.inputs] + [f"s[{one.place}]" for one in step.scalars]
+            self.add(f"{kernel}({', '.join([*given, *[self.names[v] for v in step.outputs]])})  # {step}")
+        elif writes_into(step):
+            self._writing(number, step)
+        elif step.op.view and step.values[0] in self.static and not has_scalars(step.statics) and self._static(step):
+            pass
+        else:
+            self._calling(number, step)
+
+    def _result(self, value: Value) -> None:
+        place = self.decisions.place[value]
+        if place == "target":
+            self.names[value] = self.names[self.decisions.graph.inputs[self.decisions.target[value]]]
+        elif place == "output":
+            self.add(f"{self.name(value)} = empty({value.shape!r}, {self._dtype(value)})")
+
+    def _dtype(self, value: Value) -> str:
+        name = np.dtype(value.dtype).name
+        return self.keep(name if name != "bool" else "bool_", np.dtype(value.dtype))
+
+    def _static(self, step: Node) -> bool:
+        """A view of memory of the plan's own, made once; False if it turns out to be a copy."""
+        base = self.known[self.names[step.values[0]]]
+        array = step.op.kernel(np, base, **(step.statics or {}))
+        if not np.may_share_memory(array, base) and array.size:
+            return False
+        self.names[step.out] = self.keep(f"b{len(self.known)}", array)
+        self.static.add(step.out)
+        return True
+
+    def _writing(self, number: int, step: Node) -> None:
+        given = [self._operand(one) for one in step.inputs]
+        out = self.names[step.out]
+        if step.op is matmul:
+            self.add(f"matmul({', '.join(given)}, out={out})")
+            return
+        kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
+        self.add(f"{kernel}(np, {', '.join(given)}, out={out}{self._statics(number, step)})")
+
+    def _calling(self, number: int, step: Node) -> None:
+        given = ", ".join(self._operand(one) for one in step.inputs)
+        statics = self._statics(number, step)
+        if step.mixed:
+            op = self.keep(f"{step.op.name}{number}", step.op)
+            self.known["promoted"] = _promoted
+            call = f"promoted({op}, [{given}]{statics})"
+        else:
+            kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
+            call = f"{kernel}(np{', ' if given else ''}{given}{statics})"
+        names = [self.name(value) for value in step.outputs]
+        self.add(f"{', '.join(names)}{',' if step.op.outputs > 1 and len(names) == 1 else ''} = {call}")
+        if not step.op.view:
+            device = self.keep("device", step.out.device)
+            for name in names:
+                self.add(f"{name} = as_array({name}, {device})")
+
+    def _statics(self, number: int, step: Node) -> str:
+        if not step.statics:
+            return ""
+        name = self.keep(f"statics{number}", step.statics)
+        return f", **filled({name}, s)" if has_scalars(step.statics) else f", **{name}"
+
+    def _operand(self, one: Any) -> str:
+        if isinstance(one, Value):
+            return self.names[one]
+        if isinstance(one, Scalar):
+            return f"s[{one.place}]"
+        assert isinstance(one, Constant)
+        return repr(one.value)
+
+    # -- the end
+
+    def _end(self) -> None:
+        graph, decisions = self.decisions.graph, self.decisions
+        roots: dict[int, str] = {}
+        for output in graph.outputs:
+            if output.external is not None or output.root in roots:
+                continue
+            name = roots[output.root] = f"r{output.root}"
+            source = self.names[output.value]
+            if decisions.place[output.value] == "output":
+                self.add(f"{name} = {source}")
+            else:
+                form = self.keep(f"form{output.root}", output.form)
+                self.add(f"{name} = own({source}, {form})")
+        late = [(slot, value) for slot, value in graph.writes.items() if value not in decisions.target]
+        late += [
+            (slot, value)
+            for slot, value in graph.writes.items()
+            if value in decisions.target and decisions.target[value] != slot
+        ]
+        if len(late) > 1:  # one may be the old content of another
+            for slot, value in late:
+                self.add(f"w{slot} = {self.names[value]}.copy()")
+        for slot, value in late:
+            self.add(f"copyto(x{slot}, {f'w{slot}' if len(late) > 1 else self.names[value]}, casting='unsafe')")
+        self.add(f"return [{', '.join(self._output(output, roots) for output in graph.outputs)}]")
+
+    def _output(self, output: Output, roots: dict[int, str]) -> str:
+        text = roots[output.root] if output.external is None else f"x{output.external}"
+        for place, (op, statics) in enumerate(output.chain):
+            name = f"{op.name}_{output.slot}_{place}"
+            given = self.keep(f"{name}_statics", statics or {})
+            text = f"{self.keep(name, op.kernel)}(np, {text}, **{given})"
+        return text
+
+
+def _promoted(op: Any, arrays: list[Any], **statics: Any) -> Any:
+    return compute_promoted(op, arrays, statics, CPU)
+
+
+def _aligned(size: int) -> np.ndarray[Any, Any]:
+    """Bytes that begin at a multiple of 64."""
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
+
+
+def own(array: Any, form: Any) -> Any:
+    """`array` in memory that nobody else has, laid out as was foretold."""
+    order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
+    made = np.empty([form.shape[axis] for axis in order], form.dtype)
+    made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
+    made[...] = array
+    return made
+
+
+__all__ = ["Emission", "own"]

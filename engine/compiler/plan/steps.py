@@ -1,0 +1,132 @@
+"""What a plan decides for each step and value before it is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from engine.compiler.graph import Graph, Node, Value
+from engine.compiler.kernels.fused import Fused
+from engine.compiler.plan.fusion import Step
+from engine.dtypes import NATIVE_FLOATS
+from engine.ops.linalg.matmul import matmul
+
+Place = Literal["input", "buffer", "fresh", "output", "target"]
+"""Where a value lies: outside; in the plan's own memory; where an op put it; in new memory for the caller; in memory
+outside, which it is written to."""
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Where every value lies, and which steps read it."""
+
+    graph: Graph
+    steps: Sequence[Step]
+    place: dict[Value, Place] = field(default_factory=dict)
+    target: dict[Value, int] = field(default_factory=dict)
+    """Value → slot outside that it is computed right into."""
+    made_at: dict[Value, int] = field(default_factory=dict)
+    last: dict[Value, int] = field(default_factory=dict)
+    """The last step that reads a value or a view of it; the number of steps for what is needed at the end."""
+
+
+def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
+    """Chooses a place for each value of a graph."""
+    found = Decisions(graph, steps)
+    for value in graph.inputs.values():
+        found.place[value], found.made_at[value] = "input", -1
+    for number, step in enumerate(steps):
+        for value in results_of(step):
+            found.made_at[value] = number
+            found.place[value] = "buffer" if writes_into(step) else "fresh"
+    _find_last(found)
+    _place_outputs(found)
+    _place_targets(found)
+    return found
+
+
+def results_of(step: Step) -> Sequence[Value]:
+    return step.outputs
+
+
+def reads_of(step: Step) -> Sequence[Value]:
+    return step.inputs if isinstance(step, Fused) else step.values
+
+
+def writes_into(step: Step) -> bool:
+    """Whether a step can put its result into memory that it is given."""
+    if isinstance(step, Fused):
+        return True
+    if step.mixed or len(step.outputs) != 1:
+        return False
+    if step.op is matmul:
+        return all(len(value.shape) > 1 and value.dtype in NATIVE_FLOATS for value in step.values)
+    return step.op.takes_out and step.op.kind == "elementwise" and step.out.dtype in NATIVE_FLOATS
+
+
+def _find_last(found: Decisions) -> None:
+    last, end = found.last, len(found.steps)
+    for number, step in enumerate(found.steps):
+        for value in reads_of(step):
+            last[value] = number
+    for value in found.graph.results():
+        last[value] = end
+    for step in reversed(found.steps):  # whoever reads a view reads what it is a view of
+        if isinstance(step, Node) and step.op.view:
+            for value in reads_of(step):
+                last[value] = max(last[value], last.get(step.out, -1))
+
+
+def _place_outputs(found: Decisions) -> None:
+    """Values that are handed out whole, and only once, are computed right into memory for the caller."""
+    roots: dict[Value, set[int]] = {}
+    for output in found.graph.outputs:
+        if output.external is None:
+            roots.setdefault(output.value, set()).add(output.root)
+    for output in found.graph.outputs:
+        value = output.value
+        alone = output.external is None and len(roots[value]) == 1
+        if alone and found.place[value] == "buffer" and output.form.flags.c_contiguous:
+            found.place[value] = "output"
+
+
+def _place_targets(found: Decisions) -> None:
+    """Values are computed right into the memory outside where nobody reads any more what is there before."""
+    for slot, value in found.graph.writes.items():
+        old, form = found.graph.inputs[slot], found.graph.forms[slot]
+        if found.place[value] != "buffer" or not form.flags.c_contiguous or not form.flags.writeable:
+            continue
+        made = found.made_at[value]
+        read = found.last.get(old, -1)
+        if read < made or (read == made and _reads_in_step(found.steps[made], old)):
+            found.place[value], found.target[value] = "target", slot
+
+
+def _reads_in_step(step: Step, old: Value) -> bool:
+    """Whether a step reads each element of `old` before it writes the element of its result that lies there."""
+    nodes = step.nodes if isinstance(step, Fused) else (step,)
+    if any(_views(value, old) for value in reads_of(step)):
+        return False
+    return old.shape == (step.shape if isinstance(step, Fused) else step.out.shape) and all(
+        node.op.kind == "elementwise" and node.out.shape == old.shape for node in nodes
+    )
+
+
+def _views(value: Value, base: Value) -> bool:
+    """Whether `value` is another look at `base`."""
+    while value.producer is not None and value.producer.op.view:
+        value = value.producer.values[0]
+        if value is base:
+            return True
+    return False
+
+
+def size_of(value: Value) -> int:
+    """Bytes of an array of that shape and dtype."""
+    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
+
+
+__all__ = ["Decisions", "Place", "decide", "reads_of", "results_of", "size_of", "writes_into"]
