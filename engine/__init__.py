@@ -98,6 +98,7 @@ methods.install(
 from engine import (  # noqa: E402
     amp,
     data,
+    distributions,
     fit,
     func,
     in_place,
@@ -149,6 +150,7 @@ __all__ = [
     "data",
     "default_generator",
     "device",
+    "distributions",
     "double",
     "dtype",
     "dtypes",

@@ -129,7 +129,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
     ),
     "libraries of their own beside tensors, modules and training": (
-        "torch.distributions", "torch.profiler", "torch.utils.data.datapipes",
+        "torch.profiler", "torch.utils.data.datapipes",
     ),
     "files mapped into memory: numpy.memmap and from_numpy": ("torch.from_file",),
 }  # fmt: skip

@@ -1,0 +1,91 @@
+"""Bernoulli's distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from engine.creation import arange, bernoulli
+from engine.distributions.distribution import Distribution, Shape, together
+from engine.dtypes import finfo
+from engine.functions import where
+from engine.nn.functional import binary_cross_entropy_with_logits
+from engine.tensor import Tensor
+
+
+class Bernoulli(Distribution):
+    """1 with probability `probs`, else 0. Give `probs` or `logits`.
+
+    Args:
+        probs: the probability of 1
+        logits: the logarithm of its odds
+        validate_args: as of a Distribution
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("probs", "logits")
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Bernoulli takes either probs or logits")
+        (self._value,) = together(logits if probs is None else probs)
+        self._name = "logits" if probs is None else "probs"
+        super().__init__(self._value.shape, validate_args=validate_args)
+        if probs is not None:
+            self._require("probs", (self._value >= 0) & (self._value <= 1), "between 0 and 1")
+
+    def _given(self) -> tuple[str, ...]:
+        return (self._name,)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probability of 1."""
+        return self._value if self._name == "probs" else self._value.sigmoid()
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds of 1."""
+        if self._name == "logits":
+            return self._value
+        sure = clamped(self._value)
+        return sure.log() - (-sure).log1p()
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._value.shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The more probable value; NaN where both are."""
+        found = (self.probs >= 0.5).to(self.probs.dtype)
+        return where(self.probs == 0.5, float("nan"), found)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        return bernoulli(self.probs.detach().expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Tensor:
+        (value,) = together(value)
+        self._require_value((value == 0) | (value == 1), "0 or 1")
+        logits, value = together(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value.to(logits.dtype), reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = arange(2, dtype=self._value.dtype, device=self._value.device)
+        values = values.reshape(-1, *(1,) * len(self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values
+
+
+def clamped(probs: Tensor) -> Tensor:
+    """Probabilities of which the logarithm is finite."""
+    least = float(finfo(probs.dtype).eps)
+    return probs.clamp(min=least, max=1 - least)

@@ -1,0 +1,58 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from engine.creation import rand, zeros_like
+from engine.distributions.distribution import Distribution, Shape, together
+from engine.functions import log1p
+from engine.tensor import Tensor
+
+
+class Exponential(Distribution):
+    """Times between events that come at a `rate`.
+
+    Args:
+        rate: events in a unit of time
+        validate_args: as of a Distribution
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("rate",)
+    has_rsample = True
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = together(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+        self._require("rate", self.rate > 0, "positive")
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return zeros_like(self.rate)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate**-2
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(rand(shape, dtype=self.rate.dtype, device=self.rate.device))
+
+    def log_prob(self, value: Any) -> Tensor:
+        (value,) = together(value)
+        self._require_value(value >= 0, "at least 0")
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - (-self.rate * value).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1 - self.rate.log()

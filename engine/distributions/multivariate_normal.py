@@ -1,0 +1,115 @@
+"""The normal distribution of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+from engine import linalg
+from engine.creation import eye, randn
+from engine.distributions.distribution import Distribution, Shape
+from engine.errors import LinAlgError, RangeError, ShapeError
+from engine.functions import broadcast_shapes
+from engine.tensor import Tensor
+
+
+class MultivariateNormal(Distribution):
+    """Normal vectors with mean `loc`. Give one of the three matrices.
+
+    Args:
+        loc: the mean
+        covariance_matrix: the covariance
+        precision_matrix: its inverse
+        scale_tril: its lower triangular factor, with a positive diagonal
+        validate_args: as of a Distribution
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        named = {name: matrix for name, matrix in given.items() if matrix is not None}
+        if len(named) != 1:
+            raise ValueError("MultivariateNormal takes one of covariance_matrix, precision_matrix and scale_tril")
+        ((self._name, matrix),) = named.items()
+        if loc.ndim < 1 or matrix.ndim < 2:
+            raise ShapeError(f"MultivariateNormal: loc must be a vector and {self._name} a matrix, or batches of them")
+        batch = tuple(broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
+        size = loc.shape[-1]
+        self.loc, self._matrix = loc.expand((*batch, size)), matrix.expand((*batch, size, size))
+        super().__init__(batch, (size,), validate_args)
+        self.scale_tril = self._factor()
+
+    def _factor(self) -> Tensor:
+        """The lower triangular factor of the covariance."""
+        if self._name == "scale_tril":
+            diagonal = self._matrix.diagonal(dim1=-2, dim2=-1)
+            self._require("scale_tril", diagonal > 0, "positive on its diagonal")
+            return self._matrix
+        try:
+            if self._name == "covariance_matrix":
+                return linalg.cholesky(self._matrix)
+            inverse = linalg.cholesky(self._matrix.flip((-2, -1))).flip((-2, -1)).mT
+            identity = eye(inverse.shape[-1], dtype=inverse.dtype, device=inverse.device)
+            return linalg.solve_triangular(inverse, identity.expand(inverse.shape), upper=False)
+        except LinAlgError as error:
+            raise RangeError(f"MultivariateNormal: {self._name} must be positive definite") from error
+
+    def _given(self) -> tuple[str, ...]:
+        return ("loc", self._name)
+
+    def expand(self, batch_shape: Shape) -> Self:
+        size = self.event_shape[0]
+        matrix = self._matrix.expand((*batch_shape, size, size))
+        return type(self)(self.loc.expand((*batch_shape, size)), **{self._name: matrix}, validate_args=False)
+
+    @property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        return self._matrix if self._name == "covariance_matrix" else self.scale_tril @ self.scale_tril.mT
+
+    @property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._matrix if self._name == "precision_matrix" else linalg.inv(self.covariance_matrix)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.scale_tril**2).sum(-1)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + self.distance(value)) - self.half_logdet()
+
+    def distance(self, value: Tensor) -> Tensor:
+        """The square of Mahalanobis' distance from the mean."""
+        away = (value - self.loc).unsqueeze(-1)
+        scale = self.scale_tril.expand((*away.shape[:-2], *self.scale_tril.shape[-2:]))
+        return (linalg.solve_triangular(scale, away, upper=False).squeeze(-1) ** 2).sum(-1)
+
+    def half_logdet(self) -> Tensor:
+        """The logarithm of the determinant of `scale_tril`."""
+        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def entropy(self) -> Tensor:
+        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self.half_logdet()

@@ -1,0 +1,54 @@
+"""The uniform distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from engine.creation import rand
+from engine.distributions.distribution import Distribution, Shape, together
+from engine.tensor import Tensor
+
+
+class Uniform(Distribution):
+    """Equally probable everywhere from `low` to `high`.
+
+    Args:
+        low: the smallest value
+        high: what all values are below
+        validate_args: as of a Distribution
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("low", "high")
+    has_rsample = True
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = together(low, high)
+        super().__init__(self.low.shape, validate_args=validate_args)
+        self._require("low", self.low < self.high, "below high")
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.high + self.low) / 2
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.high - self.low) ** 2 / 12
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(rand(shape, dtype=self.low.dtype, device=self.low.device))
+
+    def log_prob(self, value: Any) -> Tensor:
+        (value,) = together(value)
+        self._require_value((value >= self.low) & (value <= self.high), "between low and high")
+        inside = (self.low <= value) & (self.high > value)
+        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Tensor:
+        return (self.high - self.low).log()
