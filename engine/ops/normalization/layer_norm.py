@@ -31,9 +31,9 @@ def normalize_rows(xp, x, weight=None, bias=None, dims: int = 1, eps: float = 1e
     factors, terms = (_repeated(xp, part, rows, width, single) for part in (weight, bias))
     for block in row_blocks(xp, rows, width):
         part, mean, steep = target[block], moments[block, :1], moments[block, 1:]
-        part[...] = source[block]
-        mean[...] = sums(xp, part) / width
-        part -= mean
+        mean[...] = sums(xp, source[block]) / width
+        part[...] = mean  # NumPy subtracts in place in half of the time
+        xp.subtract(source[block], part, out=part)
         steep[...] = 1 / xp.sqrt(row_dots(xp, part, part) / width + eps)
         part *= steep
         if factors is not None:
