@@ -14,7 +14,7 @@ from engine.ops.record import op
 from engine.ops.rules import same_dtype
 from engine.ops.spatial.blocks import Scratch, columns, rows
 from engine.ops.spatial.correlation import correlate, every, pointwise, wide
-from engine.ops.spatial.grid import Grid
+from engine.ops.spatial.grid import Grid, cheapest
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import Spec, count, format_shape
 
@@ -39,7 +39,7 @@ def convolution(
     places = windows.places("convolution", x.shape[2:])
     narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
     if not pointwise(windows, places):
-        grid = Grid(windows, x.shape[2:], places, weight.shape[1], weight.shape[0] // groups, groups).cheapest()
+        grid = cheapest(Grid(windows, x.shape[2:], places, weight.shape[1], weight.shape[0] // groups, groups))
         return correlate(xp, x, weight, bias, grid).astype(narrow, copy=False)
     seen = every(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(places))
     out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen)
@@ -68,7 +68,7 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
     else:
         turned = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
         turned = turned[(..., *(slice(None, None, -1),) * len(windows.kernel))]
-        grid = Grid(windows.opposite, places, sizes, g.shape[1] // groups, inner, groups).cheapest(turned=True)
+        grid = cheapest(Grid(windows.opposite, places, sizes, g.shape[1] // groups, inner, groups), turned=True)
         out = correlate(xp, g, turned.reshape(groups * inner, -1, *windows.kernel), None, grid)
     return out.astype(narrow, copy=False)
 
@@ -88,12 +88,12 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
         for upper, lower in zip(g, every(x, stride)[(..., *map(slice, places))], strict=True):
             out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
         return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
-    grid, scratch = Grid(windows, x.shape[2:], places, inner, outer, groups).cheapest(), Scratch(xp, g.dtype)
+    grid, scratch = cheapest(Grid(windows, x.shape[2:], places, inner, outer, groups)), Scratch(xp, g.dtype)
     trailing, leading = len(grid.in_columns), len(grid.in_product)
     out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
-    for block in grid.blocks(x.shape[0], x.dtype.itemsize):
-        seen = columns(grid, block, x, scratch)
-        out += xp.matmul(seen, rows(grid, block, g, scratch).swapaxes(1, 2))
+    for some, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+        seen = columns(part, x[some], scratch)
+        out += xp.matmul(seen, rows(part, g[some], scratch).swapaxes(1, 2))
     out = xp.moveaxis(out.reshape(groups, trailing, inner, leading, outer), (4, 2, 3), (1, 2, 3))
     return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(narrow, copy=False)
 

@@ -25,11 +25,11 @@ def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: Grid) -> Any:
     scratch = Scratch(xp, x.dtype)
     make = xp.empty if grid.fills_output else xp.zeros
     out = make((x.shape[0], weight.shape[0], *grid.places), x.dtype)
-    for block in grid.blocks(x.shape[0], x.dtype.itemsize):
-        seen = columns(grid, block, x, scratch)
+    for some, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+        seen = columns(part, x[some], scratch)
         product = scratch("product", *tall.shape[:-1], seen.shape[-1])
         xp.matmul(tall, seen, out=product)
-        write_product(out, grid, block, product.reshape(*kernels.shape[:-1], -1), bias, scratch)
+        write_product(out[some], part, product.reshape(*kernels.shape[:-1], -1), bias, scratch)
     return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from engine.ops.spatial import grid
+from engine.ops.spatial import conv, grid
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
 
 
@@ -32,6 +32,9 @@ def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, An
 def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "_CACHE_BYTES", cache_bytes)
     monkeypatch.setattr(grid, "_MOST_BYTES", 2 * cache_bytes)
+    for name in ("cheapest", "_parts"):
+        monkeypatch.setattr(grid, name, getattr(grid, name).__wrapped__)
+    monkeypatch.setattr(conv, "cheapest", grid.cheapest)
     shape, kernel, options = _geometry(seed)
     x, weight = (torch.randn(size, dtype=torch.float64, requires_grad=True) for size in (shape, kernel))
     expected = getattr(torch.nn.functional, f"conv{len(shape) - 2}d")(x, weight, None, **options)
