@@ -246,7 +246,7 @@ def lcm(xp, x, y):
 def _times(alpha: float, y: Any) -> Any:
     if type(alpha) is float and hasattr(y, "dtype") and y.dtype.kind != "f" and not is_floating(y.dtype):
         raise DTypeError(f"alpha must be a whole number for tensors of whole numbers, not {alpha}")
-    return alpha * y
+    return y & bool(alpha) if hasattr(y, "dtype") and y.dtype.kind == "b" else alpha * y
 
 
 def _has_fractions(x: Any, y: Any) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
+import engine
 from engine.ops.composite import Composite
 from engine.ops.record import Op
 
@@ -71,8 +73,70 @@ class Sampler:
                 for keep in (False, True)]  # fmt: skip
 
 
+def _positive_definite(s: Sampler) -> Any:
+    x = s.normal(3, 3)
+    return x @ x.T + 3 * np.eye(3, dtype=s.dtype)
+
+
+def _with_nan(s: Sampler) -> Any:
+    x = s.normal(3, 4)
+    x[1, 2] = np.nan
+    return x
+
+
+_PAIR = ((3, 4), (4,))
+OPTIONS: dict[str, Callable[[Sampler], list[Any]]] = {
+    **dict.fromkeys(
+        ("addcmul", "addcdiv"), lambda s: [(s.normal(3, 4), s.normal(4), s.uniform(1, 2, 3, 1), {"value": 2})]
+    ),
+    **dict.fromkeys(("add", "sub", "rsub"), lambda s: [(*(s.normal(*shape) for shape in _PAIR), {"alpha": 2})]),
+    **dict.fromkeys(("isclose", "allclose"), lambda s: [(x := _with_nan(s), x + s.dtype(0), {"equal_nan": True})]),
+    **dict.fromkeys(
+        ("sum", "mean", "prod", "nansum", "nanmean", "cumsum", "cumprod"),
+        lambda s: [(s.normal(3, 4), {"dim": 1, "dtype": engine.float64})],
+    ),
+    **dict.fromkeys(("sort", "argsort"), lambda s: [(s.repeated(3, 9), {"dim": 1, "stable": False})]),
+    **dict.fromkeys(("cholesky", "cholesky_inverse"), lambda s: [(_positive_definite(s), {"upper": True})]),
+    "bucketize": lambda s: [(s.normal(5), np.sort(s.normal(4)), {"out_int32": True, "right": True})],
+    "cdist": lambda s: [(s.normal(3, 2), s.normal(4, 2), {"compute_mode": "donot_use_mm_for_euclid_dist"})],
+    "cholesky_solve": lambda s: [(s.normal(3, 2), np.linalg.cholesky(_positive_definite(s)).T, {"upper": True})],
+    "cov": lambda s: [
+        (s.normal(2, 4), {"fweights": np.array([1, 2, 1, 3]), "aweights": s.uniform(0.5, 1, 4), "correction": 0})
+    ],
+    "cross": lambda s: [(s.normal(3, 4, 3), s.normal(3, 4, 3), {"dim": 0})],
+    "diagonal_scatter": lambda s: [(s.normal(2, 3, 4), s.normal(2, 3), {"dim1": 1, "dim2": 2})],
+    "gate": lambda s: [(s.normal(3, 4), s.normal(3, 4), {"slope": slope}) for slope in (1.5, -0.5)],
+    "isin": lambda s: [(s.integers(5, 3, 4), np.array([1, 3]), {"assume_unique": True, "invert": True})],
+    "norm": lambda s: [(s.normal(3, 4), {"p": 3, "dim": 1, "keepdim": True, "dtype": engine.float64})],
+    "pinverse": lambda s: [(s.normal(3, 4), {"rcond": 0.3})],
+    "repeat_interleave": lambda s: [(s.normal(3, 2), np.array([1, 0, 2]), {"dim": 0, "output_size": 3})],
+    "scatter_reduce": lambda s: [
+        (s.normal(4), 0, np.array([0, 0, 1, 1, 2]), s.dtype([0, 2, 0, 0, 3]), "prod", {"include_self": own})
+        for own in (True, False)
+    ],
+    "searchsorted": lambda s: [
+        (x := s.distinct(5), s.normal(3), {"sorter": np.argsort(x), "right": True})
+    ],
+    "softplus": lambda s: [(s.normal(3, 4), {"beta": 2.0, "threshold": 1.0})],
+    "lu_unpack": lambda s: [
+        (s.normal(3, 3), np.array([2, 2, 3], np.int32), {name: False}) for name in ("unpack_data", "unpack_pivots")
+    ],
+    "triangular_solve": lambda s: [(s.normal(3, 2), s.normal(3, 3) + 3, {"transpose": True, "unitriangular": True})],
+    "topk": lambda s: [(s.distinct(3, 5), 5, {"largest": False})],
+    "unique": lambda s: [(s.repeated(9), {"return_counts": True, "return_inverse": True})],
+}  # fmt: skip
+"""Further calls: with each option that the samples of the record leave at its default."""
+
+
 def samples(record: Op | Composite, dtype: Any = np.float64) -> list[Call]:
     """What to call the record's function with, in PyTorch's order of arguments."""
+    found = _declared(record, dtype)
+    if record.name in OPTIONS:
+        found += [(tuple(args), kwargs) for *args, kwargs in OPTIONS[record.name](Sampler(dtype=dtype))]
+    return found
+
+
+def _declared(record: Op | Composite, dtype: Any) -> list[Call]:
     sampler = Sampler(dtype=dtype, domain=record.domain if isinstance(record, Op) else None)
     if record.sample is not None:
         found: list[Call] = [item if isinstance(item[-1], dict) else (item, {}) for item in record.sample(sampler)]

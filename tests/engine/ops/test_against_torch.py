@@ -69,13 +69,15 @@ MEMORY_OTHERWISE = {"as_strided", "view", "view_as"}
 def theirs(record: Record, args: Any, kwargs: Any) -> Any:
     """PyTorch's result; None where it refuses the arguments, which then need not be compared."""
     function: Any = counterpart(torch, record.name)
-    kwargs = {name: value for name, value in kwargs.items() if not (name == "dim" and value is None)}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return function(*args, **kwargs)
-    except (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError):
-        return None
+    without = {name: value for name, value in kwargs.items() if not (name == "dim" and value is None)}
+    for given in (kwargs, without) if len(without) < len(kwargs) else (kwargs,):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return function(*args, **given)
+        except (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError):
+            pass  # some functions take no None for a dimension, but may go without
+    return None
 
 
 def compare(record: Record, call: Call, what: str) -> bool:

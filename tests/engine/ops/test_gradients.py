@@ -29,6 +29,7 @@ from tests.engine.ops.test_against_torch import COMPARED, DTYPES_OTHERWISE, MEMO
 torch = pytest.importorskip("torch")
 
 NO_GRADIENT_THERE = {
+    "as_strided_scatter": "PyTorch's has the places that are written to and the others exchanged",
     "cholesky_inverse": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "cholesky_solve": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "matrix_power": "PyTorch's power 0 wants a gradient, which is 0",
@@ -141,7 +142,10 @@ OUTSIDE = "outside of where the function is defined there is nothing to compare"
 BETWEEN = "NaN is shared out, or kept from its neighbours, by other steps"
 SPECIAL_OTHERWISE = {
     **dict.fromkeys(("acosh", "digamma", "logit", "mvlgamma", "polygamma"), OUTSIDE),
-    **dict.fromkeys(("cumprod", "einsum", "householder_product", "logcumsumexp", "prod", "renorm"), BETWEEN),
+    **dict.fromkeys(
+        ("cumprod", "einsum", "householder_product", "logcumsumexp", "norm", "prod", "renorm", "triangular_solve"),
+        BETWEEN,
+    ),
     **dict.fromkeys(("cdist", "pdist"), "PyTorch drops NaN from infinite differences, or makes it"),
     **dict.fromkeys(("index_reduce", "scatter_reduce"), "PyTorch shares the gradient of what is NaN otherwise"),
     **dict.fromkeys(("max", "min"), "of NaN PyTorch gives the gradient to NaN alone, but in amax to everything"),
