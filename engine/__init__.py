@@ -88,6 +88,7 @@ __version__ = "0.1.0"
 newaxis = None
 
 heap.keep_freed_memory()
+Tensor.__module__ = __name__  # where users know it from
 methods.install(
     Tensor,
     _run_in_place,

@@ -41,6 +41,11 @@ def _over_dimensions(name: str) -> Callable[[Inputs, dict[str, Any]], str]:
     return lambda _, statics: f"{name}{int(statics.get('dim') is not None)}"
 
 
+def _of_dimensions(dim: Any) -> int:
+    """PyTorch's number for a call without, with one, and with several dimensions."""
+    return 0 if dim is None else 1 if isinstance(dim, int) else 2
+
+
 def _power(inputs: Inputs, _: dict[str, Any]) -> str:
     of_numbers = [not isinstance(value, tuple) for value in inputs]
     return "Pow2" if of_numbers[0] else "Pow0" if of_numbers[1] else "Pow1"
@@ -55,6 +60,7 @@ BY_CALL: dict[str, Callable[[Inputs, dict[str, Any]], str]] = {
     "mean": _over_dimensions("Mean"),
     "pow": _power,
     "slice": _slice,
+    "squeeze": lambda _, statics: f"Squeeze{_of_dimensions(statics.get('dim'))}",
     "sub": lambda inputs, _: "Sub0" if isinstance(inputs[0], tuple) else "Rsub1",
     "sum": _over_dimensions("Sum"),
 }
