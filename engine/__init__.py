@@ -12,6 +12,7 @@ from engine import (
     accelerator,
     autograd,
     backends,
+    compiler,
     creation,
     cuda,
     determinism,
@@ -31,6 +32,7 @@ from engine.autograd.inference import is_inference, is_inference_mode_enabled
 from engine.backend import Device as device
 from engine.backend import cuda_available, set_default_device
 from engine.backend import default_device as get_default_device
+from engine.compiler import compile, graph_break
 from engine.config import get_num_threads, set_num_threads, show_config
 from engine.creation import *  # noqa: F403  (its own list is the list)
 from engine.creation import range_ as range
@@ -144,6 +146,8 @@ __all__ = [
     "channels_last",
     "channels_last_3d",
     "clear_autocast_cache",
+    "compile",
+    "compiler",
     "contiguous_format",
     "creation",
     "cuda",
@@ -166,6 +170,7 @@ __all__ = [
     "float64",
     "Generator",
     "GradScaler",
+    "graph_break",
     "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",

@@ -55,7 +55,7 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
     def real(self) -> Any:
         """The array itself. While it is to be computed, this ends the recording: a graph break."""
         if self.segment is not None:
-            self.segment.demand()
+            self.segment.demand(self.slot)
         return self.value
 
     def settle(self) -> None:

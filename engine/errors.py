@@ -73,3 +73,7 @@ class WeightsError(EngineError, RuntimeError):
 
 class RegistryError(EngineError, ValueError):
     """Two declarations with one name, or a name that nobody declared."""
+
+
+class CompileError(EngineError, RuntimeError):
+    """Something that cannot be compiled, or a graph break where none is allowed."""

@@ -1,6 +1,25 @@
 """`engine.compile`: ops are recorded, and run together."""
 
+from engine.compiler.entry import compile as compile
+from engine.compiler.entry import disable as disable
+from engine.compiler.entry import get_default_backend as get_default_backend
+from engine.compiler.entry import graph_break as graph_break
+from engine.compiler.entry import is_compiling as is_compiling
+from engine.compiler.entry import is_dynamo_compiling as is_dynamo_compiling
+from engine.compiler.entry import is_exporting as is_exporting
+from engine.compiler.entry import list_backends as list_backends
+from engine.compiler.entry import reset as reset
 from engine.compiler.function import Compiled as Compiled
-from engine.compiler.function import compile as compile
 
-__all__ = ["Compiled", "compile"]
+__all__ = [
+    "Compiled",
+    "compile",
+    "disable",
+    "get_default_backend",
+    "graph_break",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+]

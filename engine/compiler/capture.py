@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +20,7 @@ from engine.compiler.reasons import (
     Reason,
     reason_of_frame,
 )
+from engine.compiler.report import Ran
 from engine.compiler.segment import Segment
 from engine.compiler.sequential import compute_call, is_mixed
 from engine.deferred import Deferred, Form, adopt
@@ -27,7 +30,7 @@ from engine.dispatch.kernels import infer
 from engine.dispatch.recording import record
 from engine.dispatch.run import number, shares_memory, view_of
 from engine.dtypes import NUMBERS
-from engine.errors import EngineError
+from engine.errors import CompileError, EngineError
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
@@ -46,9 +49,13 @@ MOST_CALLS = 50_000
 class Capture:
     """One call of a compiled function, in its thread. `engine.dispatch` hands it every op."""
 
-    def __init__(self, owner: Compiled) -> None:
+    def __init__(self, owner: Compiled, trace: list[Ran] | None = None) -> None:
         self.owner = owner
-        self.segment = Segment(self, owner.root)
+        self.trace = trace
+        """Where to tell of each segment, if somebody wants to know."""
+        self.number = owner.report.begin()
+        self.segment = Segment(self, owner.root, None)
+        self._thread = get_ident()
 
     # -- ops
 
@@ -88,7 +95,7 @@ class Capture:
         reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
         found = reason or self._next(op, inputs, statics, target._storage.device, in_place=True)
         if isinstance(found, Reason):
-            self.demand(self.segment, found)
+            self.demand(self.segment, found, op.name)
             arrays = [v._numbers() if isinstance(v, Tensor) else v for v in inputs]
             write(op, target, arrays, statics, target._storage.device)
         elif type(target._array) is not Deferred:  # nobody may look at it before it is written
@@ -123,7 +130,8 @@ class Capture:
             return node, None
         if node is None and (len(segment.node.children) >= MOST_PATHS or self.owner.recorded >= MOST_CALLS):
             return LIMIT
-        if segment.deferring:
+        was_known = segment.deferring
+        if was_known:
             self._run(segment)
             segment.deferring = False
         arrays = [segment.array(v) if isinstance(v, Tensor) else v for v in inputs]
@@ -141,8 +149,13 @@ class Capture:
             if not in_place and not _is_foreseeable(op, arrays, statics, call.forms):
                 segment.node.children[key] = DATA_DEPENDENT
                 return DATA_DEPENDENT
-            node = segment.node.children[key] = Trie(segment.node, call, found)
+            # Another thread may have recorded the same call meanwhile; there is to be one place for it.
+            node = segment.node.children.setdefault(key, Trie(segment.node, call, found))
+            if isinstance(node, Reason):
+                return node
             self.owner.recorded += 1
+            if was_known:
+                self.owner.report.note_new(self.number, segment.start, node)
         segment.node = node
         return node, values
 
@@ -191,49 +204,75 @@ class Capture:
             else:  # that of a tensor from outside, which was written to
                 deferred.value = array
         plan = self.owner.plan(segment.node, tuple([deferred.slot for deferred in wanted]))
+        began = perf_counter()
         try:
             values = plan.run(segment.externals, segment.scalars)
         except BaseException as error:
             segment.fail(error)
-            self.segment = Segment(self, self.owner.root)
+            self.segment = Segment(self, self.owner.root, None)
             raise
+        segment.plan, segment.seconds = plan, perf_counter() - began
         for deferred, value in zip(wanted, values, strict=True):
             deferred.value = value
 
-    def finish(self) -> None:
-        """Ends the recording: everything that somebody holds is computed."""
-        segment = self.segment
-        if segment.deferring:
-            self._run(segment)
-        segment.node.runs += 1
-        segment.settle()
-        self.segment = Segment(self, self.owner.root)
+    def finish(self, reason: Reason | None = None, asked: int | str | None = None) -> None:
+        """Ends the recording: everything that somebody holds is computed.
 
-    def demand(self, segment: Segment, reason: Reason | None = None) -> None:
+        Args:
+            reason: of the graph break that this is; None at the end of the function
+            asked: the slot whose numbers were asked for, or the op that cannot be recorded
+        """
+        segment, began, where = self.segment, perf_counter(), None if reason is None else call_site()
+        node, known, report = segment.node, segment.deferring, self.owner.report
+        if known:
+            self._run(segment)
+        if not node.runs or segment.start is not None:
+            report.note_end(self.number, segment.start, node, known=known)
+        node.runs += 1
+        segment.settle()
+        self.segment = Segment(self, self.owner.root, (id(node), where))
+        cost, op = perf_counter() - began, None
+        if reason is not None:
+            op = report.note_break(reason, where, node, asked, cost)
+        if self.trace is not None:
+            self.trace.append(Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost))
+
+    def demand(self, segment: Segment, reason: Reason | None = None, asked: int | str | None = None) -> None:
         """A graph break: somebody needs numbers."""
-        if segment is not self.segment:
-            raise EngineError("a tensor of a compiled call was used elsewhere before the call was over")
-        node, began = segment.node, perf_counter()
+        if segment is not self.segment or get_ident() != self._thread:
+            raise EngineError(
+                "a tensor of a compiled call was used by another thread, or in another call, before that call was "
+                "over. Wait for the call to return."
+            )
         reason = reason or reason_of_frame()
-        if self.owner.fullgraph:
+        if self.owner.fullgraph and self.trace is None:
             self._refuse(reason)
-        self.finish()
-        self.owner.report.note(reason, call_site(), node, perf_counter() - began)
+        self.finish(reason, asked)
+
+    @contextmanager
+    def suspended(self, reason: Reason, asked: str) -> Iterator[None]:
+        """Inside, ops run eagerly, after all that was recorded before."""
+        self.demand(self.segment, reason, asked)
+        MODES.capture = None
+        try:
+            yield
+        finally:
+            MODES.capture = self
 
     def reached(self, tensor: Tensor) -> None:
         """Somebody looks at the memory of a tensor from outside."""
         if self.segment.uses(tensor):
-            self.demand(self.segment)
+            self.demand(self.segment, asked=self.segment.slot_of(tensor))
 
     def _refuse(self, reason: Reason) -> NoReturn:
         where = call_site()
         place = "" if where is None else f" at {where[0]}:{where[1]}"
-        raise EngineError(f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {reason.advice}")
+        raise CompileError(f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {reason.advice}")
 
     def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: Reason | None = None) -> Any:
         """Runs a call eagerly; if for a reason, after all that was recorded before it."""
         if reason is not None:
-            self.demand(self.segment, reason)
+            self.demand(self.segment, reason, op.name)
             for value in inputs:
                 if isinstance(value, Tensor):
                     value._numbers()

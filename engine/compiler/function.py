@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -50,12 +51,14 @@ class Compiled:
     def __init__(
         self, function: Callable[..., Any], *, fullgraph: bool = False, backend: str = DEFAULT, name: str | None = None
     ) -> None:
-        functools.update_wrapper(self, function)
+        # A module's attributes are its state, and no business of this object's.
+        updated = ("__dict__",) if inspect.isroutine(function) else ()
+        functools.update_wrapper(self, function, updated=updated)
         self.function = function
         self.fullgraph = fullgraph
         self.backend = backend
         """How recordings are run: fused, or more simply for comparison."""
-        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self._lock = Lock()
         EXISTING.add(self)
         self.root = Trie(None, None, ())
@@ -117,13 +120,13 @@ class Compiled:
         """Forgets all recordings."""
         self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
 
-
     def __reduce__(self) -> Any:
         """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""
         found: Any = sys.modules.get(self.__module__)
-        for part in self.__qualname__.split("."):
+        path = getattr(self, "__qualname__", "")  # partial functions have none
+        for part in path.split("."):
             found = getattr(found, part, None)
-        return self.__qualname__ if found is self else (_rebuilt, (self.function, *self._settings()))
+        return path if found is self else (_rebuilt, (self.function, *self._settings()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())

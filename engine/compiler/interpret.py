@@ -44,14 +44,6 @@ class Interpreter:
                 del arrays[value]
         return hand_over(self.graph, arrays, externals)
 
-
-def operand(one: Operand, arrays: dict[Value, Any], scalars: Any) -> Any:
-    """What an input of a node stands for in this run."""
-    if isinstance(one, Scalar):
-        return scalars[one.place]
-    return arrays[one] if isinstance(one, Value) else one.value
-
-
     def describe(self) -> Description:
         """What it does, for `explain`."""
         return Description("unfused", tuple(map(of_node, self.graph.nodes)), self._peak(), self._note)
@@ -67,6 +59,13 @@ def operand(one: Operand, arrays: dict[Value, Any], scalars: Any) -> Any:
             for value in done:
                 sizes.pop(value, None)
         return peak
+
+
+def operand(one: Operand, arrays: dict[Value, Any], scalars: Any) -> Any:
+    """What an input of a node stands for in this run."""
+    if isinstance(one, Scalar):
+        return scalars[one.place]
+    return arrays[one] if isinstance(one, Value) else one.value
 
 
 def nbytes(value: Value) -> int:

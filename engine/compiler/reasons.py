@@ -17,6 +17,7 @@ class Reason:
     what: str
     """What the code did, to follow "because"."""
     advice: str
+    """What to write instead."""
 
 
 BOOL = Reason(
@@ -69,13 +70,18 @@ EXPOSED = Reason(
     "memory was written to that NumPy or another library holds as well",
     "Hand over a copy, tensor.numpy().copy(), or write to a tensor of the engine's own.",
 )
+DISABLED = Reason(
+    "disabled",
+    "a function was called that engine.compiler.disable() keeps out",
+    "Call it before or after the compiled function, or remove the decorator.",
+)
 EXPLICIT = Reason("explicit", "engine.graph_break() was called", "Remove the call to compile across it.")
 
 REASONS: dict[str, Reason] = {
     one.id: one
     for one in (
         BOOL, NUMBER, LIST, ITERATION, ARRAY, PRINT, DATA_DEPENDENT, DEVICE, OPAQUE, OBSERVED, LIMIT,
-        EXPOSED, EXPLICIT,
+        EXPOSED, DISABLED, EXPLICIT,
     )
 }  # fmt: skip
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from engine.compiler.instruction import Trie
 from engine.compiler.reasons import Reason
 from engine.graph import Place
+
+MOST_RECOMPILES = 100
+"""Kept by name; of those after them only the count."""
+MOST_ENDS = 16
+"""Recordings that one place is compared with."""
+
+Start: TypeAlias = tuple[int, Place] | None
+"""Where a recording begins: the id of the one before it, and the line of the break. None for a function's beginning."""
 
 
 @dataclass(slots=True)
@@ -16,11 +25,48 @@ class Break:
 
     reason: Reason
     where: Place
+    op: str | None = None
+    """The op whose numbers were needed, or that could not be recorded."""
     count: int = 0
     seconds: float = 0.0
     """Spent on computing what was needed."""
     calls_before: int = 0
     """Recorded ops that the last of them ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """A call that left the known recordings, and so made a new one."""
+
+    call: int
+    """Number of the call of the function, from 1."""
+    node: Trie
+    """The first new place; or, if the call ended before any known recording does, the last one."""
+    expected: Trie | None
+    """What came at this point in the nearest earlier recording; None if that ended here."""
+    ended: bool
+    """The call ended where the earlier recording goes on."""
+    depth: int
+    """Ops that were as before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A segment of one call, for whoever has it traced."""
+
+    node: Trie
+    """Where its recording ended."""
+    known: bool
+    """It was run by its plan; otherwise its ops ran one by one while they were recorded."""
+    plan: Any
+    seconds: float
+    """Of the plan."""
+    reason: Reason | None
+    """Of the break that ended it; None at the end of the function."""
+    where: Place
+    op: str | None
+    cost: float
+    """Seconds that the break took."""
 
 
 @dataclass(slots=True)
@@ -29,14 +75,102 @@ class Report:
 
     calls: int = 0
     breaks: dict[tuple[str, Place], Break] = field(default_factory=dict)
+    recompiles: list[Recompile] = field(default_factory=list)
+    recompiled: int = 0
+    """All recompiles, those that are not kept included."""
+    _ends: dict[Start, list[Trie]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def note(self, reason: Reason, where: Place, node: Trie, seconds: float) -> None:
+    def begin(self) -> int:
+        """Counts a call. Returns its number."""
         with self._lock:
-            found = self.breaks.setdefault((reason.id, where), Break(reason, where))
+            self.calls += 1
+            return self.calls
+
+    def note_break(
+        self, reason: Reason, where: Place, node: Trie, asked: int | str | None, seconds: float
+    ) -> str | None:
+        """Counts a break. `asked` is the slot that was asked for, or the name of an op. Returns that name."""
+        with self._lock:
+            found = self.breaks.get((reason.id, where))
+            if found is None:
+                found = self.breaks[reason.id, where] = Break(reason, where, _op_name(node, asked))
             found.count += 1
             found.seconds += seconds
             found.calls_before = node.depth
+            return found.op
+
+    def note_new(self, call: int, start: Start, node: Trie) -> None:
+        """A call goes on by `node`, which no call did before."""
+        self._note(call, start, node, node.path(), ended=False)
+
+    def note_end(self, call: int, start: Start, node: Trie, *, known: bool) -> None:
+        """A recording ended at `node`, where none did before."""
+        with self._lock:
+            ends = self._ends.get(start, [])
+            if node in ends:
+                return
+        if known and node.parent is not None:
+            self._note(call, start, node, node.path(), ended=True)
+        with self._lock:
+            self._ends[start] = [*ends[1 - MOST_ENDS :], node]
+
+    def _note(self, call: int, start: Start, node: Trie, path: list[Trie], *, ended: bool) -> None:
+        with self._lock:
+            ends = self._ends.get(start)
+            if not ends:
+                return
+            expected, depth = _nearest(path, [end.path() for end in ends])
+            if ended and expected is None:
+                return
+            self.recompiled += 1
+            if len(self.recompiles) < MOST_RECOMPILES:
+                at = path[depth] if depth < len(path) else node
+                self.recompiles.append(Recompile(call, at, expected, ended and depth == len(path), depth))
 
 
-__all__ = ["Break", "Report"]
+def _nearest(path: list[Trie], others: list[list[Trie]]) -> tuple[Trie | None, int]:
+    """What follows in the one of `others` that goes along with `path` the longest, and how far that is."""
+    best: list[Trie] = []
+    most = -1
+    for other in others:
+        shared = next((i for i, (a, b) in enumerate(zip(path, other, strict=False)) if a is not b), None)
+        length = min(len(path), len(other)) if shared is None else shared
+        if length > most or (length == most and _is_nearer(path, other, best, length)):
+            best, most = other, length
+    return (best[most] if most < len(best) else None), most
+
+
+def _is_nearer(path: list[Trie], other: list[Trie], best: list[Trie], place: int) -> bool:
+    """Whether the first different call of `other` is more like that of `path`; the latest one, if both are alike."""
+    if place >= len(path) or place >= len(other):
+        return place < len(other) and place >= len(best)
+    return place >= len(best) or _alike(path[place], other[place]) >= _alike(path[place], best[place])
+
+
+def _alike(one: Trie, other: Trie) -> int:
+    """How much two recorded calls have in common."""
+    mine, theirs = key_of(one), key_of(other)
+    if mine[0] is not theirs[0]:
+        return 0
+    return 1 + sum(a == b for a, b in zip(mine, theirs, strict=False))
+
+
+def key_of(node: Trie) -> Any:
+    """By what a place is found: op, whether it writes in place, static arguments, and what each input is."""
+    siblings = {} if node.parent is None else node.parent.children
+    return next(key for key, child in list(siblings.items()) if child is node)
+
+
+def _op_name(node: Trie, asked: int | str | None) -> str | None:
+    if not isinstance(asked, int):
+        return asked
+    place: Trie = node
+    while place.instruction is not None and place.parent is not None:
+        if asked in place.instruction.outputs:
+            return place.instruction.op.name
+        place = place.parent
+    return None
+
+
+__all__ = ["Break", "Ran", "Recompile", "Report", "Start", "key_of"]

@@ -12,6 +12,7 @@ from engine.errors import EngineError
 
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture
+    from engine.compiler.report import Start
 
 
 class Segment:
@@ -22,10 +23,19 @@ class Segment:
     with their array already in them, so that later calls find the slot.
     """
 
-    __slots__ = ("_capture", "_slots", "_storages", "count", "deferring", "externals", "made", "met", "node", "scalars")
+    __slots__ = (
+        "_capture", "_slots", "_storages", "count", "deferring", "externals", "made", "met", "node", "plan", "scalars",
+        "seconds", "start",
+    )  # fmt: skip
 
-    def __init__(self, capture: Capture, root: Trie) -> None:
+    def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
         self._capture = capture
+        self.start = start
+        """Where it begins: after which recording, and at which line."""
+        self.plan: Any = None
+        """By what it was run, where its path was known."""
+        self.seconds = 0.0
+        """That the plan took."""
         self.node = root
         self.deferring = True
         """Whether the path is known so far."""
@@ -67,6 +77,10 @@ class Segment:
     def uses(self, tensor: Any) -> bool:
         """Whether a recorded call uses the memory of a tensor from outside."""
         return id(tensor._storage) in self._storages or id(tensor._array) in self._slots
+
+    def slot_of(self, tensor: Any) -> int | None:
+        """The slot of a tensor from outside, if a recorded call uses that very one."""
+        return self._slots.get(id(tensor._array))
 
     def inputs(
         self, values: Sequence[Any], parts: Sequence[Any], scalar: int, met: Sequence[External]
@@ -128,8 +142,8 @@ class Segment:
 
     # -- asked by what it handed out
 
-    def demand(self) -> None:
-        self._capture.demand(self)
+    def demand(self, slot: int) -> None:
+        self._capture.demand(self, asked=slot)
 
 
 class Lost:
@@ -138,7 +152,7 @@ class Lost:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
-    def demand(self) -> None:
+    def demand(self, slot: int) -> None:
         raise EngineError(
             "this tensor was never computed, because an op recorded before it failed "
             f"({type(self.error).__name__}: {self.error}). Compute it again."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from engine.backend import Device
-from engine.compiler.instruction import Scalar, Slot, Trie, filled, has_scalars
+from engine.compiler.description import Description, Step
+from engine.compiler.instruction import Instruction, Scalar, Slot, Trie, filled, has_scalars
 from engine.dispatch.in_place import write
 from engine.dispatch.kernels import as_array, compute
 from engine.dispatch.run import compute_promoted
@@ -33,10 +35,14 @@ def is_mixed(arrays: Sequence[Any]) -> bool:
 
 
 class Sequential:
-    """A recording as a list of calls; nothing is fused. What is not needed any more is freed."""
+    """A recording as a list of calls; nothing is fused. What is not needed any more is freed.
 
-    def __init__(self, node: Trie, wanted: tuple[int, ...]) -> None:
-        self._wanted = wanted
+    Args:
+        note: why there is no better plan, to be told by `explain`
+    """
+
+    def __init__(self, node: Trie, wanted: tuple[int, ...], note: str = "") -> None:
+        self._wanted, self._note = wanted, note
         calls = [one.call for one in node.path()]
         last: dict[int, int] = {}
         for place, call in enumerate(calls):
@@ -65,6 +71,25 @@ class Sequential:
             for slot in done:
                 del arrays[slot]
         return [arrays[slot] for slot in self._wanted]
+
+    def describe(self) -> Description:
+        """What it does, for `explain`."""
+        steps, held, peak = [], dict[int, int](), 0
+        for call, _, done in self._steps:
+            steps.append(_described(call))
+            if not (call.views or call.in_place):
+                sizes = zip(call.outputs, call.forms, strict=True)
+                held.update({slot: prod(f.shape) * f.dtype.itemsize for slot, f in sizes if slot not in self._wanted})
+            peak = max(peak, sum(held.values()))
+            for slot in done:
+                held.pop(slot, None)
+        return Description("call by call", tuple(steps), peak, self._note)
+
+
+def _described(call: Instruction) -> Step:
+    makes = tuple(f"{form.dtype}[{'×'.join(map(str, form.shape))}]" for form in call.forms)
+    name = f"{call.op.name}_" if call.in_place else call.op.name
+    return Step((name,), "view" if call.views else "call", (), makes, () if call.where is None else (call.where,))
 
 
 def _input(one: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:

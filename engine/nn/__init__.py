@@ -2,6 +2,7 @@
 
 from engine.graph import RemovableHandle as RemovableHandle
 from engine.nn import attention as attention
+from engine.nn import compiled as compiled
 from engine.nn import functional as functional
 from engine.nn import init as init
 from engine.nn import utils as utils

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from engine.backend import META, Device
+from engine.compiler import entry
 from engine.creation import empty_like
 from engine.dtypes import DType, bfloat16, float16, float32, float64
 from engine.errors import DeviceError, ShapeError
@@ -46,6 +47,11 @@ class Module(HasHooks, Members):
             if not getattr(error, "__notes__", None):  # the innermost module is the one to name
                 error.add_note(f"in {type(self).__name__}({self.extra_repr()})")
             raise
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Has later calls run compiled: `engine.compile` of what `forward` does, in place. Takes its arguments."""
+        known = entry.compiled_of(self.forward)
+        self.__dict__["forward"] = entry.compile(self.forward if known is None else known.function, *args, **kwargs)
 
     # -- modes, gradients
 

@@ -1,0 +1,66 @@
+"""What a plan tells of itself, for `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.compiler.graph import Node
+from engine.compiler.kernels.fused import Fused
+from engine.graph import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a plan does at once: one kernel, or one call of NumPy or BLAS."""
+
+    ops: tuple[str, ...]
+    """Names of the recorded ops in it."""
+    kind: str
+    """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
+    reads: tuple[str, ...] = ()
+    """Its inputs: dtypes and shapes."""
+    makes: tuple[str, ...] = ()
+    lines: tuple[Place, ...] = ()
+    """The lines that its ops come from."""
+    source: str = ""
+    """Generated code; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """How a plan runs a recording."""
+
+    kind: str
+    """"fused", "unfused", or "call by call"."""
+    steps: tuple[Step, ...]
+    memory: int
+    """Bytes that values inside need at most at one time; what goes in and comes out is not counted."""
+    note: str = ""
+    """Why it is not run in a better way; empty where it is."""
+
+
+def of_node(node: Node) -> Step:
+    """A node that is run by its op's own kernel."""
+    return Step(
+        (node.op.name,),
+        "view" if node.op.view else "call",
+        tuple(map(str, node.values)),
+        tuple(map(str, node.outputs)),
+        lines_of([node]),
+    )
+
+
+def of_fused(fused: Fused, source: str) -> Step:
+    """Nodes that one generated kernel computes."""
+    names = tuple(node.op.name for node in fused.nodes)
+    lines = lines_of(fused.nodes)
+    return Step(names, "kernel", tuple(map(str, fused.inputs)), tuple(map(str, fused.outputs)), lines, source)
+
+
+def lines_of(nodes: Iterable[Node]) -> tuple[Place, ...]:
+    """Where they come from, each line once."""
+    return tuple(dict.fromkeys(place for node in nodes for place in node.where if place is not None))
+
+
+__all__ = ["Description", "Step", "lines_of", "of_fused", "of_node"]
