@@ -50,10 +50,10 @@ WIDEST = {
 """Run in the widest of the dtypes they are given."""
 
 AS_GIVEN = {
-    "cpu": frozenset({"addmv", "addr", "bilinear", "dot", "mv", "vdot"}),
-    "cuda": frozenset[str](),
+    "cpu": frozenset({"addmv", "addr", "bilinear", "dot", "mv", "segment_reduce", "vdot"}),
+    "cuda": frozenset({"segment_reduce"}),
 }
-"""Products that take the dtypes that they are given, although the ops in them would not."""
+"""What takes the dtypes that it is given, although the ops in it would not."""
 
 NAMES = {kind: PRODUCTS[kind] | DELICATE[kind] | WIDEST[kind] | AS_GIVEN[kind] for kind in PRODUCTS}
 """All that is listed, for each kind of device."""

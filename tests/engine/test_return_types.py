@@ -11,7 +11,9 @@ from engine import return_types
 
 torch: Any = pytest.importorskip("torch")
 
-ARGUMENTS: dict[str, tuple[Any, ...]] = {"histogram": (3,), "kthvalue": (2,), "topk": (2,)}
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "histogram": (3,), "histogramdd": ([2, 3, 2],), "kthvalue": (2,), "topk": (2,),
+}  # fmt: skip
 OF_DIMENSION = {"cummax", "cummin", "max", "median", "min", "mode", "nanmedian"}
 OF_TWO = {"linalg_lstsq", "linalg_solve_ex", "triangular_solve"}
 NUMBERS = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]
@@ -26,9 +28,15 @@ def call(library: Any, name: str) -> Any:
     return getattr(library.linalg if place or name.startswith("linalg_") else library, last)(matrix, *more)
 
 
+def shapes(part: Any) -> list[tuple[int, ...]]:
+    """Of a tensor, or of several."""
+    return [tuple(tensor.shape) for tensor in (part if isinstance(part, tuple) else (part,))]
+
+
 def labels(result: Any) -> list[str]:
     """The lines of its printing that are no numbers."""
-    return [line.partition("=tensor(")[0] for line in repr(result).splitlines() if not line.startswith(" ")]
+    lines = repr(result).splitlines()
+    return [line.partition("tensor(")[0] for line in lines if line and not line.startswith(" ")]
 
 
 @pytest.mark.parametrize("name", sorted(return_types.FIELDS))
@@ -40,7 +48,7 @@ def test_is_pytorchs(name: str) -> None:
     assert type(ours).__name__ == type(theirs).__name__
     for field, part in zip(return_types.FIELDS[name], theirs, strict=True):
         assert getattr(theirs, field) is part
-        assert tuple(getattr(ours, field).shape) == tuple(part.shape)
+        assert shapes(getattr(ours, field)) == shapes(part)
     assert labels(ours) == [line.replace("torch", "engine") for line in labels(theirs)]
 
 
