@@ -33,7 +33,13 @@ from engine.backend import Device as device
 from engine.backend import cuda_available, set_default_device
 from engine.backend import default_device as get_default_device
 from engine.compiler import compile, graph_break
-from engine.config import get_num_threads, set_num_threads, show_config
+from engine.config import (
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+    show_config,
+)
 from engine.creation import *  # noqa: F403  (its own list is the list)
 from engine.creation import range_ as range
 from engine.determinism import *  # noqa: F403
@@ -174,6 +180,7 @@ __all__ = [
     "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",
+    "get_num_interop_threads",
     "get_num_threads",
     "get_rng_state",
     "grad",
@@ -216,6 +223,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_interop_threads",
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",

@@ -27,6 +27,17 @@ def set_num_threads(n: int) -> None:
         library.set_num_threads(n)
 
 
+def get_num_interop_threads() -> int:
+    """On how many threads ops run beside each other: one, as they run one after the other."""
+    return 1
+
+
+def set_num_interop_threads(n: int) -> None:
+    """For PyTorch's sake: ops run one after the other, whatever `n` is."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"set_num_interop_threads() takes a whole number above 0, not {n!r}")
+
+
 def show_config() -> None:
     """Print what the engine computes with, and why it is so."""
     print("\n".join(_lines()))  # noqa: T201 - what it is for

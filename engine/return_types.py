@@ -12,6 +12,7 @@ FIELDS = {
     "frexp": ("mantissa", "exponent"),
     "geqrf": ("a", "tau"),
     "histogram": ("hist", "bin_edges"),
+    "histogramdd": ("hist", "bin_edges"),
     "kthvalue": ("values", "indices"),
     "linalg_cholesky_ex": ("L", "info"),
     "linalg_eigh": ("eigenvalues", "eigenvectors"),

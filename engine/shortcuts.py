@@ -74,11 +74,6 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return functional.feature_alpha_dropout(input, p, train, inplace=True)
 
 
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of the part that `narrow` shows."""
-    return input.narrow(dim, start, length).clone()
-
-
 def detach(input: Tensor) -> Tensor:
     """The same numbers in the same memory, without history."""
     return input.detach()
@@ -169,7 +164,7 @@ def _orthonormal(matrix: Tensor) -> Tensor:
     return linalg.qr(matrix)[0]
 
 
-globals().update({function.__name__: for_users(function) for function in (hardshrink, narrow_copy)})
+globals().update({function.__name__: for_users(function) for function in (hardshrink,)})
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -193,7 +188,6 @@ __all__ = [
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "get_device",
-    "narrow_copy",
     "group_norm",
     "hardshrink",
     "imag",

@@ -37,7 +37,7 @@ from engine.ops.movement import diagonals, joining, parts, primitives, shaping, 
 from engine.ops.normalization import batch_norm, layer_norm
 from engine.ops.record import REGISTRY, Op, op, operators
 from engine.ops.recurrent import elman, gru, lstm, steps
-from engine.ops.reduction import counting, estimates, extremes, reduce, scan, sort, statistics
+from engine.ops.reduction import counting, estimates, extremes, reduce, scan, segments, sort, statistics
 from engine.ops.spatial import conv, fold, pool, resample
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "row_blocks",
     "scan",
     "scatter",
+    "segments",
     "shaping",
     "softmax",
     "sort",

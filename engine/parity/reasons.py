@@ -118,13 +118,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.binary_cross_entropy_with_logits", "torch.conv_tbc", "torch.nn.functional.conv_tbc",
         "torch.*_with_indices", "torch.nn.functional.*_with_indices",
     ),
-    "results whose size is given before they are known, and parts that promise not to be written to": (
-        "torch.nonzero_static", "torch.Tensor.nonzero_static", "torch.unsafe_*", "torch.Tensor.unsafe_*",
-        "torch.Tensor.narrow_copy", "torch.as_strided_scatter", "torch.Tensor.as_strided_scatter",
-    ),
-    "rarely met: histograms of several dimensions, reductions by segments, threads between operators": (
-        "torch.histogramdd", "torch.segment_reduce", "torch.*_num_interop_threads",
-    ),
     "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
     ),

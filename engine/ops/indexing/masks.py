@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import choose
@@ -94,3 +95,15 @@ def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
         return nonzero(x.reshape(1), as_tuple=True)
     found = argwhere(x.detach())
     return found.unbind(1) if as_tuple else found
+
+
+@composite(sample=lambda s: [((s.repeated(3, 4),), {"size": 5}), ((s.repeated(3),), {"size": 9, "fill_value": 7})])
+def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first `size` positions of what is not 0, one in each row; rows of `fill_value` where there are fewer."""
+    if size < 0:
+        raise ShapeError(f"nonzero_static(): size must be 0 or more, not {size}")
+    out = x.new_full((size, x.ndim), fill_value, dtype=int64)
+    if not x.is_meta:
+        found = nonzero(x)[:size]
+        out[: len(found)] = found
+    return out

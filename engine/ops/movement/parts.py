@@ -86,7 +86,13 @@ def select(x: Any, dim: int, index: int) -> Any:
     return slice_(x, index=(*(slice(None),) * place, int(index)))
 
 
-@composite(result="tuple[Tensor, ...]", sample=lambda s: [
+@composite(sample=lambda s: [((s.normal(4, 5), 1, 1, 3), {}), ((s.normal(4, 5), 0, -2, 2), {})])
+def narrow_copy(x: Any, dim: int, start: int, length: int) -> Any:
+    """A copy of the part that `narrow` shows."""
+    return narrow(x, dim, start, length).clone()
+
+
+@composite(result="tuple[Tensor, ...]", aliases=("unsafe_split",), sample=lambda s: [
     ((s.normal(5, 2), 2), {}), ((s.normal(3, 6), 3), {"dim": 1}), ((s.normal(3, 6), [1, 5]), {"dim": -1}),
 ])  # fmt: skip
 def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
@@ -100,7 +106,9 @@ def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> 
     return tuple(narrow(x, dim, start, length) for start, length in zip(starts, sizes, strict=True))
 
 
-@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 6), [1, 5]), {"dim": -1})])
+@composite(result="tuple[Tensor, ...]", aliases=("unsafe_split_with_sizes",), sample=lambda s: [
+    ((s.normal(3, 6), [1, 5]), {"dim": -1}),
+])  # fmt: skip
 def split_with_sizes(x: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Pieces of the sizes listed along `dim`."""
     return split(x, list(split_sizes), dim)
@@ -120,8 +128,9 @@ def _equal_sizes(total: int, size: int) -> list[int]:
     return [min(size, total - start) for start in range(0, total, size)] or [0]
 
 
-@composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(5, 2), n), {}) for n in (1, 2, 3, 7)]
-           + [((s.normal(3, 4), 2, -1), {})])  # fmt: skip
+@composite(result="tuple[Tensor, ...]", aliases=("unsafe_chunk",), sample=lambda s: [
+    *(((s.normal(5, 2), n), {}) for n in (1, 2, 3, 7)), ((s.normal(3, 4), 2, -1), {}),
+])  # fmt: skip
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most `chunks` pieces of one size along `dim`."""
     if chunks < 1:

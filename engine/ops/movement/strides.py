@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.errors import ShapeError
+from engine.ops.composite import composite
 from engine.ops.record import op
-from engine.ops.rules import wrap_dim
+from engine.ops.rules import wrap_dim, written_whole
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -127,3 +128,14 @@ def _(x: Spec, shape: Sizes, stride: Sizes, offset: int):
 @add_strided.gradient
 def _(g, x: Spec, stride, offset):
     return g.clone().as_strided(x.shape, stride, offset)  # a clone's memory begins with its first element
+
+
+@composite(sample=lambda s: [
+    ((s.normal(3, 4), s.normal(2, 2)), {"size": (2, 2), "stride": (1, 2)}),
+    ((s.normal(3, 4), s.normal(3)), {"size": (3,), "stride": (4,), "storage_offset": 1}),
+])  # fmt: skip
+def as_strided_scatter(x: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
+    """A copy of x with `src` at the places that `as_strided` shows."""
+    out = x.clone()
+    written_whole("as_strided_scatter", out.as_strided(size, stride, storage_offset), src)
+    return out

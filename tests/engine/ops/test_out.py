@@ -19,6 +19,8 @@ torch = pytest.importorskip("torch")
 
 def takes_out(record: Record) -> bool:
     """Whether PyTorch's function writes to `out=`; its documentation says so, not its signature."""
+    if record.name == "histogramdd":
+        return False  # a tuple in a tuple, which its documentation does not tell of
     found = counterpart(torch, record.name)
     return "out=None" in (getattr(found, "__doc__", None) or "").partition("\n\n")[0]
 

@@ -7,6 +7,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.Tensor.__getitem__(indices)",
         "torch.Tensor.__setitem__(indices)",
         "torch.Tensor.polygamma(n)",
+        "torch.set_num_interop_threads(num)",
         "torch.set_num_threads(num)",
     ),
     "precision of the result, which PyTorch takes on GPUs alone, or which cuDNN is asked for": (

@@ -1,0 +1,160 @@
+"""Reductions over parts of a dimension, and histograms of points of several dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine import return_types
+from engine.errors import DTypeError, ShapeError
+from engine.ops.composite import composite
+from engine.ops.movement.joining import stack
+from engine.ops.reduction.counting import searchsorted
+from engine.ops.rules import wrap_dim
+from engine.shape import format_shape
+
+EMPTY = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
+"""Ways to reduce, and what they give of nothing."""
+
+
+def _parts(s: Any) -> Any:
+    x, lengths = s.distinct(6, 3), np.array([2, 0, 4])
+    rows = np.array([[1, 2], [3, 0]])
+    calls = [((x, way), {"lengths": lengths}) for way in EMPTY]
+    calls += [((x, way), {"offsets": np.array([0, 2, 2, 6]), "initial": 0.5}) for way in EMPTY]
+    return [*calls, ((s.distinct(2, 3, 2), "sum"), {"lengths": rows, "axis": 1, "unsafe": True})]
+
+
+@composite(method=False, sample=_parts)
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """The sum, mean, max, min or product of each part of a dimension.
+
+    Args:
+        data: what is reduced
+        reduce: "sum", "mean", "max", "min" or "prod"
+        lengths: how many places each part has; with the dimensions of `data` up to `axis`
+        indices: taken for PyTorch's sake, which refuses it as well
+        offsets: where each part begins, and where the last one ends, in place of `lengths`
+        axis: the dimension
+        unsafe: do not check that the parts are all of the dimension
+        initial: takes part in every reduction, and is what there is of nothing
+    """
+    if reduce not in EMPTY:
+        raise ValueError(f"segment_reduce(): reduce must be one of {', '.join(EMPTY)}, not {reduce!r}")
+    _floating("segment_reduce", data)
+    if indices is not None or (lengths is None) == (offsets is None):
+        raise ValueError("segment_reduce(): give either lengths or offsets; indices are not supported, as in PyTorch")
+    place = wrap_dim("segment_reduce", axis, data.ndim)
+    count = (lengths if offsets is None else offsets[..., 1:]).shape[-1]
+    shape = (*data.shape[:place], count, *data.shape[place + 1 :])
+    if data.is_meta:
+        return data.new_empty(shape)
+    if place:
+        given = {"lengths": lengths, "offsets": offsets}
+        rows = [
+            segment_reduce(
+                data[i], reduce, axis=place - 1, unsafe=unsafe, initial=initial,
+                **{name: None if value is None else value[i] for name, value in given.items()},
+            )
+            for i in range(data.shape[0])
+        ]  # fmt: skip
+        return stack(rows) if rows else data.sum(place, True).expand(shape)
+    sizes = lengths.tolist() if offsets is None else np.diff(offsets.tolist()).tolist()
+    start = 0 if offsets is None else int(offsets[0])
+    if not unsafe and (min(sizes, default=0) < 0 or (offsets is None and sum(sizes) != data.shape[0])):
+        raise ShapeError(f"segment_reduce(): parts of {sizes} are not all of {format_shape(data.shape)}")
+    parts = data[start : start + sum(sizes)].split(sizes) if sizes else ()
+    found = [_reduced(part, reduce, initial) for part in parts]
+    return stack(found) if found else data[:0]
+
+
+def _reduced(part: Any, way: str, initial: float | None) -> Any:
+    if not part.shape[0]:
+        return part.sum(0) + (EMPTY[way] if initial is None else initial)
+    if way in ("max", "min"):
+        found = part.amax(0) if way == "max" else part.amin(0)
+        return found if initial is None else found.clamp(**{"min" if way == "max" else "max": initial})
+    if way == "prod":
+        return part.prod(0) * (1.0 if initial is None else initial)
+    total = part.sum(0) + (0.0 if initial is None else initial)
+    return total / part.shape[0] if way == "mean" else total
+
+
+def _points(s: Any) -> Any:
+    x, weight = s.uniform(0, 1, 20, 2), s.uniform(0, 1, 20)
+    edges = [np.linspace(0, 1, 3).astype(s.dtype), np.linspace(0.1, 0.8, 5).astype(s.dtype)]
+    return [((x, [2, 3]), {}), ((x, 4), {"weight": weight, "density": True}), ((x, edges), {}),
+            ((x, [2, 2]), {"range": [0.0, 0.5, 0.2, 1.0]})]  # fmt: skip
+
+
+@composite(method=False, result="Any", sample=_points)
+def histogramdd(
+    input: Any,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
+    """Counts, or sums of weights, of points in bins along each of their dimensions; and the edges of the bins.
+
+    Args:
+        input: points, whose coordinates are in the last dimension
+        bins: how many bins of equal width along each dimension, or all, or the edges along each
+        range: the lowest and highest edge of each dimension in turn; otherwise of the points
+        weight: what each point counts
+        density: divide so that the integral is 1
+    """
+    _floating("histogramdd", input)
+    size = input.shape[-1]
+    points = input.detach().reshape(-1, size)
+    given = [bins] * size if isinstance(bins, int) else list(bins)
+    if len(given) != size:
+        raise ShapeError(f"histogramdd(): points of {size} coordinates need bins for as many, not {len(given)}")
+    if input.is_meta:
+        shape = [bin if isinstance(bin, int) else len(bin) - 1 for bin in given]
+        return return_types.histogramdd(input.new_empty(shape), tuple(input.new_empty(n + 1) for n in shape))
+    edges = [_edges(points[:, d], given[d], None if range is None else range[2 * d : 2 * d + 2]) for d in _up_to(size)]
+    shape = [len(edge) - 1 for edge in edges]
+    at, inside = points.new_zeros(len(points)).long(), points.new_ones(len(points)).bool()
+    for d in _up_to(size):
+        x = points[:, d].contiguous()
+        inside = inside & (x >= edges[d][0]) & (x <= edges[d][-1])
+        at = at * shape[d] + (searchsorted(edges[d], x, right=True) - 1).clamp(0, shape[d] - 1)
+    mass = inside.to(input.dtype) if weight is None else weight.reshape(-1) * inside
+    counts = points.new_zeros(math.prod(shape)).scatter_add(0, at, mass).reshape(shape)
+    if density:
+        counts = counts / counts.sum()
+        for d in _up_to(size):
+            counts = counts / edges[d].diff().reshape([-1 if i == d else 1 for i in _up_to(size)])
+    return return_types.histogramdd(counts, tuple(edges))
+
+
+_up_to = range
+
+
+def _floating(name: str, x: Any) -> None:
+    if not x.is_floating_point():
+        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}. Convert with .float().")
+
+
+def _edges(x: Any, bins: Any, bounds: Sequence[float] | None) -> Any:
+    if hasattr(bins, "dtype"):
+        return bins
+    low, high = bounds or ((x.min().item(), x.max().item()) if len(x) else (0.0, 1.0))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return x.new_tensor(np.linspace(low, high, bins + 1))
