@@ -8,7 +8,8 @@ from engine.errors import ShapeError
 from engine.functions import cat
 from engine.modes import no_grad
 from engine.nn.functional.normalization import batch_norm
-from engine.ops.normalization.batch_norm import normalize_channels
+from engine.ops.normalization.batch_norm import channel_affine, normalize_channels
+from engine.ops.normalization.layer_norm import normalize_rows
 from engine.shape import count, format_shape
 from engine.tensor import Tensor
 
@@ -26,9 +27,8 @@ def group_norm(
             f"group_norm: the channels of {format_shape(input.shape)} do not divide into {num_groups} groups"
         )
     each = count(input.shape[2:]) * (input.shape[1] // num_groups)
-    flat = input.reshape(1, input.shape[0] * num_groups, each)
-    scaled = normalize_channels(flat, None, None, eps)[0].reshape(input.shape)
-    return _by_channel(scaled, weight, bias)
+    flat = input.reshape(input.shape[0] * num_groups, each)
+    return _by_channel(normalize_rows(flat, eps=eps)[0].reshape(input.shape), weight, bias)
 
 
 def instance_norm(
@@ -80,7 +80,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
 
 
 def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    shape = (-1, *(1,) * (x.ndim - 2))
-    dtype = x.dtype
-    x = x if weight is None else x * weight.reshape(shape)
-    return (x if bias is None else x + bias.reshape(shape)).to(dtype)
+    if weight is None:
+        return x if bias is None else (x + bias.reshape(-1, *(1,) * (x.ndim - 2))).to(x.dtype)
+    flat = x.reshape(*x.shape[:2], count(x.shape[2:]))
+    return channel_affine(flat, weight, bias).reshape(x.shape).to(x.dtype)

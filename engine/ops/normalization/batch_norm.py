@@ -126,3 +126,34 @@ def _(g, y):
 @channel_mix.gradient("c")
 def _(g):
     return g.sum((0, 2))
+
+
+@op("other", method=False, promotes=True, sample=lambda s: [
+    ((s.normal(2, 3, 4), s.normal(3), s.normal(3)), {}), ((s.normal(2, 3, 4), s.normal(3)), {}),
+])  # fmt: skip
+def channel_affine(xp, x, weight, bias=None):
+    """weight·x + bias for N×C×P, with one weight and one bias for each channel."""
+    out = x * weight[:, None]
+    if bias is not None:
+        out += bias[:, None]
+    return out
+
+
+@channel_affine.shape
+def _(x: Spec, weight: Spec, bias: Spec | None = None):
+    return x.shape
+
+
+@channel_affine.gradient("x")
+def _(g, weight):
+    return g * weight.unsqueeze(-1)
+
+
+@channel_affine.gradient("weight")
+def _(g, x):
+    return channel_dot(g, x)
+
+
+@channel_affine.gradient("bias")
+def _(g):
+    return g.sum((0, 2))

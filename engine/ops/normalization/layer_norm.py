@@ -112,11 +112,11 @@ def normalize_rows_slopes(xp, g, x, moments, weight=None, dims: int = 1):
         centred, product = (one[:size] for one in memory)
         part[...], centred[...] = grads[block], source[block]
         centred -= mean
-        xp.multiply(part, centred, out=product)
-        of_weight += xp.matmul(steep.T, product)
         of_bias += xp.matmul(ones[:, :size], part)
         part *= steep
         if factors is not None:
+            xp.multiply(part, centred, out=product)
+            of_weight += xp.matmul(ones[:, :size], product)
             part *= factors[:size]
         total = sums(xp, part) / width
         centred *= row_dots(xp, part, centred) * (steep * steep / width)
