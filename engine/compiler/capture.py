@@ -31,6 +31,7 @@ from engine.dispatch.recording import record
 from engine.dispatch.run import number, shares_memory, view_of
 from engine.dtypes import NUMBERS
 from engine.errors import CompileError, EngineError
+from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
@@ -86,7 +87,7 @@ class Capture:
         node, values = found
         outs = self._outputs(op, inputs, statics, node, values)
         if wants and MODES.grad and op.rules:
-            record(op, inputs, statics, outs, None)
+            record(op, inputs, statics, outs, node.call.where)
             _adopt_saved(outs)
         return outs[0] if op.outputs == 1 else tuple(outs)
 
@@ -168,12 +169,13 @@ class Capture:
         arrays: Sequence[Any],
         values: Sequence[Any] | None,
     ) -> Instruction:
-        mixed, where = is_mixed(arrays), call_site()
+        mixed, (where, backward) = is_mixed(arrays), _origin()
         if values is None:
-            return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where)
+            return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where, backward)
         outputs = tuple(range(self.segment.count, self.segment.count + len(values)))
         views = op.view and shares_memory(values[0], arrays[0])
-        return Instruction(op, slots, statics, outputs, tuple(map(Form.of, values)), views, False, mixed, device, where)
+        forms = tuple(map(Form.of, values))
+        return Instruction(op, slots, statics, outputs, forms, views, False, mixed, device, where, backward)
 
     def _outputs(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Sequence[Any] | None
@@ -289,6 +291,14 @@ def _adopt_saved(outs: Sequence[Tensor]) -> None:
     for key, (tensor, version) in getattr(node, "saved", {}).items():
         if key < 0 and version is not None:
             adopt(tensor)
+
+
+def _origin() -> tuple[Place, bool]:
+    """The line that calls an op, or whose gradient is computed; and whether a backward pass is under way."""
+    walk = MODES.walk
+    if walk is None:
+        return call_site(), False
+    return (None if walk.node is None else walk.node.where) or call_site(), True
 
 
 def _is_foreseeable(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:

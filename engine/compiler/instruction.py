@@ -50,6 +50,8 @@ class Instruction:
     """The inputs must be brought to one dtype, or are not plain floats."""
     device: Device
     where: Place
+    """The line that called it; in a backward pass, the line whose gradient it is about."""
+    backward: bool = False
 
     def __str__(self) -> str:
         inputs = ", ".join(_text(one) for one in self.inputs)

@@ -97,7 +97,9 @@ class _Task:
 class _Walk:
     """Gradients on their way: those that wait for their node, and those that have come to a leaf."""
 
-    __slots__ = ("_below", "accumulate", "at_end", "heap", "keep", "leaves", "pending", "remaining", "roots", "task")
+    __slots__ = (
+        "_below", "accumulate", "at_end", "heap", "keep", "leaves", "node", "pending", "remaining", "roots", "task",
+    )  # fmt: skip
 
     def __init__(self, roots: Sequence[tuple[Edge, Any]], keep: bool, accumulate: bool, task: _Task | None) -> None:
         self.roots = [edge for edge, _ in roots]
@@ -105,6 +107,8 @@ class _Walk:
         self.at_end: list[Callable[[], Any]] = []
         """Called when the pass is over, also by an error."""
         self._below: set[int] | None = None
+        self.node: Node | None = None
+        """The one that runs."""
         self.pending: dict[Node, list[Any]] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: dict[int, list[Any]] = {}
@@ -116,7 +120,7 @@ class _Walk:
         heap, pending, task, keep = self.heap, self.pending, self.task, self.keep
         useful = None if task is None else task.useful
         while heap:
-            node = heappop(heap)[1]
+            self.node = node = heappop(heap)[1]
             grads = pending.pop(node)
             hooks = node.hooks
             if hooks is not None:
