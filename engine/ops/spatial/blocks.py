@@ -29,16 +29,15 @@ class Scratch:
 
 def columns(part: Part, x: Any, scratch: Scratch) -> Any:
     """groups × (places in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
-    return _gather("columns", part, part.columns, x, scratch)
+    return _gather("columns", part, part.columns, _channels_first(x, part.grid.inner), scratch)
 
 
 def rows(part: Part, g: Any, scratch: Scratch) -> Any:
     """groups × (places in the product · O/groups) × positions: what of N×O×… they add to."""
-    return _gather("rows", part, part.added_to, g, scratch)
+    return _gather("rows", part, part.added_to, _channels_first(g, part.grid.outer), scratch)
 
 
-def _gather(name: str, part: Part, copies: list[Copy], x: Any, scratch: Scratch) -> Any:
-    source = _channels_first(x, part.grid.groups)
+def _gather(name: str, part: Part, copies: list[Copy], source: Any, scratch: Scratch) -> Any:
     out = scratch(name, source.shape[0], len(copies), *source.shape[1:3], *part.extent)
     flat = out.reshape(*out.shape[:2], -1)
     for number, model, distance, here, there, edges in copies:
@@ -53,7 +52,7 @@ def _gather(name: str, part: Part, copies: list[Copy], x: Any, scratch: Scratch)
 
 def write_product(out: Any, part: Part, product: Any, bias: Any, scratch: Scratch) -> None:
     """Adds up the product, places × groups × O/groups × positions, and writes the sums into N×O×…."""
-    upper = _channels_first(out, part.grid.groups)
+    upper = _channels_first(out, part.grid.outer)
     parts = product.reshape(product.shape[0], *upper.shape[:3], *part.extent)
     for base, terms, here, there in part.sums:
         if base is None:
@@ -82,7 +81,7 @@ def _clear(x: Any, edges: list[Edge]) -> None:
         x[(slice(None),) * (axis + 3) + (positions,)] = 0
 
 
-def _channels_first(x: Any, groups: int) -> Any:
-    """N×C×… as groups × C/groups × N × …."""
-    split = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+def _channels_first(x: Any, channels: int) -> Any:
+    """N×C×… as groups × channels × N × …."""
+    split = x.reshape(x.shape[0], x.shape[1] // channels, channels, *x.shape[2:])
     return split.transpose(1, 2, 0, *range(3, split.ndim))

@@ -13,7 +13,7 @@ from engine.errors import ShapeError
 from engine.ops.record import op
 from engine.ops.rules import same_dtype
 from engine.ops.spatial.blocks import Scratch, columns, rows
-from engine.ops.spatial.correlation import correlate, every, pointwise, wide
+from engine.ops.spatial.correlation import channels, correlate, every, pointwise, wide
 from engine.ops.spatial.grid import Grid, cheapest
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import Spec, count, format_shape
@@ -91,9 +91,10 @@ def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, d
     grid, scratch = cheapest(Grid(windows, x.shape[2:], places, inner, outer, groups)), Scratch(xp, g.dtype)
     trailing, leading = len(grid.in_columns), len(grid.in_product)
     out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
-    for some, part in grid.blocks(x.shape[0], x.dtype.itemsize):
-        seen = columns(part, x[some], scratch)
-        out += xp.matmul(seen, rows(part, g[some], scratch).swapaxes(1, 2))
+    for some, these, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+        seen = columns(part, x[some, channels(these, inner)], scratch)
+        upper = rows(part, g[some, channels(these, outer)], scratch)
+        out[these] += xp.matmul(seen, upper.swapaxes(1, 2))
     out = xp.moveaxis(out.reshape(groups, trailing, inner, leading, outer), (4, 2, 3), (1, 2, 3))
     return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(narrow, copy=False)
 

@@ -25,12 +25,19 @@ def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: Grid) -> Any:
     scratch = Scratch(xp, x.dtype)
     make = xp.empty if grid.fills_output else xp.zeros
     out = make((x.shape[0], weight.shape[0], *grid.places), x.dtype)
-    for some, part in grid.blocks(x.shape[0], x.dtype.itemsize):
-        seen = columns(part, x[some], scratch)
-        product = scratch("product", *tall.shape[:-1], seen.shape[-1])
-        xp.matmul(tall, seen, out=product)
-        write_product(out[some], part, product.reshape(*kernels.shape[:-1], -1), bias, scratch)
+    for some, these, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+        seen = columns(part, x[some, channels(these, grid.inner)], scratch)
+        factors, upper = tall[:, these], channels(these, grid.outer)
+        product = scratch("product", *factors.shape[:-1], seen.shape[-1])
+        xp.matmul(factors, seen, out=product)
+        product = product.reshape(leading, seen.shape[0], grid.outer, -1)
+        write_product(out[some, upper], part, product, None if bias is None else bias[upper], scratch)
     return out
+
+
+def channels(groups: slice, each: int) -> slice:
+    """Those of some groups."""
+    return slice(groups.start * each, groups.stop * each)
 
 
 def pointwise(windows: Windows, places: Sizes) -> bool:

@@ -19,7 +19,7 @@ from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
 
-_CACHE_BYTES = 3 << 20
+_CACHE_BYTES = 2 << 20
 """Of columns and product together, measured by benchmarks/convolution.py: what is around is in the third level."""
 _MOST_BYTES = 8 << 20
 """For a large weight, or a sample that is better not divided."""
@@ -60,8 +60,13 @@ class Grid:
         """Of columns and of the product, for one group."""
         return self.inner * len(self.in_columns) + self.outer * len(self.in_product)
 
+    def _together(self, itemsize: int) -> int:
+        """As many groups as have room with a whole sample."""
+        one = max(1, count(self.shape) * self._rows * itemsize)
+        return max(1, min(self.groups, _CACHE_BYTES // one))
+
     def _row_bytes(self, itemsize: int) -> int:
-        return max(1, count(self.shape[1:]) * self._rows * self.groups * itemsize)
+        return max(1, count(self.shape[1:]) * self._rows * self._together(itemsize) * itemsize)
 
     def most_rows(self, itemsize: int) -> int:
         """How many rows of one sample are computed at a time."""
@@ -88,15 +93,16 @@ class Grid:
         """Whether each phase of the output is that of a place of the kernel."""
         return len({self.shift(at)[0] for at in self.in_product}) == count(self.windows.stride[: self.lead])
 
-    def blocks(self, batch: int, itemsize: int) -> Iterator[tuple[slice, Part]]:
-        """A batch in blocks that take about the cache each, or twice what the weight does, which each reads."""
+    def blocks(self, batch: int, itemsize: int) -> Iterator[tuple[slice, slice, Part]]:
+        """Samples, groups and rows that take about the cache, or twice what the weight does, which each block reads."""
         parts = _parts(self, itemsize)
         samples = 1
         if len(parts) == 1:
-            weight_bytes = self.inner * self.outer * self.groups * count(self.windows.kernel) * itemsize
+            weight_bytes = self.inner * self.outer * self._together(itemsize) * count(self.windows.kernel) * itemsize
             room = max(_CACHE_BYTES, min(_MOST_BYTES, 2 * weight_bytes))
             samples = max(1, room // (self._row_bytes(itemsize) * max(1, self.shape[0])))
-        return ((some, part) for some in _even(batch, samples) for part in parts)
+        groups = list(_even(self.groups, self._together(itemsize)))
+        return ((some, these, part) for some in _even(batch, samples) for these in groups for part in parts)
 
     def reach(self) -> tuple[int, int]:
         """How many rows before its own, and after, a row of the output takes something from."""
