@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,6 +71,22 @@ def assert_close(
                 raise _failed(f"{problem}{f' (at {place})' if place else ''}", msg)
 
     compare(actual, expected, "")
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """PyTorch's old form of `assert_close`: dtypes may differ, and NaN is as good as NaN."""
+    warnings.warn("assert_allclose() is the old form of assert_close()", FutureWarning, stacklevel=2)
+    actual, expected = as_tensor(actual), as_tensor(expected)
+    assert_close(
+        actual, expected.to(actual.dtype), rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, msg=msg or None
+    )
 
 
 def make_tensor(
@@ -161,4 +178,4 @@ def _failed(text: str, msg: Message) -> AssertionError:
     return AssertionError(text if msg is None else msg if isinstance(msg, str) else msg(text))
 
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]

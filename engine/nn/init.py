@@ -6,8 +6,10 @@ meta device is left as it is.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -252,3 +254,31 @@ def _truncated_candidates(
     peak = max(a, min(mean, b))
     log_density = 0.5 * ((peak - mean) / std) ** 2 - 0.5 * ((candidates.astype(np.float64) - mean) / std) ** 2
     return candidates, draws.uniform(count, tensor.dtype) < np.exp(log_density)
+
+
+# -- PyTorch's old names ------------------------------------------------------------------------
+
+
+def _old_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function` under its name without the underscore, with a warning."""
+    new = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"nn.init.{new[:-1]} is the old name of nn.init.{new}", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    return call
+
+
+constant = _old_name(constant_)
+dirac = _old_name(dirac_)
+eye = _old_name(eye_)
+kaiming_normal = _old_name(kaiming_normal_)
+kaiming_uniform = _old_name(kaiming_uniform_)
+normal = _old_name(normal_)
+orthogonal = _old_name(orthogonal_)
+sparse = _old_name(sparse_)
+uniform = _old_name(uniform_)
+xavier_normal = _old_name(xavier_normal_)
+xavier_uniform = _old_name(xavier_uniform_)

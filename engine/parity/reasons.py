@@ -39,7 +39,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.SyncBatchNorm", "torch.utils.data.DistributedSampler",
     ),
     "TorchScript, tracing and compilation of PyTorch's own kind": (
-        "torch.jit", "torch.fx", "torch.export", "torch.compiler", "torch.compile", "torch.package", "torch.ops",
+        "torch.jit", "torch.fx", "torch.export", "torch.package", "torch.ops",
         "torch.classes", "torch.Script*", "torch.Sym*", "torch.sym_*", "torch.parse_*",
         "torch.import_ir_*", "torch.merge_type*", "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError",
         "torch.DisableTorchFunction*", "torch.*.has_torch_function*", "torch.cond", "torch.while_loop",
@@ -72,17 +72,14 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.attention.*_flash_attention_impl*",
     ),
     "functions that only copy what a view shows: clone() the view": ("torch.[!in]*_copy",),
-    "deprecated in PyTorch: the name with an underscore at its end, or the newer one": (
-        "torch.nn.init.constant", "torch.nn.init.dirac", "torch.nn.init.eye", "torch.nn.init.kaiming_normal",
-        "torch.nn.init.kaiming_uniform", "torch.nn.init.normal", "torch.nn.init.orthogonal", "torch.nn.init.sparse",
-        "torch.nn.init.uniform", "torch.nn.init.xavier_normal", "torch.nn.init.xavier_uniform",
-        "torch.nn.utils.clip_grad_norm", "torch.nn.Container",
-        "torch.testing.assert_allclose", "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.Tensor.volatile",
+    "gone from PyTorch as well: what is left there raises, or says which name it has now": (
         "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq",
-        "torch.Tensor.solve",
-        "torch.quantization", "torch.Tensor.__div__", "torch.Tensor.__idiv__",
-        "torch.Tensor.__rdiv__", "torch.Tensor.__long__", "torch.Tensor.__nonzero__", "torch.cuda.amp.amp_*",
-        "torch.legacy_contiguous_format",
+        "torch.Tensor.solve", "torch.Tensor.volatile", "torch.nn.Container", "torch.quantization",
+        "torch.cuda.*_cached", "torch.cuda.reset_max_*", "torch.cuda.amp.amp_*", "torch.legacy_contiguous_format",
+    ),
+    "Python 2's names of methods": (
+        "torch.Tensor.__div__", "torch.Tensor.__idiv__", "torch.Tensor.__rdiv__", "torch.Tensor.__long__",
+        "torch.Tensor.__nonzero__",
     ),
     "typed storages and tensor classes of old versions: give a dtype to engine.tensor": (
         "torch.*Storage", "torch.StorageBase", "torch.cuda.*Storage", "torch.Tensor.storage",

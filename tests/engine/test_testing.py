@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.testing import assert_close, make_tensor
+from engine.testing import assert_allclose, assert_close, make_tensor
 
 torch = pytest.importorskip("torch")
 NAN = float("nan")
@@ -78,3 +78,10 @@ def test_random_tensors(name: str) -> None:
     drawn = make_tensor((200,), dtype=dtype, device="cpu", low=0, high=2).double()
     assert (drawn.min().item(), drawn.max().item()) == pytest.approx((0, 2 if name == "float32" else 1), abs=0.05)
     assert np.isfinite(drawn.numpy()).all()
+
+
+def test_the_old_form() -> None:
+    with pytest.warns(FutureWarning, match="old form"):
+        assert_allclose(engine.tensor([1.0, float("nan")]), np.array([1.0, np.nan]))
+    with pytest.warns(FutureWarning, match="old form"), pytest.raises(AssertionError, match="not close"):
+        assert_allclose(engine.ones(2), [1.0, 1.1])

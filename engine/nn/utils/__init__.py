@@ -4,6 +4,7 @@ from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize
 from engine.nn.utils import prune as prune
 from engine.nn.utils import rnn as rnn
+from engine.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from engine.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
 from engine.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
 from engine.nn.utils.clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
@@ -21,6 +22,7 @@ from engine.nn.utils.hooked_norms import weight_norm as weight_norm
 from engine.nn.utils.skip_init import skip_init as skip_init
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",

@@ -175,3 +175,24 @@ def test_wrong_arguments() -> None:
         init.kaiming_normal_(engine.empty(3, 3), mode="both")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="unknown nonlinearity 'gelu'"):
         init.calculate_gain("gelu")  # pyright: ignore[reportArgumentType]
+
+
+OLD: dict[str, tuple[float, ...]] = {
+    "constant": (3.0,), "dirac": (), "eye": (), "kaiming_normal": (), "kaiming_uniform": (), "normal": (),
+    "orthogonal": (), "sparse": (0.5,), "uniform": (), "xavier_normal": (), "xavier_uniform": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_names_warn_and_do_the_same(name: str) -> None:
+    found = []
+    for function in (name, f"{name}_"):
+        engine.manual_seed(0)
+        tensor = engine.zeros(4, 4, 3) if name == "dirac" else engine.zeros(4, 4)
+        if function == name:
+            with pytest.warns(FutureWarning, match=rf"nn\.init\.{name} is the old name of nn\.init\.{name}_"):
+                assert getattr(init, function)(tensor, *OLD[name]) is tensor
+        else:
+            getattr(init, function)(tensor, *OLD[name])
+        found.append(tensor.tolist())
+    assert found[0] == found[1]

@@ -20,6 +20,11 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.layer_norm(cudnn_enable)",
         "torch.mm(out_dtype)",
     ),
+    "how often PyTorch compiles anew, and for which shapes: what is compiled here is found by what was called": (
+        "torch.compile(isolate_recompiles)",
+        "torch.compile(recompile_limit)",
+        "torch.compile(shapes_spec)",
+    ),
     "the functions of nn.functional, which `torch` has with other names for the same places": (
         "torch.rrelu(generator)",
         "torch.rrelu_(generator)",
