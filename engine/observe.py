@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -15,6 +16,7 @@ from engine.ops.record import Op
 from engine.shape import Spec
 
 _ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PASSED_OVER = (_ENGINE, sysconfig.get_path("stdlib") + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ def norm_of(tensor: Any) -> float | None:
 
 
 def call_site() -> Place:
-    """File and line of the innermost frame that is not the engine's own."""
+    """File and line of the innermost frame that is neither the engine's nor Python's own."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
+    while frame is not None and frame.f_code.co_filename.startswith(_PASSED_OVER):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -14,6 +14,7 @@ from engine.compiler.reasons import (
     DATA_DEPENDENT,
     DEVICE,
     EXPOSED,
+    ITERATION,
     LIMIT,
     OBSERVED,
     OPAQUE,
@@ -107,6 +108,14 @@ class Capture:
     def copy(self, tensor: Tensor) -> Tensor:
         """A copy without history."""
         return self.call(clone, (Tensor(tensor._array, tensor._storage),), clone.defaults)
+
+    def elements(self, tensor: Tensor) -> Iterator[Tensor]:
+        """The parts of a tensor along its first dimension, for somebody who goes through them."""
+        for index in range(len(tensor)):
+            part = tensor[index]
+            if type(part._array) is Deferred:
+                self.segment.elements.add(part._array.slot)
+            yield part
 
     def _next(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
@@ -246,7 +255,8 @@ class Capture:
                 "a tensor of a compiled call was used by another thread, or in another call, before that call was "
                 "over. Wait for the call to return."
             )
-        reason = reason or reason_of_frame()
+        if reason is None:
+            reason = ITERATION if asked in segment.elements else reason_of_frame()
         if self.owner.fullgraph and self.trace is None:
             self._refuse(reason)
         self.finish(reason, asked)

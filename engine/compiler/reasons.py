@@ -33,8 +33,8 @@ NUMBER = Reason(
 LIST = Reason("list", "tolist() made Python numbers of a tensor", "Read the numbers after the compiled function.")
 ITERATION = Reason(
     "iteration",
-    "Python went through the elements of a tensor",
-    "Compute on the whole tensor at once; unbind() gives parts.",
+    "Python went through the elements of a tensor and read them one by one",
+    "Compute on the whole tensor at once, or read it once, with tolist(), after the compiled function.",
 )
 ARRAY = Reason(
     "array",
@@ -54,8 +54,8 @@ DEVICE = Reason(
 )
 OPAQUE = Reason(
     "opaque",
-    "a call was made that cannot be recorded",
-    "Move it out of the compiled function, or write it with engine ops.",
+    "something was called that is no op and needs the numbers",
+    "Call it before or after the compiled function, or write it with the engine's ops.",
 )
 OBSERVED = Reason(
     "observed", "somebody watches the ops one by one", "Leave inspect's context before calling the function."
@@ -94,7 +94,6 @@ _OF_FUNCTION = {
     "__index__": NUMBER,
     "__complex__": NUMBER,
     "tolist": LIST,
-    "__iter__": ITERATION,
     "numpy": ARRAY,
     "__array__": ARRAY,
     "__dlpack__": ARRAY,

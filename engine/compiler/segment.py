@@ -24,14 +24,16 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_slots", "_storages", "count", "deferring", "externals", "made", "met", "node", "plan", "scalars",
-        "seconds", "start",
+        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "plan",
+        "scalars", "seconds", "start",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
         self._capture = capture
         self.start = start
         """Where it begins: after which recording, and at which line."""
+        self.elements: set[int] = set()
+        """Slots of elements that somebody got by going through a tensor."""
         self.plan: Any = None
         """By what it was run, where its path was known."""
         self.seconds = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from engine import dtypes
 from engine.backend import CPU, Device, MetaArray, to_host
 from engine.errors import AutogradError, DTypeError, HostError, ShapeError, SharingError
+from engine.modes import MODES
 from engine.shape import format_shape
 from engine.storage import Storage
 
@@ -114,6 +115,8 @@ class Interoperates:
         me = cast("Tensor", self)
         if me.ndim == 0:
             raise TypeError("iteration over a 0-dimensional tensor")
+        if MODES.capture is not None:
+            return MODES.capture.elements(me)
         return (me[index] for index in range(len(me)))
 
     def __reversed__(self) -> Tensor:

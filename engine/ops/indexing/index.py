@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -183,11 +184,11 @@ def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
     return tuple(tensors[item.number] if isinstance(item, Place) else item for item in layout)
 
 
+@dataclass(frozen=True, slots=True)
 class Place:
     """Stands in a layout for the tensor of this number."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    number: int
 
     def __repr__(self) -> str:
         return f"tensor {self.number}"
