@@ -13,6 +13,7 @@ from engine import (
     autograd,
     backends,
     compiler,
+    cpu,
     creation,
     cuda,
     determinism,
@@ -86,6 +87,7 @@ from engine.layout import (
 )
 from engine.legacy import *  # noqa: F403
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from engine.other_devices import get_device_module, mps, mtia, xpu
 from engine.predicates import *  # noqa: F403
 from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -155,6 +157,7 @@ __all__ = [
     "compile",
     "compiler",
     "contiguous_format",
+    "cpu",
     "creation",
     "cuda",
     "cuda_available",
@@ -180,6 +183,7 @@ __all__ = [
     "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",
+    "get_device_module",
     "get_num_interop_threads",
     "get_num_threads",
     "get_rng_state",
@@ -211,6 +215,8 @@ __all__ = [
     "manual_seed",
     "memory_format",
     "metrics",
+    "mps",
+    "mtia",
     "nn",
     "no_grad",
     "optim",
@@ -239,6 +245,7 @@ __all__ = [
     "uint64",
     "uint8",
     "utils",
+    "xpu",
 ]
 __all__ += ["e", "inf", "nan", "newaxis", "pi"]
 __all__ += creation.__all__

@@ -48,11 +48,8 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.func.functionalize", "torch.func.debug_unwrap",
     ),
     "other kinds of devices: the engine's are cpu, cuda and meta": (
-        "torch.xpu", "torch.mps", "torch.mtia", "torch.cpu", "torch.*Accelerator*",
-        "torch.get_device_module", "torch.Tensor.ipu", "torch.Tensor.xpu", "torch.Tensor.mtia",
-        "torch.Tensor.is_ipu", "torch.Tensor.is_maia", "torch.Tensor.is_mkldnn",
-        "torch.Tensor.is_mtia", "torch.Tensor.is_vulkan", "torch.Tensor.is_xla", "torch.Tensor.is_xpu",
-        "torch.Tensor.to_mkldnn", "torch.utils.*privateuse1*",
+        "torch.*Accelerator*", "torch.Tensor.ipu", "torch.Tensor.xpu", "torch.Tensor.mtia", "torch.Tensor.to_mkldnn",
+        "torch.utils.*privateuse1*",
     ),
     "inner workings of PyTorch": (
         "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy", "torch.autograd.variable",

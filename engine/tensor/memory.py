@@ -144,6 +144,9 @@ class HasMemory:
     def is_mps(self) -> bool:
         return False
 
+    # Other kinds of devices that PyTorch has.
+    is_ipu = is_maia = is_mkldnn = is_mtia = is_vulkan = is_xla = is_xpu = is_mps
+
     @property
     def is_sparse(self) -> bool:
         return False
