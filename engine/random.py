@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from engine.backend import CPU, Device
 from engine.dtypes import DType, float32, float64
 from engine.errors import DTypeError
+from engine.modes import MODES
 
 Words: TypeAlias = NDArray[np.uint64]
 Shape: TypeAlias = int | Iterable[int]
@@ -125,6 +126,8 @@ class Generator:
         with self._lock:
             state = self.get_state()
             self._offset = (self._offset + -(-words // 4)) & _MASK
+        if MODES.direct is None and MODES.capture is not None:
+            MODES.capture.reserved(self, words, state)
         return state
 
     # -- draws

@@ -21,6 +21,7 @@ from engine.compiler.reasons import (
     Reason,
     reason_of_frame,
 )
+from engine.compiler.replay import Drawn, Stepped
 from engine.compiler.report import Ran
 from engine.compiler.segment import Segment
 from engine.compiler.sequential import compute_call, is_mixed
@@ -30,17 +31,29 @@ from engine.dispatch.in_place import write
 from engine.dispatch.kernels import infer
 from engine.dispatch.recording import record
 from engine.dispatch.run import number, shares_memory, view_of
-from engine.dtypes import NUMBERS
+from engine.dtypes import NUMBERS, from_numpy
 from engine.errors import CompileError, EngineError
 from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
+from engine.random import State
+from engine.shape import Spec
 from engine.tensor import Storage, Tensor
 
 if TYPE_CHECKING:
     from engine.compiler.function import Compiled
+
+
+def _kernel_fill(xp: Any, shape: tuple[int, ...], dtype: object, value: object) -> Any:
+    """One value in a shape and dtype."""
+    return xp.full(shape, value, dtype)
+
+
+_kernel_fill.__name__ = "fill"
+FILL = Op(_kernel_fill, "other", method=False)
+FILL.shape(lambda shape, dtype, value: Spec(tuple(shape), from_numpy(dtype)))
 
 MOST_PATHS = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
@@ -57,6 +70,10 @@ class Capture:
         """Where to tell of each segment, if somebody wants to know."""
         self.number = owner.report.begin()
         self.segment = Segment(self, owner.root, None)
+        self.events: list[Drawn | Stepped] = []
+        """What the engine's own objects did beside ops."""
+        self.whole: Segment | None = None
+        """The recording, if there was one alone and a plan ran it."""
         self._thread = get_ident()
 
     # -- ops
@@ -104,6 +121,28 @@ class Capture:
             segment, array = self.segment, target._array
             slot = segment.part(target)
             segment.hand_out(target, slot, Form.of(array), None if segment.deferring else array)
+
+    def fill(self, shape: tuple[int, ...], dtype: Any, value: Any, device: Device) -> Tensor | None:
+        """A tensor of one value; None where it cannot be recorded."""
+        statics = {"shape": shape, "dtype": dtype, "value": value}
+        found = self._next(FILL, (), statics, device, in_place=False)
+        if isinstance(found, Reason):
+            return None
+        return self._outputs(FILL, (), statics, *found)[0]
+
+    def reserved(self, generator: Any, words: int, state: State) -> None:
+        """A generator has given `state` away, for `words` words."""
+        self.events.append(Drawn(generator, words, state))
+
+    @contextmanager
+    def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
+        """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
+        segment = self.segment
+        event = Stepped(optimizer, len(segment.scalars), params=params)
+        yield
+        if segment is self.segment:
+            event.end = len(segment.scalars)
+            self.events.append(event)
 
     def copy(self, tensor: Tensor) -> Tensor:
         """A copy without history."""
@@ -223,6 +262,8 @@ class Capture:
             self.segment = Segment(self, self.owner.root, None)
             raise
         segment.plan, segment.seconds = plan, perf_counter() - began
+        if self.owner.fullgraph:
+            segment.owners = [[t for ref in one.owners if (t := ref()) is not None] for one in wanted]
         for deferred, value in zip(wanted, values, strict=True):
             deferred.value = value
 
@@ -240,6 +281,7 @@ class Capture:
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
+        self.whole = segment if known and segment.start is None and segment.plan is not None else None
         segment.settle()
         self.segment = Segment(self, self.owner.root, (id(node), where))
         cost, op = perf_counter() - began, None

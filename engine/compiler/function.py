@@ -18,6 +18,7 @@ from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize
 from engine.compiler.plan import Plan as Planned
+from engine.compiler.replay import Call, Missed, Replays
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
 from engine.modes import MODES
@@ -63,13 +64,33 @@ class Compiled:
         EXISTING.add(self)
         self.root = Trie(None, None, ())
         self.report = Report()
+        self.replays = Replays(function)
         self.recorded = 0
         """Calls in all recordings together."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if MODES.capture is not None:  # part of what is being compiled
             return self.function(*args, **kwargs)
+        if self.fullgraph:
+            return self._replayed(args, kwargs)
         return self._captured(Capture(self), args, kwargs)
+
+    def _replayed(self, args: Any, kwargs: Any) -> Any:
+        """A call without Python, once it is known what the function does."""
+        key, replay = self.replays.find(args, kwargs)
+        if replay is not None:
+            try:
+                result = replay.run(args, kwargs)
+                self.replays.count += 1
+                return result
+            except Missed as missed:
+                self.replays.miss(key, str(missed))
+        capture, grad = Capture(self), MODES.grad
+        result = self._captured(capture, args, kwargs)
+        whole = capture.whole
+        if whole is not None:
+            self.replays.consider(key, Call(args, kwargs, result, whole, whole.plan, capture.events, grad))
+        return result
 
     def traced(self, *args: Any, **kwargs: Any) -> list[Ran]:
         """Calls the function. Returns what its segments were, in order."""
@@ -119,6 +140,7 @@ class Compiled:
     def reset(self) -> None:
         """Forgets all recordings."""
         self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
+        self.replays = Replays(self.function)
 
     def __reduce__(self) -> Any:
         """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""

@@ -24,8 +24,8 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "plan",
-        "scalars", "seconds", "start",
+        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "owners", "plan",
+        "scalars", "seconds", "start", "tensors", "versions",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
@@ -47,6 +47,12 @@ class Segment:
         """The numbers that may be others each time."""
         self.externals: dict[int, Any] = {}
         """Slot → array that was found outside."""
+        self.tensors: dict[int, Any] = {}
+        """Slot → tensor that the array was found in, for those who ask where that is kept."""
+        self.versions: dict[int, int] = {}
+        """Slot → how often its memory had been written to when it was found."""
+        self.owners: list[list[Any]] = []
+        """For each array that was computed the tensors that hold it; only where somebody wants to know."""
         self.met: list[External] = []
         self._slots: dict[int, int] = {}
         """Id of an array that was found outside → its slot."""
@@ -62,12 +68,13 @@ class Segment:
                 return array.slot
             array = tensor._array = array.real()  # of an earlier recording
         if tensor._storage.is_exposed:
-            return self._meet(array.copy(), tensor._storage)  # as it is now
+            return self._meet(array.copy(), tensor)  # as it is now
         slot = self._slots.get(id(array))
-        return self._meet(array, tensor._storage) if slot is None else slot
+        return self._meet(array, tensor) if slot is None else slot
 
-    def _meet(self, array: Any, storage: Any) -> Any:
-        slot = self.count
+    def _meet(self, array: Any, tensor: Any) -> Any:
+        slot, storage = self.count, tensor._storage
+        self.tensors[slot], self.versions[slot] = tensor, storage.version
         self.count += 1
         self.externals[slot] = array
         self._slots[id(array)] = slot

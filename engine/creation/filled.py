@@ -15,13 +15,13 @@ from engine.tensor import Storage, Tensor
 def zeros(*size: Any, **options: Unpack[Options]) -> Tensor:
     """A tensor of zeros."""
     shape = sizes(size, options)
-    return made("zeros", lambda xp, shape, dtype: xp.zeros(shape, dtype), shape, None, options)
+    return made("zeros", lambda xp, shape, dtype: xp.zeros(shape, dtype), shape, None, options, 0)
 
 
 def ones(*size: Any, **options: Unpack[Options]) -> Tensor:
     """A tensor of ones."""
     shape = sizes(size, options)
-    return made("ones", lambda xp, shape, dtype: xp.ones(shape, dtype), shape, None, options)
+    return made("ones", lambda xp, shape, dtype: xp.ones(shape, dtype), shape, None, options, 1)
 
 
 def empty(*size: Any, **options: Unpack[Options]) -> Tensor:
@@ -34,7 +34,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[Options]) -> Tensor:
     """A tensor of one value, whose dtype is that of the value."""
     value = number(fill_value)
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else dtypes.of_scalar(value)
-    return made("full", lambda xp, shape, dtype: xp.full(shape, value, dtype), sizes((size,)), kind, options)
+    return made("full", lambda xp, shape, dtype: xp.full(shape, value, dtype), sizes((size,)), kind, options, value)
 
 
 def zeros_like(input: Tensor, **options: Unpack[Options]) -> Tensor:

@@ -10,6 +10,7 @@ from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve
 from engine.dtypes import DType
 from engine.errors import OutOfMemoryError, ShapeError
+from engine.modes import MODES
 from engine.random import Generator
 from engine.shape import Dim, format_shape
 from engine.tensor import Storage, Tensor
@@ -37,15 +38,31 @@ Fill = Callable[[Any, tuple[Any, ...], Any], Any]
 """Makes an array: from the array library, the shape and the array dtype."""
 
 
-def made(name: str, fill: Fill, shape: tuple[Any, ...], default: DType | None, options: Options) -> Tensor:
-    """The tensor that `fill` and the keywords of a call make; `default` is its dtype where the call names none."""
+def made(
+    name: str,
+    fill: Fill,
+    shape: tuple[Any, ...],
+    default: DType | None,
+    options: Options,
+    value: float | bool | None = None,
+) -> Tensor:
+    """The tensor that `fill` and the keywords of a call make.
+
+    Args:
+        default: its dtype where the call names none
+        value: what every element is, if that is one number
+    """
     if not _KNOWN.issuperset(options):
         unknown = next(key for key in options if key not in _KNOWN)
         raise TypeError(f"{name}() has no argument {unknown!r}; it has {', '.join(sorted(_KNOWN))}")
     out = options.get("out")
     dtype = options.get("dtype") or (default or dtypes.get_default_dtype() if out is None else out.dtype)
     place = resolve(options.get("device")) if out is None else out.device
-    result = Tensor(_array(fill, shape, dtype, place), Storage.fresh(place))
+    result = None
+    if value is not None and MODES.direct is None and MODES.capture is not None and place is not META:
+        result = MODES.capture.fill(shape, dtype.numpy, value, place)
+    if result is None:
+        result = Tensor(_array(fill, shape, dtype, place), Storage.fresh(place))
     if out is not None:
         return written(out, result)
     return result.requires_grad_() if options.get("requires_grad") else result

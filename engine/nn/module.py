@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from engine.backend import META, Device
@@ -52,6 +52,16 @@ class Module(HasHooks, Members):
         """Has later calls run compiled: `engine.compile` of what `forward` does, in place. Takes its arguments."""
         known = entry.compiled_of(self.forward)
         self.__dict__["forward"] = entry.compile(self.forward if known is None else known.function, *args, **kwargs)
+
+    def tensor_places(self) -> Iterator[tuple[str, Mapping[str, Any], str, Any]]:
+        """What a compiled call depends on: name, table, key, and what is there now."""
+        for path, module in self.named_modules():
+            inside = vars(module)
+            for key in ("training", "_hooks"):
+                yield f"{path}.{key}".lstrip("."), inside, key, inside.get(key)
+            for table in (module._parameters, module._buffers, module._modules):
+                for key, value in table.items():
+                    yield f"{path}.{key}".lstrip("."), table, key, value
 
     # -- modes, gradients
 

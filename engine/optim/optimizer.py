@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import chain
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -14,7 +15,7 @@ import numpy as np
 from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.graph import RemovableHandle
-from engine.modes import enable_grad, no_grad
+from engine.modes import MODES, enable_grad, no_grad
 from engine.optim.hooks import Hooks
 from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
@@ -220,6 +221,16 @@ class Optimizer:
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         """Raises WeightsError for saved state that does not fit its parameter."""
 
+    def tensor_places(self) -> Iterator[tuple[str, Mapping[Any, Any], Any, Any]]:
+        """What a compiled step depends on: name, table, key, and what is there now."""
+        yield "state", vars(self), "state", self.state
+        for number, group in enumerate(self.param_groups):
+            yield f"param_groups[{number}].params", group, "params", group["params"]
+        for state in self.state.values():
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    yield name, state, name, value
+
     def _params(self) -> Iterable[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
@@ -274,15 +285,27 @@ class UpdateRule(Optimizer):
             with enable_grad():
                 loss = closure()
         with no_grad():
-            for group in self.param_groups:
-                maximize = group.get("maximize")
-                rate = group["lr"]
-                options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
-                for param in group["params"]:
+            capture = MODES.capture
+            with nullcontext() if capture is None else capture.stepping(self, list(self._due())):
+                for param, options in self._due():
                     gradient = param.grad
-                    if gradient is not None:
-                        self.update(param, -gradient if maximize else gradient, self.state[param], options)
+                    self.update(param, -gradient if options.get("maximize") else gradient, self.state[param], options)
         return loss
+
+    def _due(self) -> Iterator[tuple[Tensor, Group]]:
+        """The parameters with a gradient, each with the options of its group."""
+        for group in self.param_groups:
+            rate = group["lr"]
+            options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
+            for param in group["params"]:
+                if param.grad is not None:
+                    yield param, options
+
+    def advance(self, due: Iterable[tuple[Tensor, Group]]) -> None:
+        """Do what a step does beside ops, whose numbers others compute: count, and call the ops for their arguments."""
+        for param, options in due:
+            self.update(param, param, self.state[param], options)
+        self.steps += 1
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         if tuple(value.shape) != tuple(param.shape):

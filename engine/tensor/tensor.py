@@ -99,6 +99,10 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     def _filled_alike(self, value: float) -> Tensor:
         """`value` in this shape, dtype and place, without history."""
         array, device = self._array, self._storage.device
+        if MODES.direct is None and MODES.capture is not None and device is not META:
+            recorded = MODES.capture.fill(tuple(array.shape), array.dtype, value, device)
+            if recorded is not None:
+                return recorded
         if device is not META:
             array = namespace(device).empty(array.shape, array.dtype)
             array.fill(value)  # full() takes twice as long

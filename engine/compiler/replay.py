@@ -1,0 +1,310 @@
+"""Runs a compiled function again without its Python: for one whose effects are all known.
+
+A call of a function with `fullgraph=True` that was recorded twice in one piece becomes a `Replay`: the plan, where each
+of its arrays and numbers comes from, and where its results go. Later calls check that all of that is still as it was,
+and run the plan. What changes from step to step in the engine's own objects goes on as if their Python had run: random
+states are reserved, optimizers count their steps and compute their factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from engine.backend import CPU
+from engine.compiler.instruction import frozen
+from engine.compiler.places import Known, Place, places
+from engine.deferred import Deferred, Form, settled
+from engine.dispatch.run import number
+from engine.dtypes import NUMBERS
+from engine.graph.reach import reachable
+from engine.modes import MODES
+from engine.ops.record import Op
+from engine.random import State
+from engine.storage import Storage
+from engine.tensor import Tensor
+
+
+class Unreplayable(Exception):  # noqa: N818 - not an error: the function's Python runs on every call instead
+    """Why a function cannot be run without its Python."""
+
+
+class Missed(Exception):  # noqa: N818 - not an error: the function's Python runs this time
+    """Something is not as it was."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """A random state that was reserved."""
+
+    generator: Any
+    words: int
+    state: State
+
+
+@dataclass(slots=True)
+class Stepped:
+    """A step of an optimizer, and the places of the numbers that it used."""
+
+    optimizer: Any
+    begin: int
+    end: int = 0
+    params: list[tuple[Tensor, dict[str, Any]]] = field(default_factory=list)
+    """Those with a gradient, each with the options of its group."""
+
+
+@dataclass(slots=True)
+class Call:
+    """What a capture has seen of one call of a function, recorded in one piece and run by a plan."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    segment: Any
+    plan: Any
+    events: Sequence[Drawn | Stepped]
+    grad: bool
+    """Whether autograd was on."""
+
+
+class Replays:
+    """The replays of one function, by what it is called with."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._replays: dict[Any, Replay] = {}
+        self._before: dict[Any, Call] = {}
+        self.refused: dict[Any, str] = {}
+        """By what it is called with, why Python runs on every call."""
+        self.missed: list[str] = []
+        """The guards that did not hold, in the order of the calls."""
+        self.count = 0
+        """Calls that ran without Python."""
+
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Replay | None]:
+        """The key of a call, and how to run it without Python."""
+        key = _key((args, kwargs))
+        return key, self._replays.get(key)
+
+    def miss(self, key: Any, what: str) -> None:
+        """A guard of a replay does not hold any more."""
+        self.missed.append(what)
+        del self._replays[key]
+
+    def consider(self, key: Any, call: Call) -> None:
+        """Makes a replay after the second call that was the same."""
+        if key in self.refused:
+            return
+        before = self._before.pop(key, None)
+        if before is None or before.plan is not call.plan:
+            self._before[key] = call
+            return
+        try:
+            self._replays[key] = Replay(self._function, call, before)
+        except Unreplayable as why:
+            self.refused[key] = str(why)
+
+
+def _key(value: Any) -> Any:
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return (kind, *map(_key, value))
+    if kind is dict:
+        return (kind, *[(name, _key(item)) for name, item in value.items()])
+    if isinstance(value, Tensor):
+        return value._array.shape, value._array.dtype, value._requires_grad
+    return (kind, value) if kind in _PLAIN else id(value)
+
+
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+
+
+class _Result(NamedTuple):
+    """In a result's structure: a tensor that the plan computes."""
+
+    place: int
+    node: Any
+    """What its history was left as, if it had one."""
+
+
+class _Kept(NamedTuple):
+    """In a result's structure: a tensor from outside."""
+
+    place: Place
+
+
+class Replay:
+    """A function's effects as a plan between known places. Raises Unreplayable where one is not known."""
+
+    def __init__(self, function: Callable[..., Any], call: Call, before: Call) -> None:
+        self.plan, self.events, self._grad = call.plan, call.events, call.grad
+        known = places(function, call.args, call.kwargs)
+        tensors = call.segment.tensors
+        self._inputs: list[tuple[int, Place, Form]] = []
+        for external in call.segment.met:
+            place = known.of(tensors[external.slot])
+            if place is None:
+                size = "×".join(map(str, external.form.shape)) or "single"
+                raise Unreplayable(f"a {size} tensor from outside is made anew, or kept where it is not looked for")
+            self._inputs.append((external.slot, place, external.form))
+        changes = [
+            (place, tensors[slot]._storage.version - call.segment.versions[slot]) for slot, place, _ in self._inputs
+        ]
+        self._versions = [(place, change) for place, change in changes if change]
+        self._guards = known.guards
+        self._scalars = _fixed_numbers(call, before)
+        self._gradients, self._result = _destinations(call, known)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
+        if MODES.grad is not self._grad or MODES.direct is None:
+            raise Missed("a mode, such as no_grad() or autocast()")
+        for guard in self._guards:
+            if not guard.holds():
+                raise Missed(guard.what)
+        externals: dict[int, Any] = {}
+        for slot, place, form in self._inputs:
+            tensor = place.tensor(args, kwargs)
+            array = tensor._array
+            if type(array) is Deferred:
+                array = settled(tensor)
+            if array.shape != form.shape or array.dtype != form.dtype or array.strides != form.strides:
+                raise Missed(f"{place.what}: its shape, dtype or layout")
+            externals[slot] = array
+        storages = [(place.tensor(args, kwargs)._storage, change) for place, change in self._versions]
+        versions = [storage.version + change for storage, change in storages]
+        values = self.plan.run(externals, self._numbers())
+        for (storage, _), version in zip(storages, versions, strict=True):
+            storage.version = version
+        for parameter, value in zip(self._gradients, values, strict=True):
+            if parameter is not None:
+                parameter._grad = Tensor(value, Storage(CPU))
+        return _filled(self._result, values, args, kwargs)
+
+    def _numbers(self) -> list[Any]:
+        """The numbers of this call, in their order."""
+        scalars = list(self._scalars)
+        states: list[State] = []
+        for event in self.events:
+            if isinstance(event, Drawn):
+                states.append(event.generator.reserve(event.words))
+            else:
+                scalars[event.begin : event.end] = _advance(event)
+        drawn = iter(states)
+        return [next(drawn) if value is _STATE else value for value in scalars]
+
+
+_STATE, _STEP = object(), object()
+
+
+def _fixed_numbers(call: Call, before: Call) -> list[Any]:
+    """The numbers of a call that are the same in every call; marks in place of the others."""
+    scalars: list[Any] = list(call.segment.scalars)
+    drawn = [event.state for event in call.events if isinstance(event, Drawn)]
+    for event in call.events:
+        if isinstance(event, Stepped):
+            scalars[event.begin : event.end] = [_STEP] * (event.end - event.begin)
+    for place, value in enumerate(scalars):
+        if isinstance(value, State):
+            if not drawn or drawn.pop(0) is not value:
+                raise Unreplayable("a random state that no generator gave")
+            scalars[place] = _STATE
+        elif value is not _STEP and value != before.segment.scalars[place]:
+            raise Unreplayable(
+                f"a number that changes from call to call: {before.segment.scalars[place]}, then {value}"
+            )
+    return scalars
+
+
+def _destinations(call: Call, known: Known) -> tuple[list[Tensor | None], Any]:
+    """For each wanted array the leaf whose gradient it is, if it is one; and the structure of the result."""
+    gradients = {id(leaf._grad): leaf for leaf in known.leaves if leaf._grad is not None}
+    places_of: dict[int, int] = {}
+    outputs: list[Tensor | None] = []
+    for place, owners in enumerate(call.segment.owners):
+        outputs.append(next((gradients[id(one)] for one in owners if id(one) in gradients), None))
+        places_of.update((id(one), place) for one in owners if id(one) not in gradients)
+    used: set[int] = set()
+    result = _template(call.result, places_of, known, used)
+    if places_of.keys() - used:
+        raise Unreplayable("a tensor that is kept elsewhere than in the result or as a gradient")
+    return outputs, result
+
+
+def _template(value: Any, places_of: dict[int, int], known: Known, used: set[int]) -> Any:
+    if isinstance(value, Tensor):
+        if id(value) in places_of:
+            used.add(id(value))
+            if value._node is not None and any(node.kept() for node in reachable([(value._node, 0)])):
+                raise Unreplayable("a result with history that backward() has not gone through yet")
+            return _Result(places_of[id(value)], value._node)
+        place = known.of(value)
+        if place is None:
+            raise Unreplayable("a result that is made anew in each call, outside of any op")
+        return _Kept(place)
+    if isinstance(value, dict):
+        return {key: _template(item, places_of, known, used) for key, item in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(_template(item, places_of, known, used) for item in value)
+    return value
+
+
+def _filled(value: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    kind = type(value)
+    if kind is _Result:
+        tensor = Tensor(arrays[value.place], Storage(CPU))
+        if value.node is not None:
+            tensor._node, tensor._requires_grad = value.node, True
+        return tensor
+    if kind is _Kept:
+        return value.place.tensor(args, kwargs)
+    if kind is dict:
+        return {key: _filled(item, arrays, args, kwargs) for key, item in value.items()}
+    if kind is tuple or kind is list:
+        return kind(_filled(item, arrays, args, kwargs) for item in value)
+    return value
+
+
+# -- optimizers -------------------------------------------------------------------------------
+
+
+class _Numbers:
+    """Takes down the numbers of op calls, and computes nothing."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+        self._note(op, inputs, statics)
+        first = next(value for value in inputs if isinstance(value, Tensor))
+        return Tensor(first._array, Storage(CPU))
+
+    def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
+        self._note(op, inputs, statics)
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        return Tensor(tensor._array, Storage(CPU))
+
+    def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
+        for value in inputs:
+            if not isinstance(value, Tensor):
+                frozen(value if type(value) in NUMBERS else number(op, value), self.found)
+        if statics is not op.defaults:
+            frozen(statics, self.found)
+
+
+def _advance(event: Stepped) -> list[Any]:
+    """The numbers of the optimizer's next step; its counts go on."""
+    numbers = MODES.capture = _Numbers()
+    grad, MODES.grad = MODES.grad, False
+    try:
+        event.optimizer.advance(event.params)
+    finally:
+        MODES.capture, MODES.grad = None, grad
+    if len(numbers.found) != event.end - event.begin:
+        raise RuntimeError(f"{type(event.optimizer).__name__} computed other numbers than when it was recorded")
+    return numbers.found
+
+
+__all__ = ["Call", "Drawn", "Missed", "Replays", "Stepped", "Unreplayable"]
