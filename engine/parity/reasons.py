@@ -57,17 +57,20 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.autograd.graph.set_override_*", "torch.autograd.graph.set_warn_on_*", "torch.hash_tensor",
         "torch.Tensor.hash_tensor", "torch.monitor", "torch.init_num_threads", "torch.compiled_with_cxx11_abi",
         "torch.utils.backcompat", "torch.utils.ThroughputBenchmark", "torch.utils.get_cpp_backtrace",
-        "torch.utils.set_module", "torch.utils.swap_tensors", "torch.utils.checkpoint.[A-BD-Z]*",
-        "torch.utils.checkpoint.Checkpoint[FP]*",
+        "torch.utils.set_module", "torch.utils.swap_tensors", "torch.utils.checkpoint.[DG]*",
+        "torch.utils.checkpoint.CheckpointFunction",
         "torch.utils.checkpoint.*_device_states", "torch.utils.checkpoint.check_backward_validity",
-        "torch.utils.checkpoint.create_selective_*", "torch.utils.checkpoint.detach_variable",
+        "torch.utils.checkpoint.detach_variable",
         "torch.utils.checkpoint.set_checkpoint_debug_enabled", "torch.nn.factory_kwargs",
         "torch.native_channel_shuffle",
         "torch.Tensor.as_subclass", "torch.Tensor.module_load", "torch.Tensor.grad_dtype",
         "torch.Tensor.const_data_ptr", "torch.Tensor.__setstate__", "torch.optim.swap_in_optimizer_*",
         "torch.utils.dlpack.DLDeviceType", "torch.thread_safe_generator", "torch.random.thread_safe_generator",
-        "torch.nn.attention.*_flash_attention_impl*",
     ),
+    "choosing op by op what a checkpoint keeps: put the cheap parts alone into checkpoints": (
+        "torch.utils.checkpoint.*elective*", "torch.utils.checkpoint.CheckpointPolicy",
+    ),
+    "kernels of attention to choose among: there is one": ("torch.nn.attention.*_flash_attention_impl*",),
     "functions that only copy what a view shows: clone() the view": ("torch.[!in]*_copy",),
     "gone from PyTorch as well: what is left there raises, or says which name it has now": (
         "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq",
@@ -107,10 +110,15 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "LDLᵀ with Bunch and Kaufman's exchanges, which NumPy lacks: linalg.lu_factor or cholesky": ("torch.linalg.ldl_*",),
     "a few eigenvalues of large sparse matrices by iteration: linalg.eigh finds all of a dense one": ("torch.lobpcg",),
-    "plain forms beneath functions of nn.functional with the same name, which take texts for numbers": (
+    "nn.functional has these under the same name, with words for the numbers that these take": (
         "torch.batch_norm", "torch.instance_norm", "torch.embedding*", "torch.*_loss", "torch.kl_div",
-        "torch.binary_cross_entropy_with_logits", "torch.conv_tbc", "torch.nn.functional.conv_tbc",
+        "torch.binary_cross_entropy_with_logits",
+    ),
+    "nn.functional's pooling functions without it in their names take return_indices=True": (
         "torch.*_with_indices", "torch.nn.functional.*_with_indices",
+    ),
+    "a convolution of time × batch × channels: transpose, and conv1d": (
+        "torch.conv_tbc", "torch.nn.functional.conv_tbc",
     ),
     "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
