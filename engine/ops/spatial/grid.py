@@ -19,7 +19,7 @@ from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
 
-_CACHE_BYTES = 2 << 20
+_CACHE_BYTES = 3 << 19
 """Of columns and product together, measured by benchmarks/convolution.py: what is around is in the third level."""
 _MOST_BYTES = 8 << 20
 """For a large weight, or a sample that is better not divided."""
