@@ -286,20 +286,20 @@ class UpdateRule(Optimizer):
                 loss = closure()
         with no_grad():
             capture = MODES.capture
-            with nullcontext() if capture is None else capture.stepping(self, list(self._due())):
-                for param, options in self._due():
-                    gradient = param.grad
+            due = list(self._due())
+            with nullcontext() if capture is None else capture.stepping(self, [(one[0], one[2]) for one in due]):
+                for param, gradient, options in due:
                     self.update(param, -gradient if options.get("maximize") else gradient, self.state[param], options)
         return loss
 
-    def _due(self) -> Iterator[tuple[Tensor, Group]]:
-        """The parameters with a gradient, each with the options of its group."""
+    def _due(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
+        """The parameters with a gradient, that, and the options of their group."""
         for group in self.param_groups:
             rate = group["lr"]
             options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
             for param in group["params"]:
                 if param.grad is not None:
-                    yield param, options
+                    yield param, param.grad, options
 
     def advance(self, due: Iterable[tuple[Tensor, Group]]) -> None:
         """Do what a step does beside ops, whose numbers others compute: count, and call the ops for their arguments."""
