@@ -28,7 +28,7 @@ FILLS: dict[str, tuple[str, dict[str, Any]]] = {
     "kaiming uniform out": ("kaiming_uniform_", {"mode": "fan_out", "nonlinearity": "relu"}),
     "kaiming normal": ("kaiming_normal_", {"nonlinearity": "tanh"}),
     "truncated": ("trunc_normal_", {"std": 0.5, "a": -1.0, "b": 0.5}),
-    "truncated tail": ("trunc_normal_", {"mean": 0.0, "std": 1.0, "a": 1.5, "b": 3.0}),
+    "truncated tail": ("trunc_normal_", {"mean": 0.5, "std": 0.5, "a": 1.25, "b": 2.0}),
     "orthogonal": ("orthogonal_", {"gain": 2.0}),
 }
 

@@ -335,6 +335,12 @@ def test_first_values_are_spread_as_pytorchs(name: str, args: Any, layer: dict[s
         assert np.abs(a).max() <= np.abs(b).max() * 1.8 + 1e-6
 
 
+def test_bags_of_nothing_are_zeros() -> None:
+    for mode in ("sum", "mean", "max"):
+        bags = engine.nn.functional.embedding_bag(engine.zeros(4, 0, dtype=engine.int64), engine.ones(7, 3), mode=mode)
+        np.testing.assert_array_equal(bags.numpy(), np.zeros((4, 3)))
+
+
 # -- packed sequences -------------------------------------------------------------------------
 
 

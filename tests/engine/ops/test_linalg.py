@@ -291,6 +291,15 @@ def compare_gradients(leaves: list[Any], a: Any, b: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-7 * size)
 
 
+@pytest.mark.parametrize("option", ["atol", "rtol"])
+def test_rank_by_a_tolerance_for_each_matrix(option: str) -> None:
+    found = []
+    for library in (engine, torch):
+        matrices = library.tensor([[[3.0, 0.0], [0.0, 0.1]]] * 2)
+        found.append(library.linalg.matrix_rank(matrices, **{option: library.tensor([0.5, 0.01])}).tolist())
+    assert found[0] == found[1] == [1, 2]
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if c.name != "linalg.matrix_rank"], ids=str)
 def test_shapes_on_meta(case: Case) -> None:
     real, _ = call(engine, case, engine.tensor)
