@@ -72,6 +72,7 @@ CASES = [
     case("ReLU6", 5, 4, inplace=True),
     case("LeakyReLU", 5, 4),
     case("LeakyReLU", 5, 4, negative_slope=0.2, inplace=True),
+    case("LeakyReLU", 5, 4, negative_slope=1.5),
     case("ELU", 5, 4),
     case("ELU", 5, 4, alpha=0.5),
     case("ELU", 5, 4, inplace=True),

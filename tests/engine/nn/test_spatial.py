@@ -41,6 +41,7 @@ def compare(name: str, arrays: list[Any], kwargs: dict[str, Any], *, second: boo
     """Values and gradients of `F.name`; the second ones are those of the squared length of the first."""
     ours, theirs = both(arrays)
     found, wanted = getattr(F, name)(*ours, **kwargs), getattr(T, name)(*theirs, **kwargs)
+    assert isinstance(found, tuple) is isinstance(wanted, tuple)
     if isinstance(wanted, tuple):
         np.testing.assert_array_equal(found[1].numpy(), wanted[1].numpy())
     found, wanted = first(found), first(wanted)

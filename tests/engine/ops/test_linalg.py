@@ -174,6 +174,7 @@ CASES = [
     case("cdist", normal(30, 3), normal(4, 3)),
     case("cdist", normal(2, 0, 3), normal(4, 3)),
     *(case("pdist", normal(5, 3), p=p) for p in (2.0, 1.0, INF)),
+    case("linalg.cond", normal(4, 3), 2),
     case("linalg.matrix_rank", normal(4, 2) @ normal(2, 3)),
     case("linalg.matrix_rank", positive(2, 3, 3), hermitian=True),
     case("linalg.matrix_rank", normal(3, 3), atol=1.0),
