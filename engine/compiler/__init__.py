@@ -9,12 +9,16 @@ from engine.compiler.entry import is_dynamo_compiling as is_dynamo_compiling
 from engine.compiler.entry import is_exporting as is_exporting
 from engine.compiler.entry import list_backends as list_backends
 from engine.compiler.entry import reset as reset
+from engine.compiler.explain import explain as explain
+from engine.compiler.explanation import Explanation as Explanation
 from engine.compiler.function import Compiled as Compiled
 
 __all__ = [
     "Compiled",
+    "Explanation",
     "compile",
     "disable",
+    "explain",
     "get_default_backend",
     "graph_break",
     "is_compiling",

@@ -175,6 +175,8 @@ class Capture:
         if isinstance(node, Reason):
             return node
         if node is not None and segment.deferring:
+            if self.trace is not None:
+                segment.origins.append(_origin())
             segment.node = node
             return node, None
         if node is None and (len(segment.node.children) >= MOST_PATHS or self.owner.recorded >= MOST_CALLS):
@@ -205,6 +207,8 @@ class Capture:
             self.owner.recorded += 1
             if was_known:
                 self.owner.report.note_new(self.number, segment.start, node)
+        if self.trace is not None:
+            segment.origins.append(_origin())
         segment.node = node
         return node, values
 
@@ -283,12 +287,13 @@ class Capture:
         node.runs += 1
         self.whole = segment if known and segment.start is None and segment.plan is not None else None
         segment.settle()
-        self.segment = Segment(self, self.owner.root, (id(node), where))
+        self.segment = Segment(self, self.owner.root_at(where), (id(node), where))
         cost, op = perf_counter() - began, None
         if reason is not None:
             op = report.note_break(reason, where, node, asked, cost)
         if self.trace is not None:
-            self.trace.append(Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost))
+            ran = Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, tuple(segment.origins))
+            self.trace.append(ran)
 
     def demand(self, segment: Segment, reason: Reason | None = None, asked: int | str | None = None) -> None:
         """A graph break: somebody needs numbers."""

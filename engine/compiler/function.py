@@ -21,6 +21,7 @@ from engine.compiler.plan import Plan as Planned
 from engine.compiler.replay import Call, Missed, Replays
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
+from engine.graph import Place
 from engine.modes import MODES
 
 DEFAULT = "inductor"
@@ -63,6 +64,8 @@ class Compiled:
         self._lock = Lock()
         EXISTING.add(self)
         self.root = Trie(None, None, ())
+        self.continuations: dict[Place, Trie] = {}
+        """Line of a break → root of what is recorded after it."""
         self.report = Report()
         self.replays = Replays(function)
         self.recorded = 0
@@ -111,6 +114,10 @@ class Compiled:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def root_at(self, where: Place) -> Trie:
+        """Where recordings begin: those of the function, or those that follow a break at a line."""
+        return self.root if where is None else self.continuations.setdefault(where, Trie(None, None, ()))
+
     def plan(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
         """How to compute the slots `wanted` of the recording that ends at `node`."""
         found = node.plans.get(wanted)
@@ -140,6 +147,7 @@ class Compiled:
     def reset(self) -> None:
         """Forgets all recordings."""
         self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
+        self.continuations = {}
         self.replays = Replays(self.function)
 
     def __reduce__(self) -> Any:

@@ -67,6 +67,8 @@ class Ran:
     op: str | None
     cost: float
     """Seconds that the break took."""
+    origins: tuple[tuple[Place, bool], ...]
+    """For each op the line that called it, and whether it belongs to a backward pass."""
 
 
 @dataclass(slots=True)

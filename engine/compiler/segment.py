@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie
 from engine.deferred import Deferred, Form
 from engine.errors import EngineError
+from engine.graph import Place
 
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture
@@ -24,7 +25,8 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "owners", "plan",
+        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "origins",
+        "owners", "plan",
         "scalars", "seconds", "start", "tensors", "versions",
     )  # fmt: skip
 
@@ -34,6 +36,8 @@ class Segment:
         """Where it begins: after which recording, and at which line."""
         self.elements: set[int] = set()
         """Slots of elements that somebody got by going through a tensor."""
+        self.origins: list[tuple[Place, bool]] = []
+        """For each call its line, and whether it belongs to a backward pass; only where somebody wants to know."""
         self.plan: Any = None
         """By what it was run, where its path was known."""
         self.seconds = 0.0

@@ -1,0 +1,192 @@
+"""`engine.compiler.explain`: what became of a function, measured."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from engine.compiler.description import Step
+from engine.compiler.differences import differences, expected, form_text, forms_until, got, operand_text
+from engine.compiler.entry import compiled_of
+from engine.compiler.explanation import (
+    Explanation,
+    GraphBreak,
+    Guard,
+    Kernel,
+    Line,
+    Operation,
+    Recompiled,
+    Segment,
+)
+from engine.compiler.function import Compiled
+from engine.compiler.instruction import External, Scalar, Slot, Trie
+from engine.compiler.report import Ran, Recompile
+from engine.compiler.rewrite import code, rewrite
+from engine.compiler.sequential import Sequential
+from engine.errors import CompileError
+from engine.graph import Place
+from engine.modes import MODES
+
+MOST_RECORDING = 5
+"""Calls in which a function may still do something new."""
+
+
+def explain(function: Callable[..., Any], *, repeat: int = 5) -> Callable[..., Explanation]:
+    """What becomes of `function` when it is compiled: ``explain(function)(*args)``.
+
+    The function really runs, with all that it does besides: compiled until nothing new is recorded, then `repeat` times
+    each to be explained, to be timed, and to be timed without being compiled. The explanation is about the last call of
+    the first kind.
+
+    Args:
+        function: a function or module, or what `compile` made of one, whose recordings and counts are then used
+        repeat: calls to be timed in either way
+    """
+    compiled = compiled_of(function) or Compiled(function)
+
+    @functools.wraps(compiled.function, updated=())
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        if MODES.capture is not None:
+            raise CompileError("explain() inside a compiled function. Call it outside.")
+        return _explained(compiled, repeat, args, kwargs)
+
+    return explained
+
+
+def _explained(compiled: Compiled, repeat: int, args: Any, kwargs: Any) -> Explanation:
+    is_new = not compiled.report.calls
+    first = 0.0
+    for number in range(MOST_RECORDING):
+        before, began = compiled.recorded, perf_counter()
+        compiled.traced(*args, **kwargs)
+        first = perf_counter() - began if is_new and number == 0 else first
+        if compiled.recorded == before:
+            break
+    traces = [compiled.traced(*args, **kwargs) for _ in range(repeat)]
+    refuses = compiled.fullgraph and any(ran.reason is not None for ran in traces[-1])
+    call = compiled.traced if refuses else compiled
+    times = [_timed(call, args, kwargs) for _ in range(repeat)]
+    eager = [_timed(compiled.function, args, kwargs) for _ in range(repeat)]
+    return Explanation(
+        name=compiled.name,
+        segments=tuple(_segments(traces)),
+        breaks=tuple(_breaks(traces[-1])),
+        recompiles=tuple(map(_recompiled, compiled.report.recompiles)),
+        calls=compiled.report.calls,
+        recorded=compiled.recorded,
+        eager_seconds=median(eager),
+        compiled_seconds=median(times),
+        first_seconds=first,
+        settings={"backend": compiled.backend, "fullgraph": compiled.fullgraph},
+    )
+
+
+def _timed(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
+    began = perf_counter()
+    function(*args, **kwargs)
+    return perf_counter() - began
+
+
+def _segments(traces: Sequence[list[Ran]]) -> list[Segment]:
+    """The segments that have ops, of the last call; timed by all calls that went the same way."""
+    last = traces[-1]
+    alike = [trace for trace in traces if [ran.node for ran in trace] == [ran.node for ran in last]]
+    found: list[Segment] = []
+    for place, ran in enumerate(last):
+        if ran.node.depth:
+            seconds = median(trace[place].seconds for trace in alike)
+            found.append(_segment(len(found) + 1, ran, seconds))
+    return found
+
+
+def _segment(number: int, ran: Ran, seconds: float) -> Segment:
+    path = ran.node.path()
+    described = None if ran.plan is None else ran.plan.describe()
+    return Segment(
+        number=number,
+        operations=tuple(_operations(ran)),
+        guards=tuple(_guards(path)),
+        numbers=len({one.place for place in path for one in _scalars((place.call.inputs, place.call.statics))}),
+        how="recorded" if described is None else described.kind,
+        note="" if described is None else described.note,
+        kernels=() if described is None else tuple(map(_kernel, described.steps)),
+        memory=0 if described is None else described.memory,
+        held=Sequential(ran.node, ()).describe().memory,
+        seconds=seconds,
+        ended_by=None if ran.reason is None else ran.reason.id,
+    )
+
+
+def _operations(ran: Ran) -> list[Operation]:
+    """The recorded calls, with the lines that called them this time: another path may have recorded them."""
+    forms, found = forms_until(ran.node), []
+    for place, (where, backward) in zip(ran.node.path(), ran.origins, strict=True):
+        call = place.call
+        inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
+        outputs = tuple(form_text(forms[slot]) for slot in call.outputs)
+        found.append(Operation(call.op.name, inputs, outputs, line(where), backward, call.in_place))
+    return found
+
+
+def _guards(path: Sequence[Trie]) -> list[Guard]:
+    written = {place.call.outputs[0] for place in path if place.call.in_place}
+    return [_guard(external, place, external.slot in written) for place in path for external in place.externals]
+
+
+def _guard(external: External, place: Trie, written: bool) -> Guard:
+    form, call = external.form, place.call
+    device = str(external.device)
+    return Guard(external.slot, form_text(form), form.strides, device, call.op.name, line(call.where), written)
+
+
+def _scalars(value: Any) -> list[Scalar]:
+    if isinstance(value, Scalar):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if type(value) in (tuple, list) else ()
+    return [found for item in items for found in _scalars(item)]
+
+
+def _kernel(step: Step) -> Kernel:
+    lines = tuple(one for place in step.lines if (one := line(place)) is not None)
+    return Kernel(step.ops, step.kind, step.reads, step.makes, lines, step.source)
+
+
+def _breaks(trace: list[Ran]) -> list[GraphBreak]:
+    """One for each cause: a reason at a line."""
+    rows: dict[tuple[str, Place], list[int]] = {}
+    for place, ran in enumerate(trace):
+        if ran.reason is not None:
+            rows.setdefault((ran.reason.id, ran.where), []).append(place)
+    return [_break(trace, places) for places in rows.values()]
+
+
+def _break(trace: list[Ran], places: list[int]) -> GraphBreak:
+    first = trace[places[0]]
+    assert first.reason is not None
+    return GraphBreak(
+        reason=first.reason.id,
+        what=first.reason.what,
+        line=line(first.where),
+        op=first.op,
+        count=len(places),
+        before=first.node.depth,
+        after=trace[places[-1] + 1].node.depth if places[-1] + 1 < len(trace) else 0,
+        seconds=sum(trace[place].cost for place in places),
+        rewrite=rewrite(first.reason, first.where),
+    )
+
+
+def _recompiled(found: Recompile) -> Recompiled:
+    where = found.node.call.where
+    return Recompiled(found.call, line(where), found.depth, expected(found), got(found), differences(found))
+
+
+def line(where: Place) -> Line | None:
+    """A place with its text."""
+    return None if where is None else Line(*where, code(where))
+
+
+__all__ = ["explain"]

@@ -1,0 +1,191 @@
+"""What `explain` finds out about a compiled function, as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from engine.compiler.narrate import narrate
+from engine.graph import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the program."""
+
+    file: str
+    number: int
+    code: str
+    """Its text; empty where it cannot be had."""
+    node: str | None = None
+    """What it belongs to on a canvas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One recorded call of an op."""
+
+    op: str
+    inputs: tuple[str, ...]
+    """"%3" for what the recording holds under that number, "number" for one that may be another each time."""
+    outputs: tuple[str, ...]
+    """Shapes and dtypes of the results, or of what is written to."""
+    line: Line | None
+    backward: bool
+    """Part of a backward pass; the line is the one whose gradient it is about."""
+    writes: bool
+    """It changes its first input in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What must be as it was for a recording to be found again: an array that it takes from outside."""
+
+    slot: int
+    array: str
+    """Shape and dtype."""
+    strides: tuple[int, ...]
+    device: str
+    op: str
+    """The op that it is met by first."""
+    line: Line | None
+    written: bool
+    """The recording writes to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What is done at once: one generated kernel, or one call of NumPy or BLAS."""
+
+    ops: tuple[str, ...]
+    """The recorded ops in it."""
+    kind: str
+    """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+    lines: tuple[Line, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Ops that are recorded and run together: an island between two breaks."""
+
+    number: int
+    operations: tuple[Operation, ...]
+    guards: tuple[Guard, ...]
+    numbers: int
+    """Python numbers that may be others in each call, and random states."""
+    how: str
+    """"fused", "unfused" or "call by call"; "recorded" if it was not run by a plan."""
+    note: str
+    """Why it is not run in a better way."""
+    kernels: tuple[Kernel, ...]
+    memory: int
+    """Bytes for values inside, at most at one time."""
+    held: int
+    """Bytes for values inside if ops ran one by one, at most at one time."""
+    seconds: float
+    """To run it."""
+    ended_by: str | None
+    """The reason of the break after it; None at the end of the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreak:
+    """A place where recording had to stop."""
+
+    reason: str
+    """A stable id: docs/compile.md has a section for each."""
+    what: str
+    line: Line | None
+    op: str | None
+    """Whose numbers were needed, or what could not be recorded."""
+    count: int
+    """In one call."""
+    before: int
+    """Ops in the segment that it ended."""
+    after: int
+    """Ops in the segment that follows."""
+    seconds: float
+    """That one call spent there: what was recorded had to be computed at this point."""
+    rewrite: str
+
+    @property
+    def help(self) -> str:
+        return f"docs/compile.md#{self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recompiled:
+    """A call that did something no earlier one did, so that a new recording was made."""
+
+    call: int
+    line: Line | None
+    after: int
+    """Ops that were as in the nearest earlier recording."""
+    expected: str
+    got: str
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of a function. `str()` gives it as text, `as_dict()` and `as_json()` for programs."""
+
+    name: str
+    segments: tuple[Segment, ...]
+    breaks: tuple[GraphBreak, ...]
+    recompiles: tuple[Recompiled, ...]
+    calls: int
+    """Calls so far, those for this explanation included."""
+    recorded: int
+    """Ops in all recordings together."""
+    eager_seconds: float
+    """Of a call that is not compiled."""
+    compiled_seconds: float
+    first_seconds: float
+    """Of the first call, which recorded; 0 if it was not seen."""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> int:
+        """Bytes for values inside segments, at most at one time."""
+        return max((segment.memory for segment in self.segments), default=0)
+
+    def named(self, node_of: Callable[[Place], str | None]) -> Explanation:
+        """The same, with each line's node on the canvas."""
+        return _mapped(self, lambda line: replace(line, node=node_of((line.file, line.number))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Nested dicts, lists, texts and numbers."""
+        return json.loads(self.as_json())
+
+    def as_json(self, indent: int | None = None) -> str:
+        found = asdict(self)
+        for one, given in zip(found["breaks"], self.breaks, strict=True):
+            one["help"] = given.help
+        return json.dumps(found, indent=indent)
+
+    def text(self, *, source: bool = False) -> str:
+        """For people; with `source`, the code of generated kernels too."""
+        return narrate(self, source=source)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _mapped(value: Any, change: Callable[[Line], Line]) -> Any:
+    if isinstance(value, Line):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_mapped(item, change) for item in value)
+    if isinstance(value, (Explanation, Segment, GraphBreak, Recompiled, Operation, Guard, Kernel)):
+        names = value.__dataclass_fields__
+        return replace(value, **{name: _mapped(getattr(value, name), change) for name in names})
+    return value
+
+
+__all__ = ["Explanation", "GraphBreak", "Guard", "Kernel", "Line", "Operation", "Recompiled", "Segment"]

@@ -1,0 +1,184 @@
+"""An explanation as text for people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from textwrap import shorten, wrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.compiler.explanation import Explanation, GraphBreak, Kernel, Line, Operation, Recompiled, Segment
+
+WIDTH = 110
+MOST_ROWS = 40
+"""Lines for one segment; longer ones are cut in the middle."""
+MOST_SEGMENTS = 6
+MOST_RECOMPILES = 8
+
+
+def narrate(found: Explanation, *, source: bool = False) -> str:
+    """The whole text. With `source`, the code of generated kernels too."""
+    parts = [_head(found)]
+    shown = found.segments[:MOST_SEGMENTS]
+    parts += ["\n".join(_segment(segment, source=source)) for segment in shown]
+    if len(found.segments) > len(shown):
+        parts.append(f"and {_counted(len(found.segments) - len(shown), 'more segment')}, each after a break")
+    parts += ["\n".join(_break(number, one)) for number, one in enumerate(found.breaks, start=1)]
+    if found.recompiles:
+        parts.append("\n".join(_recompiles(found.recompiles)))
+    return "\n\n".join(parts)
+
+
+def _head(found: Explanation) -> str:
+    breaks = sum(one.count for one in found.breaks)
+    causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
+    ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)
+    speed = f"{ratio:.1f} times as fast as" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
+    lines = [
+        f"{found.name}: {_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}",
+        f"  one call takes {time_text(found.compiled_seconds)}, {speed} eager mode ({time_text(found.eager_seconds)})",
+    ]
+    if found.first_seconds:
+        lines.append(f"  the first call, which was recorded, took {time_text(found.first_seconds)}")
+    return "\n".join(lines)
+
+
+def _segment(segment: Segment, *, source: bool) -> Iterator[str]:
+    made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
+    ops = _counted(len(segment.operations), "op")
+    how = segment.how if not made else f"{segment.how} to {_counted(len(made), 'kernel')}"
+    yield f"Segment {segment.number}: {ops}, {how}, {time_text(segment.seconds)}"
+    if segment.note:
+        yield f"  not fused: {segment.note}"
+    yield from _columns(_rows(segment.operations))
+    for number, kernel in enumerate(made, start=1):
+        yield from _kernel(number, kernel, source=source)
+    if segment.held:
+        yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
+    yield from _guards(segment)
+    end = "the end of the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
+    yield f"  ended by {end}"
+
+
+def _rows(operations: Sequence[Operation]) -> list[tuple[str, str, str]]:
+    """For each line of the program: place, code, and what was recorded there."""
+    rows: list[tuple[str, str, str]] = []
+    for (line, backward), members in groupby(operations, lambda one: (one.line, one.backward)):
+        ops = list(members)
+        place = ("backward of " if backward else "") + place_text(line)
+        rows.append((place, "" if line is None or backward else line.code, f"{_names(ops)} → {ops[-1].outputs[0]}"))
+    if len(rows) > MOST_ROWS:
+        half = MOST_ROWS // 2
+        rows[half:-half] = [("…", "", f"{len(rows) - MOST_ROWS} more lines")]
+    return rows
+
+
+def _names(ops: Sequence[Operation]) -> str:
+    names = [f"{one.op}_" if one.writes else one.op for one in ops]
+    runs = [(name, len(list(same))) for name, same in groupby(names)]
+    return shorten(", ".join(name if n == 1 else f"{n}× {name}" for name, n in runs), 60, placeholder=" …")
+
+
+def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    first = max((len(place) for place, _, _ in rows), default=0)
+    second = min(max((len(text) for _, text, _ in rows), default=0), 42)
+    for place, text, ops in rows:
+        fitting = text if len(text) <= second else text[: second - 1] + "…"
+        yield f"  {place:{first}}  {fitting:{second}}  {ops}".rstrip()
+
+
+def _kernel(number: int, kernel: Kernel, *, source: bool) -> Iterator[str]:
+    ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
+    yield f"  kernel {number}: {ops} → {', '.join(kernel.makes)}"
+    if source and kernel.source:
+        yield from ("    | " + text for text in kernel.source.rstrip().splitlines())
+
+
+def _guards(segment: Segment) -> Iterator[str]:
+    """What it takes from outside: the same shapes find the recording again."""
+    arrays = [f"{one.array}{' (written to)' if one.written else ''}" for one in segment.guards]
+    same = [text if n == 1 else f"{n}× {text}" for text, n in _tally(arrays)]
+    if segment.numbers:
+        same.append(f"{_counted(segment.numbers, 'number')} that may change")
+    if same:
+        text = ", ".join(one.replace(" ", "\u00a0") for one in same)
+        yield from (part.replace("\u00a0", " ") for part in _wrapped("found again for", text))
+
+
+def _tally(texts: Iterable[str]) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for text in texts:
+        counts[text] = counts.get(text, 0) + 1
+    return list(counts.items())
+
+
+def _break(number: int, one: GraphBreak) -> Iterator[str]:
+    code = "" if one.line is None else f"   {one.line.code}"
+    yield f"Break {number}: {one.reason}   {place_text(one.line)}{code}"
+    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f"; needed is the result of {one.op}"
+    yield from _wrapped("Because", f"{one.what}{of}")
+    after = _counted(one.after, "op") if one.after else "none"
+    yield (
+        f"  {_times(one.count)} a call, {_counted(one.before, 'op')} before it and {after} after it; "
+        f"what was needed took {time_text(one.seconds)} to compute"
+    )
+    yield from _wrapped("Instead", one.rewrite)
+    yield f"  More: {one.help}"
+
+
+_OF_CALLS = {"shape", "device", "observed", "limit", "exposed", "disabled"}
+"""Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
+
+
+def _recompiles(recompiles: Sequence[Recompiled]) -> Iterator[str]:
+    yield f"Recompiles: {len(recompiles)}"
+    for one in recompiles[:MOST_RECOMPILES]:
+        yield f"  call {one.call}, after {_counted(one.after, 'op')} as before, at {place_text(one.line)}"
+        yield f"    expected {one.expected}, got {one.got}"
+        yield from (f"    {text}" for text in one.differences)
+    if len(recompiles) > MOST_RECOMPILES:
+        yield f"  and {len(recompiles) - MOST_RECOMPILES} more"
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return wrap(
+        f"{label}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def place_text(line: Line | None) -> str:
+    """A node of the canvas, or file and line."""
+    if line is None:
+        return "somewhere"
+    return line.node or f"{os.path.basename(line.file)}:{line.number}"
+
+
+def time_text(seconds: float) -> str:
+    """ "14 µs", "0.52 ms", "1.3 s"."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms"), (1.0, "s")):
+        if seconds * factor < 1000 or unit == "s":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError
+
+
+def bytes_text(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
+
+
+def _times(count: int) -> str:
+    return "Once" if count == 1 else "Twice" if count == 2 else f"{count} times"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+__all__ = ["bytes_text", "narrate", "place_text", "time_text"]
