@@ -23,6 +23,7 @@ from engine.compiler.reasons import (
 )
 from engine.compiler.replay import Drawn, Stepped
 from engine.compiler.report import Ran
+from engine.compiler.rewrite import rewrite
 from engine.compiler.segment import Segment
 from engine.compiler.sequential import compute_call, is_mixed
 from engine.deferred import Deferred, Form, adopt
@@ -326,7 +327,9 @@ class Capture:
     def _refuse(self, reason: Reason) -> NoReturn:
         where = call_site()
         place = "" if where is None else f" at {where[0]}:{where[1]}"
-        raise CompileError(f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {reason.advice}")
+        raise CompileError(
+            f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {rewrite(reason, where)}"
+        )
 
     def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: Reason | None = None) -> Any:
         """Runs a call eagerly; if for a reason, after all that was recorded before it."""

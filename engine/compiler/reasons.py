@@ -50,7 +50,9 @@ DATA_DEPENDENT = Reason(
     "Use where(), a mask that multiplies, or topk() with a fixed count.",
 )
 DEVICE = Reason(
-    "device", "tensors on different devices met", "Bring inputs to the device before the compiled function."
+    "device",
+    "a tensor was copied to another device, or tensors on different devices met",
+    "Bring inputs to the device before the compiled function, and results back after it.",
 )
 OPAQUE = Reason(
     "opaque",
@@ -100,6 +102,7 @@ _OF_FUNCTION = {
     "data_ptr": ARRAY,
     "__repr__": PRINT,
     "__format__": PRINT,
+    "move": DEVICE,
 }
 
 
