@@ -162,6 +162,17 @@ class Capture:
     ) -> tuple[Trie, Any] | Reason:
         """Goes on by a call: to a place among the recordings, and its results where they were computed at once."""
         segment = self.segment
+        scalars, met = len(segment.scalars), len(segment.met)
+        try:
+            return self._advance(op, inputs, statics, device, in_place=in_place)
+        except BaseException:
+            segment.forget(scalars, met)
+            raise
+
+    def _advance(
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
+    ) -> tuple[Trie, Any] | Reason:
+        segment = self.segment
         scalars, part = segment.scalars, segment.part
         scalar, met = len(scalars), len(segment.met)
         try:

@@ -25,9 +25,8 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_slots", "_storages", "count", "deferring", "elements", "externals", "made", "met", "node", "origins",
-        "owners", "plan",
-        "scalars", "seconds", "start", "tensors", "versions",
+        "_capture", "_owners", "_slots", "_storages", "count", "deferring", "elements", "externals", "made",
+        "met", "node", "origins", "owners", "plan", "scalars", "seconds", "start", "tensors", "versions",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
@@ -62,6 +61,8 @@ class Segment:
         """Id of an array that was found outside → its slot."""
         self._storages: dict[int, tuple[Any, int]] = {}
         """Id of a storage found outside → the storage, kept so that the id stays its own, and the first slot in it."""
+        self._owners: dict[int, int] = {}
+        """Id of what owns the memory of an array from outside → the first slot in it: storages may share it."""
         self.made: list[weakref.ref[Deferred]] = []
 
     def part(self, tensor: Any) -> Any:
@@ -83,13 +84,25 @@ class Segment:
         self.externals[slot] = array
         self._slots[id(array)] = slot
         first = self._storages.setdefault(id(storage), (storage, slot))[1]
+        first = min(first, self._owners.setdefault(id(_owner(array)), slot))
         shares_with = None if first == slot else first
         self.met.append(External(slot, Form.of(array), storage.device, shares_with))
         return array.shape, array.dtype, array.strides, storage.device, shares_with
 
+    def forget(self, scalars: int, met: int) -> None:
+        """Goes back to so many numbers and arrays met: a call failed, so that it is no part of the recording."""
+        for external in self.met[met:]:
+            del self.externals[external.slot]
+            self._slots = {key: slot for key, slot in self._slots.items() if slot != external.slot}
+            self._storages = {key: found for key, found in self._storages.items() if found[1] != external.slot}
+            self._owners = {key: slot for key, slot in self._owners.items() if slot != external.slot}
+            del self.tensors[external.slot], self.versions[external.slot]
+        self.count -= len(self.met) - met
+        del self.met[met:], self.scalars[scalars:]
+
     def uses(self, tensor: Any) -> bool:
         """Whether a recorded call uses the memory of a tensor from outside."""
-        return id(tensor._storage) in self._storages or id(tensor._array) in self._slots
+        return id(tensor._storage) in self._storages or id(_owner(tensor._array)) in self._owners
 
     def slot_of(self, tensor: Any) -> int | None:
         """The slot of a tensor from outside, if a recorded call uses that very one."""
@@ -157,6 +170,12 @@ class Segment:
 
     def demand(self, slot: int) -> None:
         self._capture.demand(self, asked=slot)
+
+
+def _owner(array: Any) -> Any:
+    """Whose memory an array is a part of."""
+    base = array.base
+    return array if base is None else base
 
 
 class Lost:

@@ -109,7 +109,6 @@ class _Builder:
 
     def write(self, call: Instruction, inputs: list[Operand]) -> None:
         root, chain = self.roots[call.outputs[0]]
-        self._refuse_shared(root)
         old, form = inputs[0], self.forms[call.outputs[0]]
         assert isinstance(old, Value)
         arrays = [MetaArray(one.shape, one.dtype) if isinstance(one, Value) else _example(one) for one in inputs]
@@ -125,17 +124,17 @@ class _Builder:
             value = self.node(OVERWRITE, [whole, value], {"chain": chain}, [(whole.shape, whole.dtype)], call).out
         self.now[root] = value
 
-    def _refuse_shared(self, root: int) -> None:
-        external = self.externals.get(root)
-        if external is None:
-            return
-        shared = external.shares_with is not None or any(other.shares_with == root for other in self.externals.values())
-        if shared:
+    def _refuse_shared(self, written: int) -> None:
+        """What shares the memory may have been met before the write or after it."""
+        shares = self.externals[written].shares_with is not None
+        if shares or any(other.shares_with == written for other in self.externals.values()):
             raise Unplanned("memory that several tensors from outside share is written to")
 
     def finish(self, wanted: Sequence[int]) -> Graph:
         graph = self.graph
         graph.writes = {slot: self.now[slot] for slot, value in graph.inputs.items() if self.now[slot] is not value}
+        for slot in graph.writes:
+            self._refuse_shared(slot)
         for slot in wanted:
             root, chain = self.roots[slot]
             external = root if root in self.externals else None

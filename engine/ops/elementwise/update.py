@@ -34,13 +34,15 @@ def _(x: Any, *, memory_format: Any):
 def assign(xp, x, y, out=None):
     """y in x's shape; its in-place form is `copy_`."""
     if out is None:
-        return xp.broadcast_to(y, x.shape)
+        return xp.broadcast_to(y, x.shape) if hasattr(y, "dtype") else xp.full(x.shape, y, x.dtype)
     out[...] = y
     return out
 
 
 @assign.shape
-def _(x: Spec, y: Spec):
+def _(x: Spec, y: Spec | float):
+    if not isinstance(y, Spec):
+        return x.shape
     tail = x.shape[max(x.ndim - y.ndim, 0) :]
     if x.ndim < y.ndim or any(b not in (1, a) for a, b in zip(tail, y.shape, strict=True)):
         raise ShapeError(f"copy: {format_shape(y.shape)} does not broadcast to {format_shape(x.shape)}")
