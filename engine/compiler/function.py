@@ -28,10 +28,6 @@ DEFAULT = "inductor"
 """The backend that fuses. PyTorch's name for its own one, so that programs that ask for it run."""
 
 
-def _accepts(nodes: Sequence[Node]) -> bool:
-    return all(n.op.kind == "elementwise" and not n.mixed and n.out.shape == nodes[0].out.shape for n in nodes)
-
-
 class Plan(Protocol):
     """A way to run a recording."""
 
@@ -140,7 +136,7 @@ class Compiled:
         if self.backend == "aot_eager":
             return Interpreter(graph, "backend='aot_eager' was asked for")
         try:
-            return Planned(graph, _accepts)
+            return Planned(graph)
         except Unplanned as why:
             return Interpreter(graph, str(why))
 

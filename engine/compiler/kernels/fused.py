@@ -26,6 +26,8 @@ class Fused:
     """Numbers that may be others in each run, in the order in which the kernel takes them."""
     outputs: tuple[Value, ...]
     """Results that are needed outside."""
+    in_place: tuple[tuple[int, int], ...] = ()
+    """Which output is written over which input, by their places. All other arrays must not overlap what is written."""
 
     def __str__(self) -> str:
         return "+".join(node.op.name for node in self.nodes)

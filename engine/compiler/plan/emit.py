@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,27 +12,35 @@ from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.plan.memory import Life, lay_out
 from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_into
-from engine.dispatch.kernels import as_array
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
+
+
+in_order = np.asarray
+"""Called with (array, None, "C"): an array in C's order, also of NumPy's single numbers."""
+
+
+class Launch(Protocol):
+    """Writes the call of a kernel."""
+
+    def __call__(self, emission: Emission, number: int, fused: Fused) -> str: ...
 
 
 class Emission:
     """The source of a plan as it grows, the objects that its names stand for, and the step behind each line."""
 
-    def __init__(self, decisions: Decisions, launch: Any) -> None:
-        self.decisions = decisions
-        self.launch = launch
-        """Makes what is called for a `Fused`, from it and its number."""
+    def __init__(self, decisions: Decisions, memory: np.ndarray[Any, Any], launch: Launch) -> None:
+        self.decisions, self.memory, self.launch = decisions, memory, launch
         self.names: dict[Value, str] = {}
         self.known: dict[str, Any] = {
             "matmul": np.matmul,
             "empty": np.empty,
             "copyto": np.copyto,
-            "as_array": as_array,
+            "in_order": in_order,
             "filled": filled,
             "np": np,
             "own": own,
+            "own_or_same": own_or_same,
         }
         self.lines = ["def run(x, s):"]
         self.step_of_line: dict[int, Any] = {}
@@ -69,12 +77,7 @@ class Emission:
     def _lay_out(self) -> None:
         decisions = self.decisions
         values = [value for value, place in decisions.place.items() if place == "buffer"]
-        lives = [
-            Life(i, size_of(v), decisions.made_at[v], decisions.last.get(v, decisions.made_at[v]))
-            for i, v in enumerate(values)
-        ]
-        layout = lay_out(lives)
-        self.memory = _aligned(layout.size)
+        layout = lay_out(_lives(decisions))
         for number, value in enumerate(values):
             start = layout.offsets[number]
             array = self.memory[start : start + size_of(value)].view(value.dtype).reshape(value.shape)
@@ -95,11 +98,13 @@ class Emission:
         for value in results_of(step):
             self._result(value)
         if isinstance(step, Fused):
-            kernel = self.keep(f"kernel{number}", self.launch(step, number))
-            given = [self.names[v] for v in step.inputs] + [f"s[{one.place}]" for one in step.scalars]
-            self.add(f"{kernel}({', '.join([*given, *[self.names[v] for v in step.outputs]])})  # {step}")
+            self.add(f"{self.launch(self, number, step)}  # {step}")
         elif writes_into(step):
             self._writing(number, step)
+        elif step.op.name == "fill" and not has_scalars(step.statics):
+            array = step.op.kernel(np, **step.statics)
+            self.names[step.out] = self.keep(f"b{len(self.known)}", array)
+            self.static.add(step.out)
         elif step.op.view and step.values[0] in self.static and not has_scalars(step.statics) and self._static(step):
             pass
         else:
@@ -148,9 +153,8 @@ class Emission:
         names = [self.name(value) for value in step.outputs]
         self.add(f"{', '.join(names)}{',' if step.op.outputs > 1 and len(names) == 1 else ''} = {call}")
         if not step.op.view:
-            device = self.keep("device", step.out.device)
             for name in names:
-                self.add(f"{name} = as_array({name}, {device})")
+                self.add(f"{name} = in_order({name}, None, 'C')")
 
     def _statics(self, number: int, step: Node) -> str:
         if not step.statics:
@@ -171,27 +175,34 @@ class Emission:
     def _end(self) -> None:
         graph, decisions = self.decisions.graph, self.decisions
         roots: dict[int, str] = {}
+        handed: set[Value] = set()
         for output in graph.outputs:
             if output.external is not None or output.root in roots:
                 continue
-            name = roots[output.root] = f"r{output.root}"
-            source = self.names[output.value]
-            if decisions.place[output.value] == "output":
-                self.add(f"{name} = {source}")
+            value = output.value
+            source = self.names[value]
+            fresh = decisions.place[value] == "fresh" and value not in handed | self.static and not _is_view(value)
+            if decisions.place[value] == "output":
+                roots[output.root] = source
             else:
+                name = roots[output.root] = f"r{output.root}"
                 form = self.keep(f"form{output.root}", output.form)
-                self.add(f"{name} = own({source}, {form})")
+                self.add(f"{name} = {'own_or_same' if fresh else 'own'}({source}, {form})")
+            handed.add(value)
         late = [(slot, value) for slot, value in graph.writes.items() if value not in decisions.target]
         late += [
             (slot, value)
             for slot, value in graph.writes.items()
             if value in decisions.target and decisions.target[value] != slot
         ]
-        if len(late) > 1:  # one may be the old content of another
-            for slot, value in late:
-                self.add(f"w{slot} = {self.names[value]}.copy()")
+        outside = set(graph.inputs.values())
+        names = {slot: self.names[value] for slot, value in late}
         for slot, value in late:
-            self.add(f"copyto(x{slot}, {f'w{slot}' if len(late) > 1 else self.names[value]}, casting='unsafe')")
+            if _base(value) in outside and len(late) > 1:  # which may be written to before this one is
+                names[slot] = f"w{slot}"
+                self.add(f"w{slot} = {self.names[value]}.copy()")
+        for slot, _ in late:
+            self.add(f"copyto(x{slot}, {names[slot]}, casting='unsafe')")
         self.add(f"return [{', '.join(self._output(output, roots) for output in graph.outputs)}]")
 
     def _output(self, output: Output, roots: dict[int, str]) -> str:
@@ -207,11 +218,38 @@ def _promoted(op: Any, arrays: list[Any], **statics: Any) -> Any:
     return compute_promoted(op, arrays, statics, CPU)
 
 
-def _aligned(size: int) -> np.ndarray[Any, Any]:
+def size_of_memory(decisions: Decisions) -> int:
+    """Bytes that the values of a plan take which nobody sees."""
+    return lay_out(_lives(decisions)).size
+
+
+def _lives(decisions: Decisions) -> list[Life]:
+    values = [value for value, place in decisions.place.items() if place == "buffer"]
+    made, last = decisions.made_at, decisions.last
+    return [Life(i, size_of(v), made[v], last.get(v, made[v])) for i, v in enumerate(values)]
+
+
+def aligned(size: int) -> np.ndarray[Any, Any]:
     """Bytes that begin at a multiple of 64."""
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size]
+
+
+def _base(value: Value) -> Value:
+    """What a view is a view of; another value itself."""
+    while value.producer is not None and value.producer.op.view:
+        value = value.producer.values[0]
+    return value
+
+
+def _is_view(value: Value) -> bool:
+    return value.producer is not None and value.producer.op.view
+
+
+def own_or_same(array: Any, form: Any) -> Any:
+    """`array`, which an op has just made, if it is as was foretold; else a copy that is."""
+    return array if array.base is None and array.strides == form.strides else own(array, form)
 
 
 def own(array: Any, form: Any) -> Any:
@@ -223,4 +261,4 @@ def own(array: Any, form: Any) -> Any:
     return made
 
 
-__all__ = ["Emission", "own"]
+__all__ = ["Emission", "Launch", "aligned", "own", "size_of_memory"]

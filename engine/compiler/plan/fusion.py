@@ -5,15 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from engine.backend import CPU
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import Scalar
-from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels import Fused, Unlowered, lowers
+from engine.compiler.kernels.program import program_of
+from engine.compiler.kernels.schedule import scheduled
 from engine.shape import count
 
 Accepts: TypeAlias = Callable[[Sequence[Node]], bool]
 """Whether one kernel can compute these nodes, which stand in an order in which they can run."""
 
 Step: TypeAlias = Node | Fused
+
+
+def accepts(nodes: Sequence[Node]) -> bool:
+    """Whether a kernel can be generated for these nodes together."""
+    if not nodes[0].outputs or nodes[0].out.device is not CPU:
+        return False
+    if len(nodes) == 1:
+        return lowers(nodes[0])
+    used = {value for node in nodes for value in node.values}
+    made = [value for node in nodes for value in node.outputs]
+    fused = group_of(nodes, [value for value in made if value not in used] or made[-1:])
+    try:
+        scheduled(program_of(fused))
+    except Unlowered:
+        return False
+    return True
 
 
 class _Group:
@@ -99,16 +118,21 @@ def fuse(graph: Graph, accepts: Accepts) -> list[Step]:
 def _step(group: _Group, used: dict[Value, int]) -> Step:
     if not group.fuses:
         return group.nodes[0]
-    made = {value for node in group.nodes for value in node.outputs}
     inside: dict[Value, int] = {}
     for value in (value for node in group.nodes for value in node.values):
         inside[value] = inside.get(value, 0) + 1
-    inputs = tuple(value for value in inside if value not in made)
-    scalars = tuple(dict.fromkeys(scalar for node in group.nodes for scalar in scalars_of(node)))
-    outputs = tuple(v for node in group.nodes for v in node.outputs if used.get(v, 0) > inside.get(v, 0))
-    shapes = [value.shape for value in (*made, *inside)]
+    needed = [v for node in group.nodes for v in node.outputs if used.get(v, 0) > inside.get(v, 0)]
+    return group_of(group.nodes, needed)
+
+
+def group_of(nodes: Sequence[Node], outputs: Sequence[Value]) -> Fused:
+    """Nodes as one group, with the results that are needed outside."""
+    made = {value for node in nodes for value in node.outputs}
+    read = dict.fromkeys(value for node in nodes for value in node.values)
+    scalars = tuple(dict.fromkeys(scalar for node in nodes for scalar in scalars_of(node)))
+    shapes = [value.shape for value in (*made, *read)]
     space = max(shapes, key=lambda shape: (count(shape), len(shape)))
-    return Fused(space, tuple(group.nodes), inputs, scalars, outputs)
+    return Fused(space, tuple(nodes), tuple(value for value in read if value not in made), scalars, tuple(outputs))
 
 
 def scalars_of(node: Node) -> list[Scalar]:
@@ -116,4 +140,4 @@ def scalars_of(node: Node) -> list[Scalar]:
     return [one for one in (*node.inputs, *(node.statics or {}).values()) if isinstance(one, Scalar)]
 
 
-__all__ = ["Accepts", "Step", "fuse", "scalars_of"]
+__all__ = ["Accepts", "Step", "accepts", "fuse", "group_of", "scalars_of"]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import linecache
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from engine.backend import CPU
 from engine.compiler.description import Description, of_fused, of_node
-from engine.compiler.graph import Graph, Node, Unplanned
+from engine.compiler.graph import Graph, Node, Unplanned, Value
 from engine.compiler.instruction import Scalar, filled
 from engine.compiler.interpret import operand
-from engine.compiler.kernels.fused import Fused
-from engine.compiler.plan.emit import Emission
-from engine.compiler.plan.fusion import Accepts, fuse
-from engine.compiler.plan.steps import decide
+from engine.compiler.kernels import Fused, Kernel, Unlowered
+from engine.compiler.plan.emit import Emission, aligned, size_of_memory
+from engine.compiler.plan.fusion import Step, accepts, fuse
+from engine.compiler.plan.layouts import Strides, strides_of
+from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.sequential import compute_call, noted
 from engine.modes import MODES
 
@@ -25,41 +28,69 @@ _numbers = count()
 class Plan:
     """Runs a graph: matrix products and ops with NumPy, the rest in kernels, in memory laid out ahead.
 
-    One run at a time: threads that share a plan take turns.
+    While the kernels are being compiled, their nodes run one by one. One run at a time: threads that share a plan take
+    turns.
 
     Raises:
         Unplanned: something is not on the CPU.
     """
 
-    def __init__(self, graph: Graph, accepts: Accepts) -> None:
+    def __init__(self, graph: Graph) -> None:
         if any(v.device is not CPU for v in (*graph.inputs.values(), *(v for n in graph.nodes for v in n.outputs))):
             raise Unplanned("plans are for the CPU so far")
         self.graph = graph
-        self.steps = fuse(graph, accepts)
-        emission = Emission(decide(graph, self.steps), _launch)
-        self.source = emission.source
-        self.memory = emission.memory.nbytes
+        decisions = decide(graph, fuse(graph, accepts))
+        decisions.steps = [_with_targets(step, decisions) for step in decisions.steps]
+        self.steps = decisions.steps
+        self.kernels = _kernels(decisions, strides_of(decisions))
+        self._decisions = decisions
+        self._memory = aligned(size_of_memory(decisions))
+        self.memory = self._memory.nbytes
         """Bytes of its own."""
-        self._step_of_line, self._operands = emission.step_of_line, emission.operands
-        self._file = f"<plan {next(_numbers)}>"
-        linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
-        exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
-        self._run: Any = emission.known["run"]
         self._lock = threading.Lock()
+        self._waiting = list(self.kernels.values())
+        self._write(Emission(decisions, self._memory, _interpreted))
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether its kernels are compiled and in use."""
+        return not self._waiting
+
+    def wait(self) -> None:
+        """Returns once the next run will use kernels."""
+        for kernel in list(self._waiting):
+            kernel.wait()
 
     def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
         """The wanted arrays; writes reach the external arrays themselves."""
         with self._lock:
+            if self._waiting and all(kernel.ready for kernel in self._waiting):
+                self._waiting = []
+                self._write(Emission(self._decisions, self._memory, self._launched))
             try:
                 return MODES.quiet(self._run, externals, scalars)
             except Exception as error:
                 self._explain(error, scalars)
                 raise
 
-    def describe(self) -> Description:
-        """What it does, for `explain`."""
-        steps = [of_node(step) if isinstance(step, Node) else of_fused(step, "") for step in self.steps]
-        return Description("fused", tuple(steps), self.memory)
+    def _write(self, emission: Emission) -> None:
+        self.source = emission.source
+        self._step_of_line, self._operands = emission.step_of_line, emission.operands
+        self._file = f"<plan {next(_numbers)}>"
+        linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
+        exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
+        self._run: Any = emission.known["run"]
+
+    def _launched(self, emission: Emission, number: int, fused: Fused) -> str:
+        """The call of a compiled kernel, which takes the ids of arrays."""
+        kernel = self.kernels[fused]
+        function, layout = kernel.entry
+        name = emission.keep(f"kernel{number}", function)
+        replaced = {output for output, _ in fused.in_place}
+        written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
+        given = [str(layout), *(_id(emission, value) for value in fused.inputs)]
+        given += [f"s[{one.place}]" for one in fused.scalars]
+        return f"{name}({', '.join([*given, *(_id(emission, value) for value in written)])})"
 
     def _explain(self, error: BaseException, scalars: list[Any]) -> None:
         """Has the op behind the line that failed say what was wrong, as it does in eager mode."""
@@ -75,9 +106,52 @@ class Plan:
             compute_call(step.op, arrays, filled(step.statics, scalars) or {}, CPU, step.mixed)
             raise error
 
+    def describe(self) -> Description:
+        """What it does, for `explain`."""
+        steps = [
+            of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one].source) for one in self.steps
+        ]
+        return Description("fused", tuple(steps), self.memory)
 
-def _launch(fused: Fused, number: int) -> Any:
-    """What is called for a kernel that is not there yet: its nodes one by one."""
+
+def _with_targets(step: Step, decisions: Decisions) -> Step:
+    """A group that knows which of its results are written over what it reads."""
+    if not isinstance(step, Fused):
+        return step
+    pairs = []
+    for place, value in enumerate(step.outputs):
+        if decisions.place[value] == "target":
+            old = decisions.graph.inputs[decisions.target[value]]
+            if old in step.inputs:
+                pairs.append((place, step.inputs.index(old)))
+    return replace(step, in_place=tuple(pairs)) if pairs else step
+
+
+def _kernels(decisions: Decisions, strides: Mapping[Value, Strides]) -> dict[Fused, Kernel]:
+    found: dict[Fused, Kernel] = {}
+    for step in decisions.steps:
+        if isinstance(step, Fused):
+            try:
+                found[step] = Kernel(step, [strides[value] for value in (*step.inputs, *step.outputs)])
+            except Unlowered as why:
+                raise Unplanned(f"{step}: {why}") from why
+    return found
+
+
+def _id(emission: Emission, value: Value) -> str:
+    """The id of a value's array: a number where that is the same object in every run."""
+    name = emission.names[value]
+    return str(id(emission.known[name])) if value in emission.static else f"id({name})"
+
+
+def _interpreted(emission: Emission, number: int, fused: Fused) -> str:
+    """The call of what computes a group node by node, while its kernel is not there yet."""
+    name = emission.keep(f"group{number}", _node_by_node(fused))
+    given = [emission.names[value] for value in fused.inputs] + [f"s[{one.place}]" for one in fused.scalars]
+    return f"{name}({', '.join([*given, *(emission.names[value] for value in fused.outputs)])})"
+
+
+def _node_by_node(fused: Fused) -> Any:
     places = {value: i for i, value in enumerate(fused.inputs)}
     scalars = {scalar: len(places) + i for i, scalar in enumerate(fused.scalars)}
     first = len(places) + len(scalars)
@@ -96,7 +170,7 @@ def _launch(fused: Fused, number: int) -> Any:
 
 
 class _Numbers:
-    """The numbers of a kernel by their places in the recording."""
+    """The numbers of a group by their places in the recording."""
 
     def __init__(self, given: Any, scalars: dict[Scalar, int]) -> None:
         self._given, self._places = given, {scalar.place: place for scalar, place in scalars.items()}

@@ -107,12 +107,16 @@ def _place_targets(found: Decisions) -> None:
 
 def _reads_in_step(step: Step, old: Value) -> bool:
     """Whether a step reads each element of `old` before it writes the element of its result that lies there."""
-    nodes = step.nodes if isinstance(step, Fused) else (step,)
     if any(_views(value, old) for value in reads_of(step)):
         return False
-    return old.shape == (step.shape if isinstance(step, Fused) else step.out.shape) and all(
-        node.op.kind == "elementwise" and node.out.shape == old.shape for node in nodes
-    )
+    depending = {old}
+    for node in step.nodes if isinstance(step, Fused) else (step,):
+        if depending.isdisjoint(node.values):
+            continue
+        if node.op.kind != "elementwise" or node.out.shape != old.shape:
+            return False
+        depending.update(node.outputs)
+    return True
 
 
 def _views(value: Value, base: Value) -> bool:

@@ -1,0 +1,231 @@
+"""Generated modules as files: numba keeps machine code beside them, so a later process loads it in milliseconds.
+
+A folder for each version of what has a say in the machine code: numba and LLVM, Python, the CPU, and the functions that
+kernels call. Files are written whole or not at all; what cannot be loaded is built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import platform
+import queue
+import shutil
+import sys
+import tempfile
+import threading
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from engine.compiler.kernels.expression import Unlowered
+
+VARIABLE = "GRADWIRE_KERNELS"
+"""Environment variable with the folder to keep kernels in."""
+LIMIT = 256 << 20
+"""Bytes that the folder may hold; the oldest kernels go first."""
+_PREFIX = "gradwire_kernel_"
+
+
+class Module:
+    """A generated module: compiled in the background, or loaded."""
+
+    def __init__(self, source: str, title: str) -> None:
+        self.source, self.title = source, title
+        self.key = hashlib.sha256(source.encode()).hexdigest()[:20]
+        self.function: Any = None
+        self.error: Exception | None = None
+        self._done = threading.Event()
+
+    @property
+    def ready(self) -> bool:
+        if self.error is not None:
+            raise self.error
+        return self.function is not None
+
+    def wait(self) -> None:
+        self._done.wait()
+        if self.error is not None:
+            raise self.error
+
+    def waited(self) -> Any:
+        """The function, as soon as it is compiled."""
+        self.wait()
+        return self.function
+
+    def build(self) -> None:
+        """Loads the module, or compiles it."""
+        try:
+            self.function = _built(self)
+        except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
+            self.error = Unlowered(f"{self.title} did not compile: {error}")
+            self.error.__cause__ = error
+        self._done.set()
+
+
+class Compiler:
+    """Modules by source, and the thread that compiles them, one after the other: numba has a lock around it anyway."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, Module] = {}
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Module] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def load(self, source: str, title: str) -> Module:
+        with self._lock:
+            found = self.modules.get(source)
+            if found is None:
+                found = self.modules[source] = Module(source, title)
+                self._queue.put(found)
+                if self._thread is None or not self._thread.is_alive():
+                    self._thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
+                    self._thread.start()
+        return found
+
+    def _work(self) -> None:
+        while True:
+            try:
+                module = self._queue.get(timeout=_PATIENCE)
+            except queue.Empty:
+                with self._lock:
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            module.build()
+
+
+_PATIENCE = 5.0
+"""Seconds without work after which the thread ends."""
+
+COMPILER = Compiler()
+load = COMPILER.load
+
+
+def folder() -> Path:
+    """Where kernels are kept, by what has a say in their machine code."""
+    chosen = os.environ.get(VARIABLE)
+    root = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gradwire", appauthor=False)) / "kernels"
+    return root / _circumstances()
+
+
+_known: dict[str, str] = {}
+
+
+def _circumstances() -> str:
+    found = _known.get("")
+    if found is None:
+        binding = importlib.import_module("llvmlite.binding")
+        features = binding.get_host_cpu_features().flatten()
+        parts = [version("numba"), version("llvmlite"), version("numpy"), sys.version, platform.machine(),
+                 binding.get_host_cpu_name(), features]  # fmt: skip
+        here = Path(__file__).parent
+        parts += [
+            path.read_text(encoding="utf-8") for path in sorted([here / "memory.py", *here.glob("functions/*.py")])
+        ]
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+        found = _known[""] = f"{version('numba')}-{binding.get_host_cpu_name()}-{digest}"
+    return found
+
+
+def _built(module: Module) -> Any:
+    """The kernel function; what lies in the cache and cannot be used is thrown away."""
+    try:
+        place = folder()
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        place = Path(tempfile.mkdtemp(prefix="gradwire-kernels-"))
+    path = place / f"{_PREFIX}{module.key}.py"
+    is_new = not _holds(path, module.source)
+    if is_new:
+        _forget(path)
+        _write(path, module.source)
+    try:
+        found = _imported(path)
+    except Exception:  # noqa: BLE001 - whatever a damaged file raises
+        _forget(path)
+        _write(path, module.source)
+        found = _imported(path)
+    if is_new:
+        tidy(place.parent, LIMIT)
+    else:
+        _touch(path)
+    return found
+
+
+def _holds(path: Path, source: str) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") == source
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _write(path: Path, source: str) -> None:
+    """All at once: another process may be reading."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".py")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(source)
+    os.replace(name, path)
+
+
+def _imported(path: Path) -> Any:
+    name = path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # numba looks the function's module up by its name
+    spec.loader.exec_module(module)
+    return module.kernel
+
+
+def _forget(path: Path) -> None:
+    """Deletes a module and the machine code beside it."""
+    for one in (path, *path.parent.glob(f"__pycache__/{path.stem}.*"), *path.parent.glob(f"__pycache__/*{path.stem}*")):
+        one.unlink(missing_ok=True)
+
+
+def _touch(path: Path) -> None:
+    """Notes that a kernel is still used; the time of the source itself is part of numba's key."""
+    mark = path.with_suffix(".used")
+    try:
+        mark.touch()
+    except OSError:
+        pass
+
+
+def tidy(root: Path, limit: int) -> None:
+    """Deletes the kernels that were not used for longest until the rest fit the limit."""
+    modules = []
+    total = 0
+    for path in root.glob(f"*/{_PREFIX}*.py"):
+        parts = [path, *path.parent.glob(f"__pycache__/{path.stem}*")]
+        try:
+            size = sum(part.stat().st_size for part in parts)
+            mark = path.with_suffix(".used")
+            modules.append(((mark if mark.exists() else path).stat().st_mtime, size, path))
+        except OSError:  # another process deleted it
+            continue
+        total += size
+    for _, size, path in sorted(modules):
+        if total <= limit:
+            return
+        try:
+            _forget(path)
+            path.with_suffix(".used").unlink(missing_ok=True)
+        except OSError:  # in use, on Windows
+            continue
+        total -= size
+
+
+def clear() -> None:
+    """Deletes all kernels kept on disk."""
+    shutil.rmtree(folder().parent, ignore_errors=True)
+
+
+__all__ = ["COMPILER", "LIMIT", "VARIABLE", "Module", "clear", "folder", "load", "tidy"]

@@ -1,0 +1,93 @@
+"""Single LLVM instructions that Python has no word for. Imports numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_INTEGER = {types.float32: types.int32, types.float64: types.int64}
+_FLOAT = {whole: real for real, whole in _INTEGER.items()}
+_IR = {types.float32: ir.FloatType(), types.float64: ir.DoubleType(), types.int32: ir.IntType(32),
+       types.int64: ir.IntType(64)}  # fmt: skip
+
+
+@intrinsic
+def bits(typing: Any, x: Any) -> Any:
+    """The bits of a float as a whole number."""
+    kind = _INTEGER[x]
+    return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
+
+
+@intrinsic
+def from_bits(typing: Any, x: Any) -> Any:
+    """The float that has these bits."""
+    kind = _FLOAT[x]
+    return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
+
+
+def _named(name: str, arity: int) -> Any:
+    """An intrinsic of LLVM on floats of one kind."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = _IR[signature.return_type]
+        function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * arity))
+        return builder.call(function, given)
+
+    if arity == 1:
+
+        def typed(typing: Any, x: Any) -> Any:
+            return (x(x), code) if x in _INTEGER else None
+    else:
+
+        def typed(typing: Any, x: Any, y: Any) -> Any:
+            return (x(x, x), code) if x in _INTEGER and x == y else None
+
+    typed.__name__ = name
+    return intrinsic(typed)
+
+
+floor = _named("floor", 1)
+ceil = _named("ceil", 1)
+trunc = _named("trunc", 1)
+rint = _named("rint", 1)
+sqrt = _named("sqrt", 1)
+fabs = _named("fabs", 1)
+copysign = _named("copysign", 2)
+larger = _named("maximum", 2)
+"""The larger of two; NaN if either is."""
+smaller = _named("minimum", 2)
+
+
+def _unordered(name: str) -> Any:
+    """A float operation that is one of many in no certain order, so that it can be spread over vector lanes."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return getattr(builder, name)(*given, flags=("reassoc", "nsz"))
+
+    def typed(typing: Any, total: Any, x: Any) -> Any:
+        return (x(x, x), code) if x in _INTEGER and x == total else None
+
+    return intrinsic(typed)
+
+
+added = _unordered("fadd")
+multiplied = _unordered("fmul")
+
+
+@intrinsic
+def fmod(typing: Any, x: Any, y: Any) -> Any:
+    """The remainder with x's sign."""
+    if x not in _INTEGER or x != y:
+        return None
+    return x(x, x), lambda context, builder, signature, given: builder.frem(*given)
+
+
+@intrinsic
+def like(typing: Any, x: Any, number: Any) -> Any:
+    """A whole number as a float of x's kind."""
+    if x not in _INTEGER:
+        return None
+    return x(x, types.int64), lambda context, builder, signature, given: builder.sitofp(given[1], _IR[x])

@@ -1,0 +1,160 @@
+"""Kernels: a fused group, its source, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.graph import Node, Value
+from engine.compiler.instruction import Scalar
+from engine.compiler.kernels.cache import Module, load
+from engine.compiler.kernels.cpu import Writer
+from engine.compiler.kernels.expression import Expression, Unlowered, walk
+from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels.layout import Along, Layout, Strides, arrange, contiguous
+from engine.compiler.kernels.program import Placed, Program, program_of
+from engine.compiler.kernels.schedule import Schedule, scheduled
+
+
+class Kernel:
+    """What computes a fused group. It serves all sizes for which the arrays are gone through in the same way.
+
+    Raises:
+        Unlowered: when it is made
+    """
+
+    def __init__(self, fused: Fused, strides: Sequence[Strides | None] | None = None) -> None:
+        self.fused = fused
+        self.name = str(fused)
+        self.program = program_of(fused)
+        self.schedule = scheduled(self.program)
+        values = [*fused.inputs, *fused.outputs]
+        chosen = [contiguous(value.shape) for value in values]
+        for place, given in enumerate(strides or ()):
+            chosen[place] = chosen[place] if given is None else given
+        self.inputs = _input_expressions(self.schedule)
+        layout, told = self._arranged(chosen)
+        self.source = _source(self.program, self.schedule, layout, self.inputs, dict(fused.in_place), self.name)
+        self._module: Module = load(self.source, self.name)
+        self._told = np.array(told, np.int64)
+        self._layout = layout
+        replaced = {output for output, _ in fused.in_place}
+        self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
+
+    def _arranged(self, strides: Sequence[Strides]) -> tuple[Layout, list[int]]:
+        accesses = [_along(strides[one.value[0]], one.value[1]) for one in self.inputs]
+        first = len(self.program.inputs)
+        accesses += [
+            _along(strides[first + place], placed.axes) for place, (placed, _) in enumerate(self.program.outputs)
+        ]
+        return arrange(self.program.space, self.schedule.inner, self.schedule.outer, accesses)
+
+    @property
+    def outputs_forms(self) -> list[tuple[tuple[int, ...], Any]]:
+        """Shape and dtype of each output."""
+        return [(value.shape, value.dtype) for value in self.fused.outputs]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is compiled. Raises what went wrong with that."""
+        return self._module.ready
+
+    def wait(self) -> None:
+        """Returns once it is compiled."""
+        self._module.wait()
+
+    def bind(self) -> Callable[..., None]:
+        """What computes: called with the ids of all input arrays, the numbers, and the ids of the outputs.
+
+        Outputs that are written over inputs are left out. The arrays must have the shapes and strides of this kernel
+        and stay alive during the call, which releases the interpreter lock.
+        """
+        self._module.wait()
+        function, told = self._module.function, self._told
+        layout = told.ctypes.data
+
+        def call(*given: Any, keep: Any = told) -> None:
+            function(layout, *given)
+
+        return call
+
+    def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
+        """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
+        if len(self._returned) != len(outputs):
+            outputs = [outputs[place] for place in self._returned]
+        module = self._module
+        function = module.function if module.function is not None else module.waited()
+        function(self._address, *map(id, inputs), *scalars, *map(id, outputs))
+
+    @property
+    def entry(self) -> tuple[Callable[..., None], int]:
+        """The compiled function and its first argument; see `bind` for the others."""
+        self._module.wait()
+        return self._module.function, self._address
+
+    @property
+    def _address(self) -> int:
+        return self._told.ctypes.data
+
+
+def _source(
+    program: Program, schedule: Schedule, layout: Layout, inputs: list[Expression], in_place: dict[int, int], name: str
+) -> str:
+    accesses: dict[int, int] = {id(one): place for place, one in enumerate(inputs)}
+    accesses.update({-1 - place: len(inputs) + place for place in range(len(program.outputs))})
+    return Writer(program, schedule, layout, accesses, in_place).source(name)
+
+
+def _input_expressions(schedule: Schedule) -> list[Expression]:
+    found = walk(store.expression for store in schedule.stores)
+    return [one for one in found if one.name == "input"]
+
+
+def _along(strides: Strides, axes: Sequence[int | None]) -> Along:
+    return {axis: step for axis, step in zip(axes, strides, strict=True) if axis is not None}
+
+
+def lowers(node: Node) -> bool:
+    """Whether a node can be part of a kernel, on its own or with others."""
+    return reason(node) is None
+
+
+def reason(node: Node) -> str | None:
+    """Why a node cannot be part of a kernel."""
+    inputs = tuple(dict.fromkeys(node.values))
+    shapes = [value.shape for value in (*inputs, *node.outputs)]
+    try:
+        shape = np.broadcast_shapes(*shapes) if node.op.kind != "reduce" else node.values[0].shape
+        scalars = tuple(dict.fromkeys(_scalars([*node.inputs, *(node.statics or {}).values()])))
+        program_of(Fused(tuple(shape), (node,), inputs, scalars, tuple(node.outputs)))
+    except Unlowered as found:
+        return str(found)
+    except ValueError:
+        return f"{node.op.name}: its inputs do not broadcast"
+    return None
+
+
+def _scalars(values: Any) -> list[Scalar]:
+    found: list[Scalar] = []
+    for one in values:
+        if isinstance(one, Scalar):
+            found.append(one)
+        elif type(one) in (tuple, list):
+            found += _scalars(one)
+    return found
+
+
+def compile(fused: Fused, strides: Sequence[Strides | None] | None = None) -> Kernel:
+    """A kernel for a fused group; it compiles in the background.
+
+    Args:
+        strides: of inputs and outputs in elements, where they are not in C's order
+    Raises:
+        Unlowered: there is none; it tells why
+    """
+    return Kernel(fused, strides)
+
+
+__all__ = ["Kernel", "Placed", "Value", "compile", "lowers", "reason"]

@@ -1,0 +1,116 @@
+"""Memory as generated kernels see it: pointers without bounds, lengths or reference counts. Imports numba.
+
+A kernel is handed the ids of NumPy arrays, which numba takes as plain integers: unboxing an array costs five times as
+much. An array object begins with Python's header, then comes the address of its elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+HEADER = object.__basicsize__
+"""Bytes of an object before its own fields."""
+
+
+class Memory(types.Type):
+    """Elements of one dtype. Memory of different `place` never overlaps what is written through another place."""
+
+    def __init__(self, dtype: Any, place: int) -> None:
+        self.dtype, self.place = dtype, place
+        super().__init__(f"Memory({dtype}, {place})")
+
+
+@register_model(Memory)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.IntType(8).as_pointer())
+
+
+def _told(builder: Any, kind: Memory, access: Any) -> Any:
+    """Tells LLVM which memory an access is to, and that the other memory of the kernel is elsewhere."""
+    module = builder.module
+    domain = module.add_metadata(["engine"])
+    scopes = [module.add_metadata([f"place {one}", domain]) for one in range(MOST_PLACES)]
+    access.set_metadata("alias.scope", module.add_metadata([scopes[kind.place]]))
+    others = [scope for place, scope in enumerate(scopes) if place != kind.place]
+    access.set_metadata("noalias", module.add_metadata(others))
+    return access
+
+
+MOST_PLACES = 48
+"""Arrays of one kernel."""
+
+
+def _element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
+    """The address of an element. The index does not overflow, which lets LLVM see that neighbours follow each other."""
+    stored = context.get_data_type(kind.dtype)
+    typed = builder.bitcast(pointer, stored.as_pointer())
+    return builder.gep(typed, [index], inbounds=True)
+
+
+@intrinsic(prefer_literal=True)
+def memory(typing: Any, address: Any, dtype: Any, place: Any) -> Any:
+    """The elements that begin at an address."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+@intrinsic(prefer_literal=True)
+def elements(typing: Any, identity: Any, dtype: Any, place: Any) -> Any:
+    """The elements of the array with this id."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        field = builder.add(given[0], ir.Constant(ir.IntType(64), HEADER))
+        return builder.load(builder.inttoptr(field, pointer.as_pointer()))
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+class _Access(AbstractTemplate):
+    """`x[i]`, `x[i] = value`, and `x + i` for the memory from there on."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        if not args or not isinstance(args[0], Memory) or not isinstance(args[1], types.Integer):
+            return None
+        kind = args[0]
+        if len(args) == 3:
+            return types.void(kind, types.int64, kind.dtype)
+        return (kind if self.key is operator.add else kind.dtype)(kind, types.int64)
+
+
+for _function in (operator.getitem, operator.setitem, operator.add):
+    infer_global(_function)(type(f"_{_function.__name__}", (_Access,), {}))
+
+
+@lower_builtin(operator.getitem, Memory, types.Integer)
+def _load(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    kind = signature.args[0]
+    loaded = builder.load(_element(context, builder, kind, *given), align=1)
+    return context.data_model_manager[kind.dtype].from_data(builder, _told(builder, kind, loaded))
+
+
+@lower_builtin(operator.setitem, Memory, types.Integer, types.Any)
+def _store(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    kind = signature.args[0]
+    value = context.data_model_manager[kind.dtype].as_data(builder, given[2])
+    _told(builder, kind, builder.store(value, _element(context, builder, kind, *given[:2]), align=1))
+    return context.get_dummy_value()
+
+
+@lower_builtin(operator.add, Memory, types.Integer)
+def _moved(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    return builder.bitcast(_element(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())

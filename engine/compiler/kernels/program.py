@@ -1,0 +1,276 @@
+"""From fused nodes to expressions, with the axes of the iteration space that each of them runs along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.compiler.graph import Node, Value
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.kernels.expression import FLOAT, TRUTH, WHOLE, Expression, Unlowered, cast, make, number, walk
+from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels.scalars import Names, text
+from engine.compiler.kernels.trace import trace
+from engine.ops.record import Op
+from engine.ops.rules import wrap_dims
+
+Axes: TypeAlias = tuple[int | None, ...]
+"""For each dimension of a value the axis of the iteration space that it lies along; None where its size is 1."""
+
+DTYPES = frozenset(np.dtype(name) for name in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
+"""What kernels compute with."""
+
+MOST_STEPS = 200
+"""Expressions of one op. Beyond, compiling takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value: how an element is computed, and along which axes it lies."""
+
+    expression: Expression
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a kernel computes."""
+
+    space: tuple[int, ...]
+    inputs: tuple[Value, ...]
+    outputs: tuple[tuple[Placed, Value], ...]
+    scalars: tuple[Scalar, ...]
+
+
+def program_of(fused: Fused) -> Program:
+    """Raises Unlowered."""
+    return _Reader(fused).read()
+
+
+class _Reader:
+    def __init__(self, fused: Fused) -> None:
+        self.fused = fused
+        self.space = fused.shape
+        self.inputs = {value: index for index, value in enumerate(fused.inputs)}
+        self.scalars = {scalar.place: index for index, scalar in enumerate(fused.scalars)}
+        self.placed: dict[Value, Placed] = {}
+
+    def read(self) -> Program:
+        if 0 in self.space:
+            raise Unlowered("there is nothing to compute")
+        for value in (*self.fused.inputs, *self.fused.outputs):
+            if value.dtype not in DTYPES:
+                raise Unlowered(f"there are no kernels for {value.dtype}")
+        for node in self.fused.nodes:
+            rule = _RULES.get(node.op.name, _Reader.elementwise)
+            rule(self, node)
+        outputs = tuple((self.placed[value], value) for value in self.fused.outputs)
+        names = Names()
+        for one in walk(placed.expression for placed, _ in outputs):
+            if one.args and one.name != "reduce":
+                text(one, ["x"] * len(one.args), names)  # which raises Unlowered for what has no scalar form
+        return Program(self.space, self.fused.inputs, outputs, self.fused.scalars)
+
+    # -- axes
+
+    def axes_of_result(self, shape: tuple[int, ...], known: list[Axes]) -> Axes:
+        """Of an elementwise result: those of the inputs that are known, else the last axes of the space."""
+        found: list[int | None] = []
+        for place in range(-len(shape), 0):
+            axes = {one[place] for one in known if len(one) >= -place} - {None}
+            if len(axes) > 1:
+                raise Unlowered("values are combined along different axes")
+            if shape[place] == 1:
+                found.append(None)
+            elif axes:
+                found.append(axes.pop())
+            else:
+                found.append(self._last_axis(place, shape[place]))
+        used = [axis for axis in found if axis is not None]
+        if len(set(used)) < len(used):
+            raise Unlowered("two dimensions lie along one axis of the iteration space")
+        return tuple(found)
+
+    def _last_axis(self, place: int, size: int) -> int:
+        axis = len(self.space) + place
+        if axis < 0 or self.space[axis] != size:
+            raise Unlowered(f"a dimension of {size} fits none of the iteration space {self.space}")
+        return axis
+
+    def outside(self, value: Value, axes: Axes) -> Placed:
+        """An input of the kernel, read along the last of these axes where its size is not 1."""
+        if value not in self.inputs:
+            raise Unlowered("a node uses what the kernel neither reads nor computes")
+        own = axes[len(axes) - len(value.shape) :]
+        used = tuple(None if size == 1 else axis for size, axis in zip(value.shape, own, strict=True))
+        return Placed(make("input", value.dtype, value=(self.inputs[value], used)), used)
+
+    def operand(self, value: Value) -> Placed:
+        """A value on its own, along the last axes if it comes from outside."""
+        found = self.placed.get(value)
+        return found or self.outside(value, self.axes_of_result(value.shape, []))
+
+    def scalar(self, one: Any) -> Any:
+        """Statics and numbers with expressions where they may change."""
+        if isinstance(one, Scalar):
+            if one.place not in self.scalars:
+                raise Unlowered("it takes a number that is not among the kernel's")
+            return make("scalar", FLOAT, value=self.scalars[one.place], weak=True)
+        if isinstance(one, Constant):
+            return one.value
+        if type(one) in (tuple, list):
+            return type(one)(self.scalar(item) for item in one)
+        return one
+
+    # -- nodes
+
+    def elementwise(self, node: Node) -> None:
+        """Any op whose kernel can be traced."""
+        op = node.op
+        if op.kind in ("movement", "reduce") and op.name != "cast":
+            raise Unlowered(f"{op.name}: it moves or combines elements")
+        if any(one.dtype not in DTYPES for one in (*node.values, *node.outputs)):
+            raise Unlowered(f"{op.name}: there are no kernels for {node.out.dtype}")
+        known = [self.placed[value].axes for value in node.values if value in self.placed]
+        shape = np.broadcast_shapes(*(value.shape for value in node.values))
+        if any(value.shape != shape for value in node.outputs):
+            raise Unlowered(f"{op.name}: its results have other shapes than its inputs")
+        axes = self.axes_of_result(shape, known)
+        inputs: list[Any] = []
+        for one in node.inputs:
+            if isinstance(one, Value):
+                inputs.append((self.placed.get(one) or self.outside(one, axes)).expression)
+            else:
+                inputs.append(self.scalar(one))
+        ndims = [len(one.shape) if isinstance(one, Value) else 0 for one in node.inputs]
+        statics = {name: self.scalar(value) for name, value in (node.statics or {}).items()}
+        found = trace(op, inputs, ndims, statics, node.mixed)
+        if (
+            sum(1 for _ in walk(found)) - sum(1 for _ in walk(one for one in inputs if isinstance(one, Expression)))
+            > MOST_STEPS
+        ):
+            raise Unlowered(f"{op.name}: it takes so many steps that a kernel gains nothing")
+        for value, expression in zip(node.outputs, found, strict=True):
+            if expression.dtype != value.dtype:
+                raise Unlowered(f"{op.name}: symbols give {expression.dtype}, arrays {value.dtype}")
+            self.placed[value] = Placed(expression, axes)
+
+    def reduction(self, node: Node) -> None:
+        """A reduction of the iteration space, or of a part of it."""
+        (value,) = node.values
+        statics = {"dim": None, "keepdim": False, "dtype": None, **(node.statics or {})}
+        source = self.operand(value)
+        dims = wrap_dims(node.op.name, statics["dim"], len(value.shape))
+        over = tuple(sorted(axis for dim in dims if (axis := source.axes[dim]) is not None))
+        make_reduced = _REDUCTIONS[node.op.name]
+        dtype = None if statics["dtype"] is None else statics["dtype"].numpy
+        expression = make_reduced(source.expression, over, dtype, node.out.dtype)
+        if expression.dtype != node.out.dtype or node.out.dtype not in DTYPES:
+            raise Unlowered(f"{node.op.name}: there are no kernels for {node.out.dtype}")
+        kept = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
+        if not statics["keepdim"]:
+            kept = [axis for dim, axis in enumerate(kept) if dim not in dims]
+        self.placed[node.out] = Placed(expression, tuple(kept))
+
+    def spread(self, node: Node) -> None:
+        """What was reduced, over the dimensions that were reduced."""
+        (value,) = node.values
+        shape, dims = node.statics["shape"], node.statics["dims"]
+        source = self.operand_of_kept(value, shape, dims)
+        axes = list(source.axes)
+        if len(axes) < len(shape):
+            for dim in sorted(dims):
+                axes.insert(dim, None)
+        self.placed[node.out] = Placed(source.expression, tuple(axes))
+
+    def operand_of_kept(self, value: Value, shape: tuple[int, ...], dims: tuple[int, ...]) -> Placed:
+        """An operand of `spread`; from outside, its dimensions are the kept ones of `shape`."""
+        found = self.placed.get(value)
+        if found is not None:
+            return found
+        whole = self.axes_of_result(tuple(shape), [])
+        if len(value.shape) == len(shape):
+            return self.outside(value, whole)
+        return self.outside(value, tuple(axis for dim, axis in enumerate(whole) if dim not in dims))
+
+    def reordered(self, node: Node) -> None:
+        """`permute`."""
+        (value,) = node.values
+        source = self.operand(value)
+        self.placed[node.out] = Placed(
+            source.expression, tuple(source.axes[dim % len(source.axes)] for dim in node.statics["dims"])
+        )
+
+    def reshaped(self, node: Node) -> None:
+        """`reshape` and its kin where only dimensions of size 1 come and go."""
+        (value,) = node.values
+        source = self.operand(value)
+        if [size for size in value.shape if size != 1] != [size for size in node.out.shape if size != 1]:
+            raise Unlowered(f"{node.op.name}: it changes shapes")
+        rest = iter([axis for size, axis in zip(value.shape, source.axes, strict=True) if size != 1])
+        self.placed[node.out] = Placed(
+            source.expression, tuple(None if size == 1 else next(rest) for size in node.out.shape)
+        )
+
+    def expanded(self, node: Node) -> None:
+        """`expand`: dimensions of size 1 repeated."""
+        (value,) = node.values
+        source = self.operand(value)
+        more = len(node.out.shape) - len(value.shape)
+        self.placed[node.out] = Placed(source.expression, (*(None,) * more, *source.axes))
+
+
+def _sum(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    return make("reduce", out, (cast(x, out),), ("add", over))
+
+
+def _mean(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    total = _sum(cast(x, dtype or x.dtype), over, None, out)
+    return make("true_divide", out, (total, cast(make("size", WHOLE, value=over), out)))
+
+
+def _prod(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    return make("reduce", out, (cast(x, out),), ("multiply", over))
+
+
+def _extreme(name: str) -> Callable[..., Expression]:
+    return lambda x, over, dtype, out: make("reduce", x.dtype, (x,), (name, over))
+
+
+def _truth(name: str) -> Callable[..., Expression]:
+    def made(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+        truth = make("not_equal", TRUTH, (x, cast(number(0), x.dtype)))
+        return cast(make("reduce", TRUTH, (truth,), (name, over)), out)
+
+    return made
+
+
+_REDUCTIONS: dict[str, Callable[..., Expression]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "prod": _prod,
+    "amax": _extreme("maximum"),
+    "amin": _extreme("minimum"),
+    "any": _truth("logical_or"),
+    "all": _truth("logical_and"),
+}
+_RULES: dict[str, Callable[[_Reader, Node], None]] = {
+    **dict.fromkeys(_REDUCTIONS, _Reader.reduction),
+    "spread": _Reader.spread,
+    "permute": _Reader.reordered,
+    "reshape": _Reader.reshaped,
+    "unsqueeze": _Reader.reshaped,
+    "squeeze": _Reader.reshaped,
+    "expand": _Reader.expanded,
+}
+
+
+def is_reduction(op: Op) -> bool:
+    """Whether kernels can reduce by this op."""
+    return op.name in _REDUCTIONS
+
+
+__all__ = ["DTYPES", "Axes", "Placed", "Program", "is_reduction", "program_of"]

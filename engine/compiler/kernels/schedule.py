@@ -1,0 +1,142 @@
+"""Which loops compute what: passes over the iteration space, and in each pass loops over one row after the other.
+
+Axes are inner, those of a row, or outer, those over rows. A sum over a row is complete after a loop over it; what needs
+it waits for the row's next loop. A sum over rows is complete after all of them; what needs it waits for the next pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.compiler.kernels.expression import Expression, Unlowered, make, walk
+from engine.compiler.kernels.program import Placed, Program
+
+Axes = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An output to write."""
+
+    place: int
+    expression: Expression
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A program with its loops chosen. Reductions of everything have become reductions of reductions."""
+
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    stores: tuple[Store, ...]
+
+    # -- what expressions depend on
+
+    def reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+        """The axes along which a value changes."""
+        found = known.get(id(one))
+        if found is None:
+            found = known[id(one)] = self._reach(one, known)
+        return found
+
+    def _reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+        if one.name == "input":
+            return frozenset(axis for axis in one.value[1] if axis is not None)
+        below: Axes = frozenset().union(*(self.reach(arg, known) for arg in one.args))
+        return below - frozenset(one.value[1]) if one.name == "reduce" else below
+
+    def is_of_row(self, one: Expression) -> bool:
+        """Whether it reduces rows. Else it reduces over rows."""
+        return frozenset(one.value[1]) == frozenset(self.inner)
+
+    def stage(self, one: Expression, known: dict[int, int]) -> int:
+        """In which pass a value is there first."""
+        found = known.get(id(one))
+        if found is None:
+            found = max((self.stage(arg, known) for arg in one.args), default=0)
+            found = known[id(one)] = found + (one.name == "reduce" and not self.is_of_row(one))
+        return found
+
+    def phase(self, one: Expression, known: dict[int, int]) -> int:
+        """After how many loops over a row a value is there."""
+        found = known.get(id(one))
+        if found is None:
+            found = 0
+            if one.name != "reduce" or self.is_of_row(one):
+                found = max((self.phase(arg, known) for arg in one.args), default=0) + (one.name == "reduce")
+            known[id(one)] = found
+        return found
+
+    def below(self, roots: Iterable[Expression]) -> Iterator[Expression]:
+        """What one pass computes: all that is below, without what is below sums over rows."""
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack:
+            one = stack.pop()
+            if id(one) not in seen:
+                seen.add(id(one))
+                yield one
+                if one.name != "reduce" or self.is_of_row(one):
+                    stack.extend(one.args)
+
+
+def scheduled(program: Program) -> Schedule:
+    """Raises Unlowered."""
+    space = tuple(axis for axis, size in enumerate(program.space) if size != 1)
+    outputs = [_without_ones(placed, frozenset(space)) for placed, _ in program.outputs]
+    reductions = [one for one in walk(outputs) if one.name == "reduce"]
+    for inner in _candidates(space, [frozenset(one.value[1]) for one in reductions]):
+        outer = tuple(axis for axis in space if axis not in inner)
+        if all(set(one.value[1]) in (set(inner), set(outer), set(space)) for one in reductions):
+            stores = tuple(
+                Store(place, _nested(one, inner, outer), frozenset(a for a in placed.axes if a is not None))
+                for place, (one, (placed, _)) in enumerate(zip(outputs, program.outputs, strict=True))
+            )
+            return Schedule(inner, outer, stores)
+    raise Unlowered("it reduces over different dimensions")
+
+
+def _candidates(space: tuple[int, ...], reduced: list[Axes]) -> Iterator[tuple[int, ...]]:
+    """Axes that could be a row, those first whose elements are neighbours in memory."""
+    found = [space] if not reduced else []
+    for over in reduced:
+        found += [tuple(a for a in space if a in over), tuple(a for a in space if a not in over)]
+    yield from sorted({one for one in found if one}, key=lambda one: (one[-1] != space[-1], len(one)))
+    if not space:
+        yield ()
+
+
+def _without_ones(placed: Placed, space: Axes) -> Expression:
+    """Without reductions over axes of size 1."""
+
+    def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
+        if one.name != "reduce":
+            return make(one.name, one.dtype, args, one.value, one.weak)
+        over = tuple(axis for axis in one.value[1] if axis in space)
+        return make("reduce", one.dtype, args, (one.value[0], over)) if over else args[0]
+
+    return _rewritten(placed.expression, rule)
+
+
+def _nested(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:
+    """With reductions of everything as reductions over rows of what rows are reduced to."""
+
+    def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
+        if one.name == "reduce" and outer and len(one.value[1]) == len(inner) + len(outer):
+            args = (make("reduce", one.dtype, args, (one.value[0], inner)),)
+            return make("reduce", one.dtype, args, (one.value[0], outer))
+        return make(one.name, one.dtype, args, one.value, one.weak)
+
+    return _rewritten(root, rule)
+
+
+def _rewritten(root: Expression, rule: object) -> Expression:
+    done: dict[int, Expression] = {}
+    for one in walk([root]):
+        done[id(one)] = rule(one, tuple(done[id(arg)] for arg in one.args))  # pyright: ignore[reportCallIssue]
+    return done[id(root)]
+
+
+__all__ = ["Schedule", "Store", "scheduled"]
