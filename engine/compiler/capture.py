@@ -297,7 +297,8 @@ class Capture:
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
-        self.whole = segment if known and segment.start is None and segment.plan is not None else None
+        is_whole = self.owner.fullgraph and known and segment.start is None and segment.plan is not None
+        self.whole = segment if is_whole else None
         segment.settle()
         self.segment = Segment(self, self.owner.root_at(where), (id(node), where))
         cost, op = perf_counter() - began, None
@@ -306,6 +307,10 @@ class Capture:
         if self.trace is not None:
             ran = Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, tuple(segment.origins))
             self.trace.append(ran)
+
+    def close(self) -> None:
+        """The call is over. Without this, its arrays would be kept until Python looks for cycles."""
+        self.segment.settle()
 
     def demand(self, segment: Segment, reason: Reason | None = None, asked: int | str | None = None) -> None:
         """A graph break: somebody needs numbers."""

@@ -106,6 +106,7 @@ class Compiled:
                 capture.finish()
             finally:
                 MODES.capture = None
+                capture.close()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

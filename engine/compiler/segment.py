@@ -30,7 +30,8 @@ class Segment:
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
-        self._capture = capture
+        self._capture: Capture | None = capture
+        """None once it is over."""
         self.start = start
         """Where it begins: after which recording, and at which line."""
         self.elements: set[int] = set()
@@ -154,6 +155,7 @@ class Segment:
                 deferred.segment = None
                 deferred.settle()
         self.made.clear()
+        self._capture = None
 
     def fail(self, error: BaseException) -> None:
         """Has whoever asks for an array that could not be computed learn why."""
@@ -169,6 +171,7 @@ class Segment:
     # -- asked by what it handed out
 
     def demand(self, slot: int) -> None:
+        assert self._capture is not None, "what is over has handed out arrays"
         self._capture.demand(self, asked=slot)
 
 
