@@ -7,13 +7,13 @@ import functools
 import inspect
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
 from engine.compiler.description import Description
-from engine.compiler.graph import Node, Unplanned, build, check
+from engine.compiler.graph import Unplanned, build, check
 from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize

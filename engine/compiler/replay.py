@@ -74,7 +74,8 @@ class Replays:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._replays: dict[Any, Replay] = {}
-        self._before: dict[Any, Call] = {}
+        self._before: dict[Any, tuple[Any, list[Any]]] = {}
+        """Of the call before, by what it was called with: plan and numbers."""
         self.refused: dict[Any, str] = {}
         """By what it is called with, why Python runs on every call."""
         self.missed: list[str] = []
@@ -96,12 +97,12 @@ class Replays:
         """Makes a replay after the second call that was the same."""
         if key in self.refused:
             return
-        before = self._before.pop(key, None)
-        if before is None or before.plan is not call.plan:
-            self._before[key] = call
+        plan, numbers = self._before.pop(key, (None, []))
+        if plan is not call.plan:
+            self._before[key] = call.plan, call.segment.scalars
             return
         try:
-            self._replays[key] = Replay(self._function, call, before)
+            self._replays[key] = Replay(self._function, call, numbers)
         except Unreplayable as why:
             self.refused[key] = str(why)
 
@@ -137,7 +138,7 @@ class _Kept(NamedTuple):
 class Replay:
     """A function's effects as a plan between known places. Raises Unreplayable where one is not known."""
 
-    def __init__(self, function: Callable[..., Any], call: Call, before: Call) -> None:
+    def __init__(self, function: Callable[..., Any], call: Call, before: Sequence[Any]) -> None:
         self.plan, self.events, self._grad = call.plan, call.events, call.grad
         known = places(function, call.args, call.kwargs)
         tensors = call.segment.tensors
@@ -198,7 +199,7 @@ class Replay:
 _STATE, _STEP = object(), object()
 
 
-def _fixed_numbers(call: Call, before: Call) -> list[Any]:
+def _fixed_numbers(call: Call, before: Sequence[Any]) -> list[Any]:
     """The numbers of a call that are the same in every call; marks in place of the others."""
     scalars: list[Any] = list(call.segment.scalars)
     drawn = [event.state for event in call.events if isinstance(event, Drawn)]
@@ -210,7 +211,7 @@ def _fixed_numbers(call: Call, before: Call) -> list[Any]:
             if not drawn or drawn.pop(0) is not value:
                 raise Unreplayable("a random state that no generator gave")
             scalars[place] = _STATE
-        elif value is not _STEP and value != before.segment.scalars[place]:
+        elif value is not _STEP and value != before[place]:
             raise Unreplayable(
                 f"a number that changes from call to call: {before.segment.scalars[place]}, then {value}"
             )

@@ -15,7 +15,6 @@ from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_in
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
 
-
 in_order = np.asarray
 """Called with (array, None, "C"): an array in C's order, also of NumPy's single numbers."""
 
