@@ -212,9 +212,7 @@ def _fixed_numbers(call: Call, before: Sequence[Any]) -> list[Any]:
                 raise Unreplayable("a random state that no generator gave")
             scalars[place] = _STATE
         elif value is not _STEP and value != before[place]:
-            raise Unreplayable(
-                f"a number that changes from call to call: {before.segment.scalars[place]}, then {value}"
-            )
+            raise Unreplayable(f"a number that changes from call to call: {before[place]}, then {value}")
     return scalars
 
 
