@@ -17,6 +17,9 @@ class Storage:
 
     __slots__ = ("_exposed", "device", "version")
 
+    _exposed: bool | Storage
+    """Whether somebody beside the engine holds the memory, or the storage that knows."""
+
     def __init__(self, device: Device) -> None:
         self.device = device
         self.version = 0
@@ -33,10 +36,21 @@ class Storage:
     @property
     def is_exposed(self) -> bool:
         """Whether somebody beside the engine holds the memory, and may read and write it at any time."""
-        return getattr(self, "_exposed", False)
+        found = getattr(self, "_exposed", False)
+        return found if type(found) is bool else found.is_exposed
 
     def expose(self) -> None:
-        self._exposed = True
+        found = getattr(self, "_exposed", False)
+        if type(found) is bool:
+            self._exposed = True
+        else:
+            found.expose()
+
+    def alias(self) -> Storage:
+        """The same memory with a count of writes of its own."""
+        found = Storage(self.device)
+        found._exposed = self
+        return found
 
     def mark_inference(self) -> None:
         self.version = -(1 << 60)

@@ -47,7 +47,9 @@ class Interoperates:
 
     def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
         """The other operand of an operator, where that is an array: a tensor on this one's device."""
-        return _over(self, array).to(self._storage.device)
+        found = _over(self, array)
+        found._storage.expose()
+        return found.to(self._storage.device)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What NumPy's functions make of a tensor becomes a tensor again."""

@@ -68,7 +68,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     @property
     def data(self) -> Tensor:
         """The same numbers without history; autograd does not see what is written to it."""
-        alias = Tensor(self._array, Storage(self.device))
+        alias = Tensor(self._array, self._storage.alias())
         adopt(alias)
         return alias
 

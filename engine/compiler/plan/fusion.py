@@ -116,7 +116,7 @@ def fuse(graph: Graph, accepts: Accepts) -> list[Step]:
 
 
 def _step(group: _Group, used: dict[Value, int]) -> Step:
-    if not group.fuses:
+    if not group.fuses or (len(group.nodes) == 1 and group.nodes[0].op.view):  # a view costs nothing, a kernel a copy
         return group.nodes[0]
     inside: dict[Value, int] = {}
     for value in (value for node in group.nodes for value in node.values):

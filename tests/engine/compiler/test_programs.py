@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,3 +86,26 @@ def test_filling_keeps_the_dtype() -> None:
 
     eager, compiled = calls(f)
     assert eager == compiled
+
+
+def test_numpy_holds_memory_through_another_tensor_over_it() -> None:
+    def f() -> list[list[float]]:
+        x = engine.ones(3) * 1
+        array = x.data.numpy()
+        y = x * 2
+        array += 1
+        return [y.tolist(), (x * 2).tolist()]
+
+    eager, compiled = calls(f)
+    assert eager == compiled == [[[2, 2, 2], [4, 4, 4]]] * 3
+
+
+def test_an_operand_of_numpy_changes_after_its_use() -> None:
+    def f() -> list[float]:
+        array = np.ones(3, np.float32)
+        y = engine.ones(3) * array
+        array += 1
+        return (y + array).tolist()
+
+    eager, compiled = calls(f)
+    assert eager == compiled == [[3, 3, 3]] * 3

@@ -290,12 +290,13 @@ def _facts(tensor: Any) -> tuple[Any, ...]:
 def _names(node: Any) -> list[str]:
     """The names of the nodes behind one, each once, as they come."""
     found: list[str] = []
-    waiting, met = [node], set()
+    waiting: list[Any] = [node]
+    met: dict[int, Any] = {}
     while waiting and len(found) < 100:
         one = waiting.pop(0)
         if one is None or id(one) in met:
             continue
-        met.add(id(one))
+        met[id(one)] = one  # some are made when asked for; an id is not to come again
         found.append(one.name())
         waiting += [following for following, _ in one.next_functions]
     return found
