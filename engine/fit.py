@@ -41,7 +41,7 @@ from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
-__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit", "untouched"]
+__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit", "step", "untouched"]
 
 T = TypeVar("T")
 Closure = Callable[[], Tensor]
@@ -135,6 +135,14 @@ def fit(
     if min(epochs or 0, steps or 0, start) < 0:
         raise ValueError(f"epochs, steps and start must not be negative, but are {epochs}, {steps} and {start}.")
     return _Run(task, epochs, steps, start).events()
+
+
+def step(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
+    """Trains with one batch: losses, gradients, a step of each optimizer. Reads no numbers; returns the losses."""
+    random_state = random.get_rng_state()
+    losses = task.losses(batch)
+    _improve(losses, functools.partial(_again, task, batch, random_state))
+    return losses
 
 
 @contextmanager
@@ -234,9 +242,7 @@ class _Run:
         self._reset_metrics()
         timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
-            random_state = random.get_rng_state()
-            losses = self.task.losses(batch)
-            _improve(losses, functools.partial(_again, self.task, batch, random_state))
+            losses = step(self.task, batch)
             values = self._named(losses)
             loss, size = sum(values.values()), _batch_size(batch)
             mean.add(loss, size)

@@ -33,7 +33,8 @@ class Metric(ABC):
         """
         with no_grad():
             total = self.total(input, target)
-            self._sum = total if self._sum is None else self._sum + total
+            # Added to a first 0 too, so that every batch goes the same way.
+            self._sum = (total.new_tensor(0) if self._sum is None else self._sum) + total
             self._count = self._count + target.numel()
 
     def compute(self) -> float:

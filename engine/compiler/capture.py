@@ -76,6 +76,7 @@ class Capture:
         self.whole: Segment | None = None
         """The recording, if there was one alone and a plan ran it."""
         self._thread = get_ident()
+        self._optimizing = False
 
     # -- ops
 
@@ -124,7 +125,9 @@ class Capture:
             segment.hand_out(target, slot, Form.of(array), None if segment.deferring else array)
 
     def fill(self, shape: tuple[int, ...], dtype: Any, value: Any, device: Device) -> Tensor | None:
-        """A tensor of one value; None where it cannot be recorded."""
+        """A tensor of one value; None where it is not recorded."""
+        if self._optimizing:  # what an optimizer begins with is from outside, as it is in all later steps
+            return None
         statics = {"shape": shape, "dtype": dtype, "value": value}
         found = self._next(FILL, (), statics, device, in_place=False)
         if isinstance(found, Reason):
@@ -140,7 +143,11 @@ class Capture:
         """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
         segment = self.segment
         event = Stepped(optimizer, len(segment.scalars), params=params)
-        yield
+        self._optimizing = True
+        try:
+            yield
+        finally:
+            self._optimizing = False
         if segment is self.segment:
             event.end = len(segment.scalars)
             self.events.append(event)

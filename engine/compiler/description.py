@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.compiler.graph import Node
+from engine.compiler.graph import Node, Value
 from engine.compiler.kernels.fused import Fused
 from engine.graph import Place
+from engine.shape import format_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Step:
     kind: str
     """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
     reads: tuple[str, ...] = ()
-    """Its inputs: dtypes and shapes."""
+    """Shapes and dtypes of its inputs."""
     makes: tuple[str, ...] = ()
     lines: tuple[Place, ...] = ()
     """The lines that its ops come from."""
@@ -45,8 +46,8 @@ def of_node(node: Node) -> Step:
     return Step(
         (node.op.name,),
         "view" if node.op.view else "call",
-        tuple(map(str, node.values)),
-        tuple(map(str, node.outputs)),
+        tuple(map(_text, node.values)),
+        tuple(map(_text, node.outputs)),
         lines_of([node]),
     )
 
@@ -55,7 +56,11 @@ def of_fused(fused: Fused, source: str) -> Step:
     """Nodes that one generated kernel computes."""
     names = tuple(node.op.name for node in fused.nodes)
     lines = lines_of(fused.nodes)
-    return Step(names, "kernel", tuple(map(str, fused.inputs)), tuple(map(str, fused.outputs)), lines, source)
+    return Step(names, "kernel", tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs)), lines, source)
+
+
+def _text(value: Value) -> str:
+    return f"{format_shape(value.shape)} {value.dtype}"
 
 
 def lines_of(nodes: Iterable[Node]) -> tuple[Place, ...]:

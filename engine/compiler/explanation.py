@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.compiler.narrate import narrate
-from engine.graph import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +154,9 @@ class Explanation:
         """Bytes for values inside segments, at most at one time."""
         return max((segment.memory for segment in self.segments), default=0)
 
-    def named(self, node_of: Callable[[Place], str | None]) -> Explanation:
-        """The same, with each line's node on the canvas."""
-        return _mapped(self, lambda line: replace(line, node=node_of((line.file, line.number))))
+    def relabelled(self, change: Callable[[Line], Line]) -> Explanation:
+        """The same with other lines, such as ones that know their node on the canvas."""
+        return _mapped(self, change)
 
     def as_dict(self) -> dict[str, Any]:
         """Nested dicts, lists, texts and numbers."""

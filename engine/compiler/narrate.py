@@ -91,7 +91,8 @@ def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
 
 def _kernel(number: int, kernel: Kernel, *, source: bool) -> Iterator[str]:
     ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
-    yield f"  kernel {number}: {ops} → {', '.join(kernel.makes)}"
+    made = [text if n == 1 else f"{n}× {text}" for text, n in _tally(kernel.makes)]
+    yield f"  kernel {number}: {ops} → {', '.join(made)}"
     if source and kernel.source:
         yield from ("    | " + text for text in kernel.source.rstrip().splitlines())
 

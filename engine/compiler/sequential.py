@@ -16,6 +16,7 @@ from engine.dispatch.run import compute_promoted
 from engine.dtypes import NATIVE_FLOATS
 from engine.graph import Place
 from engine.ops.record import Op
+from engine.shape import format_shape
 from engine.tensor import Storage, Tensor
 
 
@@ -87,7 +88,7 @@ class Sequential:
 
 
 def _described(call: Instruction) -> Step:
-    makes = tuple(f"{form.dtype}[{'×'.join(map(str, form.shape))}]" for form in call.forms)
+    makes = tuple(f"{format_shape(form.shape)} {form.dtype}" for form in call.forms)
     name = f"{call.op.name}_" if call.in_place else call.op.name
     return Step((name,), "view" if call.views else "call", (), makes, () if call.where is None else (call.where,))
 

@@ -14,17 +14,19 @@ import typer
 
 from studio.cli.assignments import assign
 from studio.cli.listing import record, table
-from studio.cli.problems import BAD_INPUT, InputError, complain, explained, print_line
+from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
 from studio.cli.running import Watch
 from studio.document import files
 from studio.document.format import SUFFIX, schema
 from studio.document.model import Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
+from studio.lowering.program import lower
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.training.session import Device
+from studio.training.compilation import explain_step
+from studio.training.session import Device, resolved
 
 app = typer.Typer(
     name="gradwire",
@@ -131,6 +133,31 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
         typer.echo(f"{file}: ready to run, {report.parameters:,} parameters, {_counted(warnings, 'warning')}")
     if errors:
         raise typer.Exit(BAD_INPUT)
+
+
+@app.command()
+def explain(
+    file: File,
+    assignments: Assignments = None,
+    source: Annotated[bool, typer.Option("--source", help="show the generated code too")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what becomes of a project's training step when it is compiled, and time it. Trains some batches for that."""
+    with explained(as_json=as_json):
+        document = assign(files.load(file), catalogue(), assignments or ())
+        _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
+        program = lower(document, catalogue(), base=_base(file), name=file.stem)
+        task = program.build(device=resolved(document.training.device), seed=document.training.seed)
+        task.setup()
+    try:
+        found = explain_step(task, program)
+    except Exception as error:  # noqa: BLE001 - whatever ends the step is told with its node
+        refuse(str(error), as_json=as_json, node=program.node_of(error), code=FAILED)
+    else:
+        if as_json:
+            print_line({"event": "explained", **found.as_dict()})
+        else:
+            typer.echo(found.text(source=source))
 
 
 @app.command()

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -32,12 +32,12 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
         refuse(str(error), as_json=as_json)
 
 
-def refuse(message: str, *, as_json: bool = False, node: str | None = None) -> None:
-    """End the command with exit code 2. Raises typer.Exit."""
-    complain(message)
+def refuse(message: str, *, as_json: bool = False, node: str | None = None, code: int = BAD_INPUT) -> NoReturn:
+    """End the command with an exit code. Raises typer.Exit."""
+    complain(message if node is None else f"{node}: {message}")
     if as_json:
         print_line({"event": "failed", "message": message, "node": node})
-    raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(code)
 
 
 def complain(message: str) -> None:

@@ -1,0 +1,33 @@
+"""What becomes of a project's training step when it is compiled, told in the words of its canvas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine import fit
+from engine.compiler import Explanation, explain
+from engine.compiler.explanation import Line
+from studio.lowering.program import Program
+
+
+def explain_step(task: fit.Task, program: Program, *, repeat: int = 5) -> Explanation:
+    """Compiles the training step and runs it some times, which trains the task: give it one of its own.
+
+    Lines name their node; what no line of the program calls is the optimizers' work.
+    """
+    batches = task.setup()
+    batch = task.to_device(next(iter(batches.train)))
+    for module in task.modules.values():
+        module.train()
+    updates = ", ".join(task.optimizers)
+
+    def label(line: Line) -> Line:
+        if line.file != program.filename:
+            return replace(line, code="", node=updates)
+        return replace(line, node=program.node_at(line.file, line.number))
+
+    found = explain(fit.step, repeat=repeat)(task, batch)
+    return replace(found.relabelled(label), name="training step")
+
+
+__all__ = ["explain_step"]
