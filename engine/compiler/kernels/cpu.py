@@ -18,6 +18,8 @@ BLOCK = 512
 """So many elements are added up in single numbers, side by side; such sums are added up more exactly."""
 STASHED = 6
 """What is needed in a later loop and costs as much as so many additions is kept; the rest is computed again."""
+MOST_PLACES = 48
+"""Arrays of one kernel; `memory.py` can tell as many apart."""
 LONG = 60
 """Characters of an expression from which on its parts get names."""
 
@@ -58,6 +60,7 @@ class Writer:
         self.phases: dict[int, int] = {}
         self.memory: list[str] = []
         """Lines that make memory for columns and stashes."""
+        self.freeing: list[str] = []
         self.finals: dict[int, str] = {}
         """Sums over rows by id → their memory, where each element of a row has its own."""
         self.inner = frozenset(schedule.inner)
@@ -74,7 +77,7 @@ class Writer:
         for stage in range(last + 1):
             self._pass(stage, top)
         arguments, header = self._arguments()
-        lines = [*header, *self.memory, *top.lines]
+        lines = [*header, *self.memory, *top.lines, *self.freeing]
         return self._module(title, arguments, lines)
 
     def _module(self, title: str, arguments: list[str], lines: list[str]) -> str:
@@ -83,12 +86,11 @@ class Writer:
         imports = []
         if self.names.mathematics:
             imports += [f"from math import {', '.join(sorted(self.names.mathematics))}", ""]
-        if "empty(" in "".join(lines):
-            imports += ["from numpy import empty"]
         imports += [f"from numba import {', '.join(sorted({'njit', *self.names.types}))}", ""]
         if self.names.functions:
             imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
-        imports += ["from engine.compiler.kernels.memory import elements, memory", "", ""]
+        memory = ["allocated", "elements", "freed", "memory"] if self.memory else ["elements", "memory"]
+        imports += [f"from engine.compiler.kernels.memory import {', '.join(memory)}", "", ""]
         options = 'nogil=True, cache=True, boundscheck=False, error_model="numpy"'
         return "\n".join([
             f'"""{title}"""', "", *imports, f'@njit("void({kinds})", {options})',
@@ -106,6 +108,8 @@ class Writer:
                     header.append(f"{self.step(access, place)} = told[{told}]")
                     told += 1
         arguments = ["layout"]
+        if len(self.program.inputs) + len(self.program.outputs) >= MOST_PLACES:
+            raise Unlowered(f"it uses more than {MOST_PLACES} arrays")
         for index, value in enumerate(self.program.inputs):
             arguments.append(f"array{index}")
             header.append(f"x{index} = elements(array{index}, {self.names.type(value.dtype)}, {index + 1})")
@@ -231,13 +235,10 @@ class Writer:
         name = f"row{self.places}"
         place = len(self.program.inputs) + len(self.program.outputs) + self.places
         self.places += 1
-        kind = self.names.type(dtype)
-        plain = "uint8" if dtype == TRUTH else kind
-        self.names.types.add(plain)
-        self.memory += [
-            f"{name}_ = empty({self.row_size()}, {plain})",
-            f"{name} = memory({name}_.ctypes.data, {kind}, {place})",
-        ]
+        if place >= MOST_PLACES:
+            raise Unlowered(f"it uses more than {MOST_PLACES} arrays")
+        self.memory.append(f"{name} = allocated({self.row_size()}, {self.names.type(dtype)}, {place})")
+        self.freeing.append(f"freed({name})")
         return name
 
 
@@ -335,8 +336,7 @@ class Row:
                 end.append(f"{memory}[{flat}] = {combined(how, one.dtype, f'{memory}[{flat}]', value, writer.names)}")
             else:
                 raise Unlowered("it sums rows of what does not change along them")
-        for one in self.keep.get(phase, ()):
-            end.append(f"{self.stashed[id(one)]}[{flat}] = {self.use(one, inside)}")
+        end += [f"{self.stashed[id(one)]}[{flat}] = {self.use(one, inside)}" for one in self.keep.get(phase, ())]
         for store in stored:
             self._store(inside, store, None, end)
         lines = [*inside.lines, *end]

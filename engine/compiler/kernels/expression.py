@@ -65,8 +65,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
         with np.errstate(all="ignore"):
             return make("number", dtype, value=np.asarray(expression.value).astype(dtype).item())
     if expression.dtype == dtype:
-        expression = make(expression.name, dtype, expression.args, expression.value)
-        return expression
+        return make(expression.name, dtype, expression.args, expression.value)
     return make("cast", dtype, (expression,))
 
 

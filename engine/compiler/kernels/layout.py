@@ -37,7 +37,7 @@ class Layout:
 def arrange(
     space: Sequence[int], inner: Sequence[int], outer: Sequence[int], accesses: Sequence[Along]
 ) -> tuple[Layout, list[int]]:
-    """The loops, and the numbers that a kernel of this layout is told: sizes of loops, then steps that are not fixed."""
+    """The loops, and what a kernel of this layout is told: sizes of loops, then steps that are not fixed."""
     loops: list[Loop] = []
     for axes, is_inner in ((outer, False), (inner, True)):
         groups = _merged(space, [axis for axis in axes if space[axis] != 1], accesses)

@@ -10,9 +10,14 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core.typing.templates import AbstractTemplate, infer_global
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
+
+from engine.compiler.kernels.cpu import MOST_PLACES
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
 
 HEADER = object.__basicsize__
 """Bytes of an object before its own fields."""
@@ -41,10 +46,6 @@ def _told(builder: Any, kind: Memory, access: Any) -> Any:
     others = [scope for place, scope in enumerate(scopes) if place != kind.place]
     access.set_metadata("noalias", module.add_metadata(others))
     return access
-
-
-MOST_PLACES = 48
-"""Arrays of one kernel."""
 
 
 def _element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
@@ -80,8 +81,34 @@ def elements(typing: Any, identity: Any, dtype: Any, place: Any) -> Any:
     return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
 
 
+@intrinsic(prefer_literal=True)
+def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+    """New memory for so many elements. `freed` gives it back."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        size = context.get_abi_sizeof(context.data_model_manager[signature.return_type.dtype].get_data_type())
+        return context.nrt.allocate(builder, builder.mul(given[0], ir.Constant(ir.IntType(64), size)))
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+@intrinsic
+def freed(typing: Any, memory: Any) -> Any:
+    """Gives memory back that was allocated."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        context.nrt.free(builder, given[0])
+        return context.get_dummy_value()
+
+    return types.void(memory), code
+
+
 class _Access(AbstractTemplate):
     """`x[i]`, `x[i] = value`, and `x + i` for the memory from there on."""
+
+    key: Any
 
     def generic(self, args: Any, kws: Any) -> Any:
         if not args or not isinstance(args[0], Memory) or not isinstance(args[1], types.Integer):
@@ -93,7 +120,8 @@ class _Access(AbstractTemplate):
 
 
 for _function in (operator.getitem, operator.setitem, operator.add):
-    infer_global(_function)(type(f"_{_function.__name__}", (_Access,), {}))
+    _register: Any = infer_global(_function)
+    _register(type(f"_{_function.__name__}", (_Access,), {}))
 
 
 @lower_builtin(operator.getitem, Memory, types.Integer)

@@ -142,6 +142,10 @@ def _not(one: Expression, args: Sequence[str], names: Names) -> str:
     return f"({args[0]} == {literal(0, source, names)})" if source != TRUTH else f"({args[0]} == False)"
 
 
+def _invert(one: Expression, args: Sequence[str], names: Names) -> str:
+    return _not(one, args, names) if one.dtype == TRUTH else _kept(one, f"(~{args[0]})", names)
+
+
 def _of_float(template: str) -> Callable[..., str]:
     """A test of a float that no whole number passes, or all do."""
 

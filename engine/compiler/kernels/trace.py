@@ -1,13 +1,13 @@
 """From an op to scalar expressions: its own kernel runs over symbols in place of arrays.
 
-The kernel's NumPy calls become expressions with the dtypes that NumPy's rules give them, in the kernel's order. A kernel
-that asks for a run-time number (`if p < 1`) is traced once for each answer. What looks at elements or shapes, or
+The kernel's NumPy calls become expressions with the dtypes that NumPy's rules give them, in the kernel's order. A
+kernel that asks for a run-time number (`if p < 1`) is traced once for each answer. What looks at elements or shapes, or
 allocates in a way that depends on them, cannot be traced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -322,6 +322,4 @@ def _promoted(op: Op, given: list[Any]) -> list[Any]:
     ]
 
 
-Tracer = Callable[..., tuple[Expression, ...]]
-
-__all__ = ["Symbol", "Tracer", "applied", "expression_of", "trace"]
+__all__ = ["Symbol", "applied", "expression_of", "trace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from numba import float32, float64, njit
 
@@ -10,7 +11,7 @@ from engine.compiler.kernels.functions.exponential import exp32, exp64, inlined
 from engine.compiler.kernels.functions.instructions import copysign, fabs, floor, fmod, like
 from engine.compiler.kernels.functions.logarithm import log1p32, log1p64, log64
 
-exact = njit(nogil=True, error_model="numpy", inline="never")
+exact: Any = njit(nogil=True, error_model="numpy", inline="never")
 """Nothing is rounded in another way than NumPy rounds it."""
 
 

@@ -6,11 +6,13 @@ point fall off; its bits hold n then.
 
 from __future__ import annotations
 
-from numba import float32, float64, int32, int64, njit
+from typing import Any
+
+from numba import float32, int32, int64, njit
 
 from engine.compiler.kernels.functions.instructions import bits, from_bits
 
-inlined = njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="never")
+inlined: Any = njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="never")
 """Products and sums may become one rounding where the CPU can do that: in here, not in the kernels that call this."""
 
 _ROUND32, _ROUND64 = float32(12582912.0), 6755399441055744.0
@@ -163,6 +165,3 @@ def tanh64(x):
     far = -far if x < 0.0 else far
     far = x + quotient if near else far
     return x if x == 0.0 else far
-
-
-__all__ = ["exp32", "exp64", "exp2_32", "exp2_64", "expm1_32", "expm1_64", "float64", "inlined", "tanh32", "tanh64"]

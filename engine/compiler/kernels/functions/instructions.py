@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+from numba import extending, types
 
 _INTEGER = {types.float32: types.int32, types.float64: types.int64}
 _FLOAT = {whole: real for real, whole in _INTEGER.items()}
 _IR = {types.float32: ir.FloatType(), types.float64: ir.DoubleType(), types.int32: ir.IntType(32),
        types.int64: ir.IntType(64)}  # fmt: skip
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
 
 
 @intrinsic
@@ -36,15 +38,13 @@ def _named(name: str, arity: int) -> Any:
         function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * arity))
         return builder.call(function, given)
 
-    if arity == 1:
+    def unary(typing: Any, x: Any) -> Any:
+        return (x(x), code) if x in _INTEGER else None
 
-        def typed(typing: Any, x: Any) -> Any:
-            return (x(x), code) if x in _INTEGER else None
-    else:
+    def binary(typing: Any, x: Any, y: Any) -> Any:
+        return (x(x, x), code) if x in _INTEGER and x == y else None
 
-        def typed(typing: Any, x: Any, y: Any) -> Any:
-            return (x(x, x), code) if x in _INTEGER and x == y else None
-
+    typed = unary if arity == 1 else binary
     typed.__name__ = name
     return intrinsic(typed)
 

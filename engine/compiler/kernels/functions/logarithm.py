@@ -1,10 +1,10 @@
-"""Logarithms: x = 2ⁿ·m with m between √½ and √2, ln x = n·ln 2 + ln m, and ln m by a polynomial or, in double, fdlibm's."""
+"""Logarithms: x = 2ⁿ·m with m between √½ and √2, ln x = n·ln 2 + ln m, and ln m by Cephes' or fdlibm's polynomials."""
 
 from __future__ import annotations
 
 from math import inf, nan
 
-from numba import float32, float64, int32, int64
+from numba import float32, int32, int64
 
 from engine.compiler.kernels.functions.exponential import inlined
 from engine.compiler.kernels.functions.instructions import bits, from_bits
@@ -149,6 +149,3 @@ def log1p64(x):
     found = x if u == 1.0 else found
     found = -inf if u == 0.0 else found
     return u if u == inf else found
-
-
-__all__ = ["float64", "log10_32", "log10_64", "log1p32", "log1p64", "log2_32", "log2_64", "log32", "log64"]

@@ -1,0 +1,69 @@
+"""Fused groups made from ops and arrays, and what eager mode computes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.graph import Node, Value
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.kernels import Fused, compile
+from engine.compiler.sequential import compute_call, is_mixed
+from engine.ops.record import REGISTRY, Op
+
+
+class Group:
+    """Nodes as they are added, with the arrays that eager mode gives."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.arrays: dict[Value, Any] = {}
+        self.inputs: list[Value] = []
+        self.scalars: list[float] = []
+
+    def input(self, array: Any) -> Value:
+        array = np.asarray(array)
+        value = Value(array.shape, array.dtype, CPU)
+        self.inputs.append(value)
+        self.arrays[value] = array
+        return value
+
+    def scalar(self, number: float) -> Scalar:
+        self.scalars.append(number)
+        return Scalar(len(self.scalars) - 1)
+
+    def add(self, name: str | Op, *inputs: Any, **statics: Any) -> Any:
+        """A node; floats among the statics and inputs become run-time numbers. Returns its result or results."""
+        op = REGISTRY[name] if isinstance(name, str) else name
+        given = [self.arrays[one] if isinstance(one, Value) else one for one in inputs]
+        whole = {**op.defaults, **statics}
+        found = compute_call(op, given, whole, CPU, is_mixed(given))
+        operands = [one if isinstance(one, Value) else self._operand(one) for one in inputs]
+        kept = {k: self.scalar(v) if type(v) is float else v for k, v in whole.items()}
+        node = Node(op, operands, kept, is_mixed(given))
+        node.outputs = [Value(one.shape, one.dtype, CPU, node, place) for place, one in enumerate(found)]
+        self.arrays.update(zip(node.outputs, found, strict=True))
+        self.nodes.append(node)
+        return node.out if len(found) == 1 else node.outputs
+
+    def _operand(self, number: Any) -> Any:
+        return self.scalar(number) if type(number) is float else Constant(number)
+
+    def fused(self, shape: Sequence[int], outputs: Sequence[Value], in_place: Any = ()) -> Fused:
+        used = {value for node in self.nodes for value in node.values}
+        inputs = tuple(value for value in self.inputs if value in used)
+        scalars = tuple(Scalar(place) for place in range(len(self.scalars)))
+        return Fused(tuple(shape), tuple(self.nodes), inputs, scalars, tuple(outputs), tuple(in_place))
+
+    def run(self, shape: Sequence[int], outputs: Sequence[Value]) -> list[Any]:
+        """The outputs as a compiled kernel computes them."""
+        fused = self.fused(shape, outputs)
+        given = [self.arrays[value] for value in fused.inputs]
+        strides = [tuple(s // a.itemsize for s in a.strides) for a in given]
+        kernel = compile(fused, [*strides, *[None] * len(outputs)])
+        found = [np.full(value.shape, 77, value.dtype) for value in outputs]
+        kernel(given, self.scalars, found)
+        return found
