@@ -30,7 +30,6 @@ torch = pytest.importorskip("torch")
 
 NO_GRADIENT_THERE = {
     "as_strided_scatter": "PyTorch's has the places that are written to and the others exchanged",
-    "as_strided_scatter": "PyTorch's has the places that are written to and the others exchanged",
     "cholesky_inverse": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "cholesky_solve": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "matrix_power": "PyTorch's power 0 wants a gradient, which is 0",

@@ -98,7 +98,6 @@ NOT_VARIED: dict[str, str] = {
     "min.other": "the second tensor's name, which may stand in place of a dimension",
     "qr.some": "the vectors may point either way: test_linalg",
     "segment_reduce.indices": "refused, as in PyTorch",
-    "segment_reduce.indices": "refused, as in PyTorch",
     "svd.compute_uv": "the vectors may point either way: test_linalg",
     "svd.some": "the vectors may point either way: test_linalg",
     "topk.sorted": "any order is right",
