@@ -101,7 +101,8 @@ def _of_input(before: Any, now: Any, found: Recompile) -> str:
 
 
 def _of_array(before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
-    for what, old, new in zip(("shape", "dtype", "strides", "device", ""), before, now, strict=True):
+    counted = ((*one[:2], _strides(one), *one[3:]) for one in (before, now))
+    for what, old, new in zip(("shape", "dtype", "strides", "device", ""), *counted, strict=True):
         if old == new or (what == "strides" and before[0] != now[0]):
             continue  # strides follow from shapes
         if what == "shape":
@@ -110,6 +111,11 @@ def _of_array(before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
             yield f"has {what} {new}, had {old}"
         else:
             yield "shares memory with another input otherwise than before"
+
+
+def _strides(part: Sequence[Any]) -> tuple[int, ...]:
+    """In elements, as PyTorch counts them."""
+    return tuple(stride // part[1].itemsize for stride in part[2])
 
 
 def _source(part: Any, node: Trie | None) -> str:

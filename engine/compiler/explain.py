@@ -139,7 +139,8 @@ def _guards(path: Sequence[Trie]) -> list[Guard]:
 def _guard(external: External, place: Trie, written: bool) -> Guard:
     form, call = external.form, place.call
     device = str(external.device)
-    return Guard(external.slot, form_text(form), form.strides, device, call.op.name, line(call.where), written)
+    strides = tuple(stride // form.dtype.itemsize for stride in form.strides)
+    return Guard(external.slot, form_text(form), strides, device, call.op.name, line(call.where), written)
 
 
 def _scalars(value: Any) -> list[Scalar]:

@@ -46,6 +46,7 @@ class Guard:
     array: str
     """Shape and dtype."""
     strides: tuple[int, ...]
+    """In elements."""
     device: str
     op: str
     """The op that it is met by first."""
