@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class Kernel:
         self.source = _source(self.program, self.schedule, layout, self.inputs, dict(fused.in_place), self.name)
         self._module: Module = load(self.source, self.name)
         self._told = np.array(told, np.int64)
+        self._address = self._told.ctypes.data
         self._layout = layout
         replaced = {output for output, _ in fused.in_place}
         self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
@@ -69,16 +71,10 @@ class Kernel:
         """What computes: called with the ids of all input arrays, the numbers, and the ids of the outputs.
 
         Outputs that are written over inputs are left out. The arrays must have the shapes and strides of this kernel
-        and stay alive during the call, which releases the interpreter lock.
+        and stay alive during the call, which releases the interpreter lock. The kernel itself must stay alive, too.
         """
         self._module.wait()
-        function, told = self._module.function, self._told
-        layout = told.ctypes.data
-
-        def call(*given: Any, keep: Any = told) -> None:
-            function(layout, *given)
-
-        return call
+        return functools.partial(self._module.function, self._address)
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
@@ -93,10 +89,6 @@ class Kernel:
         """The compiled function and its first argument; see `bind` for the others."""
         self._module.wait()
         return self._module.function, self._address
-
-    @property
-    def _address(self) -> int:
-        return self._told.ctypes.data
 
 
 def _source(
