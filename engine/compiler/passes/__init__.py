@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.compiler.graph import Graph
-from engine.compiler.passes.common import share_common
 from engine.compiler.passes.dead import drop_dead
+from engine.compiler.passes.duplicates import share_duplicates
 from engine.compiler.passes.simplify import simplify
 from engine.compiler.passes.split import split_compound
 
-PASSES: tuple[Callable[[Graph], None], ...] = (drop_dead, split_compound, simplify, share_common, drop_dead)
+PASSES: tuple[Callable[[Graph], None], ...] = (drop_dead, split_compound, simplify, share_duplicates, drop_dead)
 
 
 def optimize(graph: Graph) -> None:

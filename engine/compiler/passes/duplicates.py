@@ -8,7 +8,7 @@ from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import Unhashable, exact_key
 
 
-def share_common(graph: Graph) -> None:
+def share_duplicates(graph: Graph) -> None:
     """Puts the first of equal nodes in the place of the others. Random ops are equal only from one state."""
     seen: dict[Any, Node] = {}
     kept: list[Node] = []
@@ -34,4 +34,4 @@ def _part(one: Any) -> Any:
     return id(one) if isinstance(one, Value) else (type(one), exact_key(one[0]))
 
 
-__all__ = ["share_common"]
+__all__ = ["share_duplicates"]
