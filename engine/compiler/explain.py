@@ -181,8 +181,9 @@ def _break(trace: list[Ran], places: list[int]) -> GraphBreak:
 
 
 def _recompiled(found: Recompile) -> Recompiled:
-    where = found.node.call.where
-    return Recompiled(found.call, line(where), found.depth, expected(found), got(found), differences(found))
+    there = None if found.expected is None else line(found.expected.call.where)
+    here = line(found.node.call.where)
+    return Recompiled(found.call, here, found.depth, expected(found), there, got(found), differences(found))
 
 
 def line(where: Place) -> Line | None:

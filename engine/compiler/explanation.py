@@ -127,6 +127,8 @@ class Recompiled:
     after: int
     """Ops that were as in the nearest earlier recording."""
     expected: str
+    """The op that came at this point in the nearest earlier recording."""
+    expected_line: Line | None
     got: str
     differences: tuple[str, ...]
 

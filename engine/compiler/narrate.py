@@ -136,8 +136,10 @@ _OF_CALLS = {"shape", "device", "observed", "limit", "exposed", "disabled"}
 def _recompiles(recompiles: Sequence[Recompiled]) -> Iterator[str]:
     yield f"Recompiles: {len(recompiles)}"
     for one in recompiles[:MOST_RECOMPILES]:
-        yield f"  call {one.call}, after {_counted(one.after, 'op')} as before, at {place_text(one.line)}"
-        yield f"    expected {one.expected}, got {one.got}"
+        code = f"   {one.line.code}" if one.line and one.line.code else ""
+        yield f"  call {one.call}, after {_counted(one.after, 'op')} as before: {place_text(one.line)}{code}"
+        at = "" if one.expected_line in (None, one.line) else f" at {place_text(one.expected_line)}"
+        yield f"    expected {one.expected}{at}, got {one.got}"
         yield from (f"    {text}" for text in one.differences)
     if len(recompiles) > MOST_RECOMPILES:
         yield f"  and {len(recompiles) - MOST_RECOMPILES} more"

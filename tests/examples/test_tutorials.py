@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "engine"
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "library")
+OWN = {"library", "graph_breaks"}
+"""What is about the engine itself."""
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in OWN)
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 CHANCE = ("loss: ", "Accuracy: ", "accuracy ", "quality: ")
 """How lines begin whose numbers depend on random draws, or on rounding after many steps."""

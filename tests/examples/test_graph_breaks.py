@@ -1,0 +1,28 @@
+"""The tutorial of graph breaks says what its text promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "engine" / "graph_breaks.py"
+
+
+def test_two_islands_one_break_and_each_side_once() -> None:
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = done.stdout
+    counts = re.findall(r"^(.*): (\d+) calls, (\d+) ops recorded, (\d+) breaks$", text, re.MULTILINE)
+    assert counts == [
+        ("positive mean", "3", "6", "3"),
+        ("negative mean", "6", "9", "6"),
+        ("both in turn", "10", "9", "10"),
+    ]
+    assert "branching: 2 segments, 1 graph break\n" in text
+    assert "Break 1: bool   graph_breaks.py:20   if x.mean() > 0:" in text
+    assert "Instead: Compute both and choose: `x = engine.where(x.mean() > 0, x @ b, x @ a.T)`" in text
+    assert "Recompiles: 1\n  call 4, after no ops as before: graph_breaks.py:23   x = x @ a.T\n" in text
+    assert "another op: permute instead of matmul" in text
+    assert "choosing: 1 segment, no graph breaks\n" in text
