@@ -18,7 +18,7 @@ from engine.ops.elementwise import (
     trigonometric,
     update,
 )
-from engine.ops.indexing import index, masks, scatter
+from engine.ops.indexing import index, masks, place, scatter
 from engine.ops.linalg import (
     decompositions,
     distances,
@@ -83,6 +83,7 @@ __all__ = [
     "operators",
     "parts",
     "pool",
+    "place",
     "primitives",
     "products",
     "random",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.dtypes import float32
+from engine.dtypes import bool_, float32, int64
 from engine.errors import PositionError
 from engine.modes import MODES
 from engine.ops.elementwise.choice import where
@@ -85,6 +85,18 @@ def _classes(xp: Any, target: Any, ignore_index: int, count: int) -> tuple[Any, 
         wrong = int(classes.min()) if classes.min() < 0 else int(classes.max())
         raise PositionError(f"cross_entropy: {wrong} is not one of the {count} classes. Use 0 to {count - 1}.")
     return counted, classes
+
+
+@op("other", method=False, public=False, outputs=2, sample=lambda s: [((s.integers(3, 4),), {"count": 3})])
+def checked_classes(xp, target, ignore_index: int = -100, count: int = 1):
+    """Which targets count, and all as classes; those that do not as 0. Raises PositionError for what is no class."""
+    counted, classes = _classes(xp, target, ignore_index, count)
+    return counted, classes.astype(xp.int64)
+
+
+@checked_classes.shape
+def _(target: Spec, ignore_index: int = -100, count: int = 1):
+    return Spec(target.shape, bool_), Spec(target.shape, int64)
 
 
 @class_entropy.shape

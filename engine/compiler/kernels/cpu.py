@@ -445,7 +445,7 @@ class Row:
         return found
 
     def _is_simple(self, one: Expression) -> bool:
-        return one.name in ("scalar", "size")
+        return one.name in ("scalar", "size", "index")
 
     def _home(self, one: Expression, scope: Scope) -> Scope:
         """The outermost scope in which a value is known."""
@@ -463,6 +463,8 @@ class Row:
             return self._element(writer.accesses[id(one)], scope)
         if one.name == "scalar":
             return f"number{one.value}"
+        if one.name == "index":
+            return next((f"i{place}" for place, loop in writer.loops if one.value in loop.axes), "0")
         if one.name == "size":
             sizes = [writer.size(place) for place, loop in writer.loops if loop.axes and loop.axes[0] in one.value]
             return "(" + (" * ".join(sizes) or "1") + ")"

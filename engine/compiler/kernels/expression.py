@@ -17,7 +17,8 @@ class Expression:
     """A number in, a number out. `name` is a NumPy ufunc's, or one of
 
     "input" (`value`: which, and the axes of the iteration space that its dimensions lie along), "number", "scalar"
-    (`value`: its place among the run-time numbers), "cast", "where", "reduce" (`value`: how, and over which axes).
+    (`value`: its place among the run-time numbers), "size" (`value`: axes), "index" (`value`: an axis), "cast",
+    "where", "reduce" (`value`: how, and over which axes).
     """
 
     __slots__ = ("__weakref__", "args", "dtype", "name", "value", "weak")

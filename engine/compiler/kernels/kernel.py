@@ -51,7 +51,12 @@ class Kernel:
         accesses += [
             _along(strides[first + place], placed.axes) for place, (placed, _) in enumerate(self.program.outputs)
         ]
-        return arrange(self.program.space, self.schedule.inner, self.schedule.outer, accesses)
+        return arrange(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
+
+    def _indexed(self) -> frozenset[int]:
+        """Axes whose index is computed with."""
+        found = walk(store.expression for store in self.schedule.stores)
+        return frozenset(one.value for one in found if one.name == "index")
 
     @property
     def outputs_forms(self) -> list[tuple[tuple[int, ...], Any]]:

@@ -35,12 +35,19 @@ class Layout:
 
 
 def arrange(
-    space: Sequence[int], inner: Sequence[int], outer: Sequence[int], accesses: Sequence[Along]
+    space: Sequence[int],
+    inner: Sequence[int],
+    outer: Sequence[int],
+    accesses: Sequence[Along],
+    alone: frozenset[int] = frozenset(),
 ) -> tuple[Layout, list[int]]:
-    """The loops, and what a kernel of this layout is told: sizes of loops, then steps that are not fixed."""
+    """The loops, and what a kernel of this layout is told: sizes of loops, then steps that are not fixed.
+
+    The axes `alone` have loops of their own.
+    """
     loops: list[Loop] = []
     for axes, is_inner in ((outer, False), (inner, True)):
-        groups = _merged(space, [axis for axis in axes if space[axis] != 1], accesses)
+        groups = _merged(space, [axis for axis in axes if space[axis] != 1], accesses, alone)
         loops += [Loop(group, is_inner) for group in groups]
     if not loops or not loops[-1].inner:
         loops.append(Loop((), True))
@@ -60,10 +67,13 @@ def arrange(
     return Layout(tuple(loops), tuple(steps)), [*sizes, *told]
 
 
-def _merged(space: Sequence[int], axes: Sequence[int], accesses: Sequence[Along]) -> list[tuple[int, ...]]:
+def _merged(
+    space: Sequence[int], axes: Sequence[int], accesses: Sequence[Along], alone: frozenset[int]
+) -> list[tuple[int, ...]]:
     groups: list[tuple[int, ...]] = []
     for axis in axes:
-        if groups and all(one.get(groups[-1][-1], 0) == one.get(axis, 0) * space[axis] for one in accesses):
+        free = groups and axis not in alone and groups[-1][-1] not in alone
+        if free and all(one.get(groups[-1][-1], 0) == one.get(axis, 0) * space[axis] for one in accesses):
             groups[-1] = (*groups[-1], axis)
         else:
             groups.append((axis,))

@@ -215,6 +215,14 @@ class _Reader:
             source.expression, tuple(None if size == 1 else next(rest) for size in node.out.shape)
         )
 
+    def place(self, node: Node) -> None:
+        """`place_along`: the index of an axis."""
+        axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
+        axis = axes[node.statics["dim"]]
+        along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
+        expression = number(0, WHOLE) if axis is None else make("index", WHOLE, value=axis)
+        self.placed[node.out] = Placed(expression, axes if axis is None else along)
+
     def expanded(self, node: Node) -> None:
         """`expand`: dimensions of size 1 repeated."""
         (value,) = node.values
@@ -262,6 +270,7 @@ _RULES: dict[str, Callable[[_Reader, Node], None]] = {
     "spread": _Reader.spread,
     "permute": _Reader.reordered,
     "reshape": _Reader.reshaped,
+    "place_along": _Reader.place,
     "unsqueeze": _Reader.reshaped,
     "squeeze": _Reader.reshaped,
     "expand": _Reader.expanded,

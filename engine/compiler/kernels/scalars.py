@@ -205,7 +205,7 @@ _DOUBLED = {"square", "isnan", "power"}
 
 def cost(one: Expression) -> int:
     """What computing it costs, in additions, given its arguments."""
-    if one.name in ("input", "number", "scalar", "size", "cast"):
+    if one.name in ("input", "number", "scalar", "size", "index", "cast"):
         return 0
     if one.name in _OWN or one.name in _LIBRARY or one.name in _OF_FLOATS or one.name == "power":
         return DEAR

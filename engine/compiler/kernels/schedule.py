@@ -44,6 +44,8 @@ class Schedule:
     def _reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
         if one.name == "input":
             return frozenset(axis for axis in one.value[1] if axis is not None)
+        if one.name == "index":
+            return frozenset((one.value,))
         below: Axes = frozenset().union(*(self.reach(arg, known) for arg in one.args))
         return below - frozenset(one.value[1]) if one.name == "reduce" else below
 

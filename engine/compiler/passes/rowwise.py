@@ -1,0 +1,235 @@
+"""Softmax, layer norm and cross entropy taken apart into elementwise ops and reductions of rows, which kernels take.
+
+What the forward op keeps for its gradient as bytes stays in its parts: the gradient's parts take them from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.graph import Node, Operand, Value
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.passes.split import Parts, splits
+from engine.dtypes import from_numpy
+from engine.ops.cross_entropy import checked_classes, class_entropy, class_entropy_slope
+from engine.ops.elementwise.arithmetic import add, div, mul, sub
+from engine.ops.elementwise.choice import choose
+from engine.ops.elementwise.comparison import eq
+from engine.ops.elementwise.transcendental import exp, log, rsqrt
+from engine.ops.indexing.place import place_along
+from engine.ops.movement.primitives import cast, cat, reshape, unsqueeze
+from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.normalization.layer_norm import normalize_rows, normalize_rows_slopes
+from engine.ops.record import Op
+from engine.ops.reduction.reduce import amax, mean, sum
+from engine.ops.softmax import log_softmax, log_softmax_slope, softmax, softmax_slope
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _reduced(parts: Parts, op: Op, x: Value, dims: tuple[int, ...]) -> Value:
+    shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    return parts.call(op, [x], shape, {"dim": dims, "keepdim": True})
+
+
+def _joined(parts: Parts, op: Op, a: Operand, b: Operand) -> Value:
+    """An elementwise op of two."""
+    shape = np.broadcast_shapes(*(one.shape for one in (a, b) if isinstance(one, Value)))
+    return parts.call(op, [a, b], shape)
+
+
+def _applied(parts: Parts, op: Op, x: Value) -> Value:
+    return parts.call(op, [x], x.shape)
+
+
+def _fit(node: Node) -> bool:
+    """Whether all is in one of the dtypes that eager mode computes in as well."""
+    return node.out.dtype in _FLOATS and 0 not in node.out.shape
+
+
+def _operand(value: Any) -> Operand:
+    return value if isinstance(value, Scalar) else Constant(value)
+
+
+# -- softmax
+
+
+def _exponentials(parts: Parts, node: Node) -> tuple[Value, Value, Value, tuple[int, ...]] | None:
+    """x minus the largest of its row, e to the power of that, and its sum; the dimensions of a row."""
+    (x,) = node.values
+    if not _fit(node) or x.dtype != node.out.dtype or not x.shape:
+        return None
+    dims = (node.statics["dim"] % len(x.shape),)
+    shifted = _joined(parts, sub, x, _reduced(parts, amax, x, dims))
+    powers = _applied(parts, exp, shifted)
+    return shifted, powers, _reduced(parts, sum, powers, dims), dims
+
+
+@splits(softmax)
+def _(parts: Parts, node: Node) -> Value | None:
+    found = _exponentials(parts, node)
+    return None if found is None else _joined(parts, div, found[1], found[2])
+
+
+@splits(log_softmax)
+def _(parts: Parts, node: Node) -> Value | None:
+    found = _exponentials(parts, node)
+    return None if found is None else _joined(parts, sub, found[0], _applied(parts, log, found[2]))
+
+
+@splits(softmax_slope)
+def _(parts: Parts, node: Node) -> Value | None:
+    g, y = node.values[0], node.values[-1]
+    if not _fit(node) or g.dtype != y.dtype or not g.shape:
+        return None
+    dot = _reduced(parts, sum, _joined(parts, mul, g, y), (node.statics["dim"] % len(g.shape),))
+    return _joined(parts, mul, _joined(parts, sub, g, dot), y)
+
+
+@splits(log_softmax_slope)
+def _(parts: Parts, node: Node) -> Value | None:
+    g, y = node.values[0], node.values[-1]
+    if not _fit(node) or g.dtype != y.dtype or not g.shape:
+        return None
+    total = _reduced(parts, sum, g, (node.statics["dim"] % len(g.shape),))
+    return _joined(parts, sub, g, _joined(parts, mul, _applied(parts, exp, y), total))
+
+
+# -- two numbers of each row, as the bytes that a gradient keeps
+
+
+def _kept(parts: Parts, first: Value, second: Value, rows: int) -> Value:
+    columns = [parts.call(reshape, [one], (rows, 1), {"shape": (rows, 1)}) for one in (first, second)]
+    both = parts.call(cat, columns, (rows, 2), {"dim": 1})
+    return _bytes(parts, both)
+
+
+def _bytes(parts: Parts, x: Value) -> Value:
+    shape = (*x.shape[:-1], x.shape[-1] * x.dtype.itemsize)
+    return parts.call(reinterpret, [x], shape, {"dtype": "uint8"}, np.dtype(np.uint8))
+
+
+def _source(value: Operand, op: Op) -> Node | None:
+    """The node of `op` that made a value."""
+    node = value.producer if isinstance(value, Value) else None
+    return node if node is not None and node.op is op else None
+
+
+def _unkept(value: Operand) -> list[Value] | None:
+    """What `_kept` was made of, if it was."""
+    whole = _source(value, reinterpret)
+    both = None if whole is None else _source(whole.inputs[0], cat)
+    columns = [] if both is None else [_source(one, reshape) for one in both.inputs]
+    found = [column.values[0] for column in columns if column is not None]
+    return found if len(found) == 2 else None
+
+
+# -- layer norm
+
+
+@splits(normalize_rows)
+def _(parts: Parts, node: Node) -> tuple[Value, Value] | None:
+    x, weight, bias = node.inputs
+    if not _fit(node) or not isinstance(x, Value) or x.dtype != node.out.dtype:
+        return None
+    first = len(x.shape) - node.statics["dims"]
+    dims = tuple(range(first, len(x.shape)))
+    middle = _reduced(parts, mean, x, dims)
+    centred = _joined(parts, sub, x, middle)
+    variance = _reduced(parts, mean, _joined(parts, mul, centred, centred), dims)
+    steep = _applied(parts, rsqrt, _joined(parts, add, variance, _operand(node.statics["eps"])))
+    out = _joined(parts, mul, centred, steep)
+    out = _joined(parts, mul, out, weight) if isinstance(weight, Value) else out
+    out = _joined(parts, add, out, bias) if isinstance(bias, Value) else out
+    return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))
+
+
+@splits(normalize_rows_slopes, mixed=True)
+def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
+    g, x, moments, weight = node.inputs
+    kept = _unkept(moments)
+    if kept is None or not _fit(node) or not isinstance(g, Value) or not isinstance(x, Value) or x.dtype != g.dtype:
+        return None
+    first = len(x.shape) - node.statics["dims"]
+    rows, dims = tuple(range(first)), tuple(range(first, len(x.shape)))
+    middle, steep = kept
+    scaled = _joined(parts, mul, _joined(parts, sub, x, middle), steep)
+    own = _joined(parts, mul, g, weight) if isinstance(weight, Value) else g
+    part = _joined(parts, mul, scaled, _reduced(parts, mean, _joined(parts, mul, own, scaled), dims))
+    rest = _joined(parts, sub, _joined(parts, sub, own, _reduced(parts, mean, own, dims)), part)
+    shape = x.shape[first:]
+    whole = {"dim": rows, "keepdim": False}
+    of_weight, of_bias = (
+        parts.call(sum, [one], shape, whole) if rows else one for one in (_joined(parts, mul, g, scaled), g)
+    )
+    return _joined(parts, mul, rest, steep), of_weight, of_bias
+
+
+# -- cross entropy
+
+
+@splits(class_entropy, mixed=True)
+def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
+    x, target, weight = [*node.inputs, Constant(None)][:3]
+    if isinstance(weight, Value) or not isinstance(x, Value) or not isinstance(target, Value):
+        return None
+    if x.dtype not in _FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
+        return None  # of no rows or no classes there are rules of their own
+    rows, reduction = x.shape[0], node.statics["reduction"]
+    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.several(
+        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    )
+    counted, classes = checked
+    shifted = _joined(parts, sub, x, _reduced(parts, amax, x, (1,)))
+    powers = _applied(parts, exp, shifted)
+    norms = _reduced(parts, sum, powers, (1,))
+    own = _reduced(parts, sum, parts.call(choose, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
+    losses = _joined(parts, sub, _applied(parts, log, norms), own)
+    column = parts.call(unsqueeze, [counted], (rows, 1), {"dim": 1}, np.dtype(bool))
+    factors = parts.call(cast, [column], (rows, 1), {"dtype": from_numpy(x.dtype)})
+    losses = parts.call(choose, [column, losses, Constant(0.0)], (rows, 1))
+    shares = factors
+    if reduction == "none":
+        result = parts.call(reshape, [losses], (rows,), {"shape": (rows,)})
+    else:
+        result = parts.call(sum, [losses], ())
+    if reduction == "mean":
+        total = parts.call(sum, [factors], ())
+        result = _joined(parts, div, result, total)
+        nothing = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
+        shares = _joined(parts, div, factors, parts.call(choose, [nothing, Constant(1.0), total], ()))
+    return result, _bytes(parts, powers), _kept(parts, shares, _joined(parts, div, shares, norms), rows)
+
+
+def _hot(parts: Parts, x: Value, classes: Value) -> Value:
+    """True in the column of each row's class."""
+    column = parts.call(unsqueeze, [classes], (x.shape[0], 1), {"dim": 1}, np.dtype(np.int64))
+    places = parts.call(place_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
+    return parts.call(eq, [places, column], x.shape, None, np.dtype(bool))
+
+
+@splits(class_entropy_slope, mixed=True)
+def _(parts: Parts, node: Node) -> Value | None:
+    g, target, powers, kept = node.inputs
+    whole, columns = _source(powers, reinterpret), _unkept(kept)
+    if whole is None or columns is None or not _fit(node) or not isinstance(g, Value) or not isinstance(target, Value):
+        return None
+    (x,) = whole.values
+    if x.dtype != g.dtype:
+        return None
+    rows = x.shape[0]
+    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.several(
+        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    )
+    own = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
+    shares, steep = (_joined(parts, mul, one, own) for one in columns)
+    hot = _hot(parts, x, checked[1])
+    minus = parts.call(choose, [hot, shares, Constant(0.0)], x.shape)
+    return _joined(parts, sub, _joined(parts, mul, x, steep), minus)
+
+
+__all__: list[str] = []
