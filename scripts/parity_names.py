@@ -28,6 +28,7 @@ NAMESPACES = (
     "torch.autograd.forward_ad",
     "torch.autograd.functional",
     "torch.autograd.graph",
+    "torch.compiler",
     "torch.cuda",
     "torch.cuda.amp",
     "torch.func",

@@ -44,6 +44,12 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.import_ir_*", "torch.merge_type*", "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError",
         "torch.DisableTorchFunction*", "torch.*.has_torch_function*", "torch.cond", "torch.while_loop",
     ),
+    "told to PyTorch's compiler of its traces, guards and caches: here Python runs on every call": (
+        "torch.compiler.assume_constant_result", "torch.compiler.*_in_graph",
+        "torch.compiler.cudagraph_mark_step_begin", "torch.compiler.*guard*", "torch.compiler.*_cache_artifacts",
+        "torch.compiler.load_compiled_function", "torch.compiler.nested_compile_region",
+        "torch.compiler.set_default_backend", "torch.compiler.set_stance", "torch.compiler.wrap_numpy",
+    ),
     "made for traces of a function, and nothing is traced for these here": (
         "torch.func.functionalize", "torch.func.debug_unwrap",
     ),
