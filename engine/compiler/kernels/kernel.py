@@ -31,6 +31,8 @@ class Kernel:
         self.name = str(fused)
         self.program = program_of(fused)
         self.schedule = scheduled(self.program)
+        for output, source in fused.in_place:
+            self.schedule.check_written_over(output, source)
         values = [*fused.inputs, *fused.outputs]
         chosen = [contiguous(value.shape) for value in values]
         for place, given in enumerate(strides or ()):

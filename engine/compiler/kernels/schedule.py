@@ -83,6 +83,19 @@ class Schedule:
                 if one.name != "reduce" or self.is_of_row(one):
                     stack.extend(one.args)
 
+    def check_written_over(self, place: int, source: int) -> None:
+        """Raises Unlowered unless an output may be written over an input: read in step, not afterwards."""
+        store = self.stores[place]
+        reads = [one for one in walk(each.expression for each in self.stores) if one.name == "input"]
+        axes = {one.value[1] for one in reads if one.value[0] == source}
+        if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
+            raise Unlowered("an output is written over an input that is read in another order")
+        stages, phases = dict[int, int](), dict[int, int]()
+        mine = self.stage(store.expression, stages), self.phase(store.expression, phases)
+        others = [(self.stage(one.expression, stages), self.phase(one.expression, phases)) for one in self.stores]
+        if any(other > mine for other in others):
+            raise Unlowered("an output is written over an input that may be read again")
+
 
 def scheduled(program: Program) -> Schedule:
     """Raises Unlowered."""
