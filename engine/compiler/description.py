@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.compiler.graph import Node, Value
-from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels import Fused, Kernel, reason
 from engine.graph import Place
 from engine.shape import format_shape
 
@@ -26,6 +26,8 @@ class Step:
     """The lines that its ops come from."""
     source: str = ""
     """Generated code; empty where there is none."""
+    note: str = ""
+    """Why it is no part of a kernel although ops of its kind can be, or that its kernel is still being compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +45,18 @@ class Description:
 
 def of_node(node: Node) -> Step:
     """A node that is run by its op's own kernel."""
-    return Step(
-        (node.op.name,),
-        "view" if node.op.view else "call",
-        tuple(map(_text, node.values)),
-        tuple(map(_text, node.outputs)),
-        lines_of([node]),
-    )
+    reads, makes = tuple(map(_text, node.values)), tuple(map(_text, node.outputs))
+    why = reason(node) if node.op.kind in ("elementwise", "reduce") else None
+    kind = "view" if node.op.view else "call"
+    return Step((node.op.name,), kind, reads, makes, lines_of([node]), note=why or "")
 
 
-def of_fused(fused: Fused, source: str) -> Step:
+def of_fused(fused: Fused, kernel: Kernel) -> Step:
     """Nodes that one generated kernel computes."""
     names = tuple(node.op.name for node in fused.nodes)
-    lines = lines_of(fused.nodes)
-    return Step(names, "kernel", tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs)), lines, source)
+    reads, makes = tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs))
+    note = "" if kernel.ready else "still being compiled; until then its ops run one by one"
+    return Step(names, "kernel", reads, makes, lines_of(fused.nodes), kernel.source, note)
 
 
 def _text(value: Value) -> str:

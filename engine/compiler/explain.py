@@ -19,6 +19,7 @@ from engine.compiler.explanation import (
     Line,
     Operation,
     Recompiled,
+    Replays,
     Segment,
 )
 from engine.compiler.function import Compiled
@@ -34,7 +35,7 @@ MOST_RECORDING = 5
 """Calls in which a function may still do something new."""
 
 
-def explain(function: Callable[..., Any], *, repeat: int = 5) -> Callable[..., Explanation]:
+def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True) -> Callable[..., Explanation]:
     """What becomes of `function` when it is compiled: ``explain(function)(*args)``.
 
     The function really runs, with all that it does besides: compiled until nothing new is recorded, then `repeat` times
@@ -44,6 +45,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5) -> Callable[..., E
     Args:
         function: a function or module, or what `compile` made of one, whose recordings and counts are then used
         repeat: calls to be timed in either way
+        wait: until all kernels are compiled; otherwise the times may be those of ops that run one by one meanwhile
     """
     compiled = compiled_of(function) or Compiled(function)
 
@@ -51,30 +53,35 @@ def explain(function: Callable[..., Any], *, repeat: int = 5) -> Callable[..., E
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         if MODES.capture is not None:
             raise CompileError("explain() inside a compiled function. Call it outside.")
-        return _explained(compiled, repeat, args, kwargs)
+        return _explained(compiled, repeat, wait, args, kwargs)
 
     return explained
 
 
-def _explained(compiled: Compiled, repeat: int, args: Any, kwargs: Any) -> Explanation:
+def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
     is_new = not compiled.report.calls
     first = 0.0
     for number in range(MOST_RECORDING):
         before, began = compiled.recorded, perf_counter()
-        compiled.traced(*args, **kwargs)
+        trace = compiled.traced(*args, **kwargs)
         first = perf_counter() - began if is_new and number == 0 else first
         if compiled.recorded == before:
+            for ran in trace if wait else ():
+                if ran.plan is not None:
+                    ran.plan.wait()
             break
     traces = [compiled.traced(*args, **kwargs) for _ in range(repeat)]
     refuses = compiled.fullgraph and any(ran.reason is not None for ran in traces[-1])
     call = compiled.traced if refuses else compiled
     times = [_timed(call, args, kwargs) for _ in range(repeat)]
     eager = [_timed(compiled.function, args, kwargs) for _ in range(repeat)]
+    replays = compiled.replays
     return Explanation(
         name=compiled.name,
         segments=tuple(_segments(traces)),
         breaks=tuple(_breaks(traces[-1])),
         recompiles=tuple(map(_recompiled, compiled.report.recompiles)),
+        replays=Replays(replays.count, tuple(replays.missed), tuple(replays.refused.values())),
         calls=compiled.report.calls,
         recorded=compiled.recorded,
         eager_seconds=median(eager),
@@ -152,7 +159,7 @@ def _scalars(value: Any) -> list[Scalar]:
 
 def _kernel(step: Step) -> Kernel:
     lines = tuple(one for place in step.lines if (one := line(place)) is not None)
-    return Kernel(step.ops, step.kind, step.reads, step.makes, lines, step.source)
+    return Kernel(step.ops, step.kind, step.reads, step.makes, lines, step.source, step.note)
 
 
 def _breaks(trace: list[Ran]) -> list[GraphBreak]:

@@ -67,6 +67,9 @@ class Kernel:
     makes: tuple[str, ...]
     lines: tuple[Line, ...]
     source: str
+    """Generated code; empty where there is none."""
+    note: str
+    """Why it is no part of a kernel although ops of its kind can be, or that its kernel is still being compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,17 @@ class Recompiled:
 
 
 @dataclass(frozen=True, slots=True)
+class Replays:
+    """Calls that ran without Python, which `fullgraph=True` makes possible."""
+
+    count: int
+    missed: tuple[str, ...]
+    """What was not as it had been, each time that Python had to run again."""
+    refused: tuple[str, ...]
+    """Why Python runs on every call."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What became of a function. `str()` gives it as text, `as_dict()` and `as_json()` for programs."""
 
@@ -141,6 +155,7 @@ class Explanation:
     segments: tuple[Segment, ...]
     breaks: tuple[GraphBreak, ...]
     recompiles: tuple[Recompiled, ...]
+    replays: Replays
     calls: int
     """Calls so far, those for this explanation included."""
     recorded: int
@@ -190,4 +205,4 @@ def _mapped(value: Any, change: Callable[[Line], Line]) -> Any:
     return value
 
 
-__all__ = ["Explanation", "GraphBreak", "Guard", "Kernel", "Line", "Operation", "Recompiled", "Segment"]
+__all__ = ["Explanation", "GraphBreak", "Guard", "Kernel", "Line", "Operation", "Recompiled", "Replays", "Segment"]

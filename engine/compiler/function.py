@@ -38,6 +38,10 @@ class Plan(Protocol):
         """
         ...
 
+    def wait(self) -> None:
+        """Returns once nothing of it is left to be compiled."""
+        ...
+
     def describe(self) -> Description:
         """What it does, for `explain`."""
         ...

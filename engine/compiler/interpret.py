@@ -44,6 +44,9 @@ class Interpreter:
                 del arrays[value]
         return hand_over(self.graph, arrays, externals)
 
+    def wait(self) -> None:
+        """Nothing is compiled for it."""
+
     def describe(self) -> Description:
         """What it does, for `explain`."""
         return Description("unfused", tuple(map(of_node, self.graph.nodes)), self._peak(), self._note)

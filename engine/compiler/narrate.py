@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.compiler.explanation import Explanation, GraphBreak, Kernel, Line, Operation, Recompiled, Segment
+    from engine.compiler.explanation import (
+        Explanation,
+        GraphBreak,
+        Kernel,
+        Line,
+        Operation,
+        Recompiled,
+        Replays,
+        Segment,
+    )
 
 WIDTH = 110
 MOST_ROWS = 40
@@ -26,6 +36,8 @@ def narrate(found: Explanation, *, source: bool = False) -> str:
     if len(found.segments) > len(shown):
         parts.append(f"and {_counted(len(found.segments) - len(shown), 'more segment')}, each after a break")
     parts += ["\n".join(_break(number, one)) for number, one in enumerate(found.breaks, start=1)]
+    if found.replays.count or found.replays.refused:
+        parts.append("\n".join(_replays(found.replays)))
     if found.recompiles:
         parts.append("\n".join(_recompiles(found.recompiles)))
     return "\n\n".join(parts)
@@ -55,6 +67,8 @@ def _segment(segment: Segment, *, source: bool) -> Iterator[str]:
     yield from _columns(_rows(segment.operations))
     for number, kernel in enumerate(made, start=1):
         yield from _kernel(number, kernel, source=source)
+    if segment.how == "fused":
+        yield from _alone(segment)
     if segment.held:
         yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
     yield from _guards(segment)
@@ -91,28 +105,44 @@ def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
 
 def _kernel(number: int, kernel: Kernel, *, source: bool) -> Iterator[str]:
     ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
-    made = [text if n == 1 else f"{n}× {text}" for text, n in _tally(kernel.makes)]
-    yield f"  kernel {number}: {ops} → {', '.join(made)}"
+    note = f" ({kernel.note})" if kernel.note else ""
+    yield f"  kernel {number}: {ops} → {', '.join(_tallied(kernel.makes))}{note}"
     if source and kernel.source:
         yield from ("    | " + text for text in kernel.source.rstrip().splitlines())
 
 
 def _guards(segment: Segment) -> Iterator[str]:
     """What it takes from outside: the same shapes find the recording again."""
-    arrays = [f"{one.array}{' (written to)' if one.written else ''}" for one in segment.guards]
-    same = [text if n == 1 else f"{n}× {text}" for text, n in _tally(arrays)]
+    same = _tallied(f"{one.array}{' (written to)' if one.written else ''}" for one in segment.guards)
     if segment.numbers:
         same.append(f"{_counted(segment.numbers, 'number')} that may change")
     if same:
-        text = ", ".join(one.replace(" ", "\u00a0") for one in same)
-        yield from (part.replace("\u00a0", " ") for part in _wrapped("found again for", text))
+        yield from _listed("found again for", same)
 
 
-def _tally(texts: Iterable[str]) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
-    for text in texts:
-        counts[text] = counts.get(text, 0) + 1
-    return list(counts.items())
+def _listed(label: str, items: Iterable[str]) -> Iterator[str]:
+    """Items over several lines, none of them broken up."""
+    text = ", ".join(one.replace(" ", "\u00a0") for one in items)
+    yield from (part.replace("\u00a0", " ") for part in _wrapped(label, text))
+
+
+def _tallied(texts: Iterable[str]) -> list[str]:
+    """Each text once, with how often it is there."""
+    return [text if n == 1 else f"{n}× {text}" for text, n in Counter(texts).items()]
+
+
+def _alone(segment: Segment) -> Iterator[str]:
+    """What ops' own kernels compute."""
+    alone = [one for one in segment.kernels if one.kind == "call"]
+    why = ((one.ops[0], one.note.removeprefix(f"{one.ops[0]}: ")) for one in alone)
+    if alone:
+        yield from _listed("by their own kernels", _tallied(f"{op} ({note})" if note else op for op, note in why))
+
+
+def _replays(replays: Replays) -> Iterator[str]:
+    yield f"Without Python: {_counted(replays.count, 'call')}"
+    yield from (f"  Python ran again, because {text}" for text, _ in Counter(replays.missed).most_common(5))
+    yield from (f"  Python runs on every call, because {text}" for text in dict.fromkeys(replays.refused))
 
 
 def _break(number: int, one: GraphBreak) -> Iterator[str]:

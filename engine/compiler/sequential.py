@@ -73,6 +73,9 @@ class Sequential:
                 del arrays[slot]
         return [arrays[slot] for slot in self._wanted]
 
+    def wait(self) -> None:
+        """Nothing is compiled for it."""
+
     def describe(self) -> Description:
         """What it does, for `explain`."""
         steps, held, peak = [], dict[int, int](), 0

@@ -10,7 +10,7 @@ from engine.compiler.explanation import Line
 from studio.lowering.program import Program
 
 
-def explain_step(task: fit.Task, program: Program, *, repeat: int = 5) -> Explanation:
+def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: bool = True) -> Explanation:
     """Compiles the training step and runs it some times, which trains the task: give it one of its own.
 
     Lines name their node; what no line of the program calls is the optimizers' work.
@@ -26,7 +26,7 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5) -> Explan
             return replace(line, code="", node=updates)
         return replace(line, node=program.node_at(line.file, line.number))
 
-    found = explain(fit.step, repeat=repeat)(task, batch)
+    found = explain(fit.step, repeat=repeat, wait=wait)(task, batch)
     return replace(found.relabelled(label), name="training step")
 
 

@@ -109,7 +109,7 @@ class Plan:
     def describe(self) -> Description:
         """What it does, for `explain`."""
         steps = [
-            of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one].source) for one in self.steps
+            of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one]) for one in self.steps
         ]
         return Description("fused", tuple(steps), self.memory)
 

@@ -64,7 +64,7 @@ def test_each_break_has_its_cause_and_line_in_every_call(function: Callable[...,
 
 @pytest.mark.parametrize("function", GALLERY, ids=lambda function: function.__name__)
 def test_explain_names_each_break(function: Callable[..., Any], x: engine.Tensor) -> None:
-    explanation = explain(function)(x)
+    explanation = explain(function, wait=False)(x)
     assert {(one.reason, one.line.number) for one in explanation.breaks if one.line} == marked(function)
     text = str(explanation)
     for one in explanation.breaks:

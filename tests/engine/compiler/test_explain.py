@@ -99,8 +99,7 @@ def test_a_training_step_is_one_segment_with_all_lines() -> None:
     assert segment.numbers > 0
     assert (found.breaks, found.recompiles) == ((), ())
     assert found.calls >= 4
-    assert 0 < segment.seconds <= found.compiled_seconds
-    assert found.eager_seconds > 0
+    assert min(segment.seconds, found.compiled_seconds, found.eager_seconds, found.first_seconds) > 0
     assert 0 < found.memory <= segment.held + 64 * len(segment.operations), "each begins at a cache line of its own"
 
 

@@ -13,7 +13,7 @@ from studio.training.compilation import explain_step
 
 def explained(template: Template) -> Explanation:
     program = lower(template.document, catalogue())
-    return explain_step(program.build(), program, repeat=1)
+    return explain_step(program.build(), program, repeat=1, wait=False)
 
 
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
