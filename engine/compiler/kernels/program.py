@@ -67,7 +67,7 @@ class _Reader:
         for node in self.fused.nodes:
             rule = _RULES.get(node.op.name, _Reader.elementwise)
             rule(self, node)
-        outputs = tuple((self.placed[value], value) for value in self.fused.outputs)
+        outputs = tuple((self.whole(value), value) for value in self.fused.outputs)
         names = Names()
         for one in walk(placed.expression for placed, _ in outputs):
             if one.args and one.name != "reduce":
@@ -107,6 +107,11 @@ class _Reader:
         own = axes[len(axes) - len(value.shape) :]
         used = tuple(None if size == 1 else axis for size, axis in zip(value.shape, own, strict=True))
         return Placed(make("input", value.dtype, value=(self.inputs[value], used)), used)
+
+    def whole(self, value: Value) -> Placed:
+        """A result with all of its axes, also those along which it only repeats."""
+        found = self.placed[value]
+        return Placed(found.expression, self.axes_of_result(value.shape, [found.axes]))
 
     def operand(self, value: Value) -> Placed:
         """A value on its own, along the last axes if it comes from outside."""

@@ -92,9 +92,32 @@ class Schedule:
             raise Unlowered("an output is written over an input that is read in another order")
         stages, phases = dict[int, int](), dict[int, int]()
         mine = self.stage(store.expression, stages), self.phase(store.expression, phases)
-        others = [(self.stage(one.expression, stages), self.phase(one.expression, phases)) for one in self.stores]
-        if any(other > mine for other in others):
-            raise Unlowered("an output is written over an input that may be read again")
+        if any(when > mine for when in self._reads(source, stages, phases)):
+            raise Unlowered("an output is written over an input that is read again")
+
+    def _reads(self, source: int, stages: dict[int, int], phases: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """In which passes, and there in which loops over a row, an input is read."""
+        everything = list(walk(store.expression for store in self.stores))
+        sums = [one for one in everything if one.name == "reduce" and not self.is_of_row(one)]
+        roots = [*[store.expression for store in self.stores], *[one.args[0] for one in sums]]
+        for root in roots:
+            in_rows = [one.args[0] for one in self.below([root]) if one.name == "reduce" and self.is_of_row(one)]
+            for used in (root, *in_rows):
+                if any(one.name == "input" and one.value[0] == source for one in _directly(used)):
+                    yield self.stage(root, stages), self.phase(used, phases)
+
+
+def _directly(root: Expression) -> Iterator[Expression]:
+    """What a value is computed from, as far as the next reductions."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        one = stack.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            if one.name != "reduce":
+                stack.extend(one.args)
 
 
 def scheduled(program: Program) -> Schedule:
