@@ -199,6 +199,7 @@ class Trie:
 
 __all__ = [
     "Constant",
+    "FLOAT",
     "External",
     "Instruction",
     "Scalar",

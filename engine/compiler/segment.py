@@ -78,6 +78,10 @@ class Segment:
         slot = self._slots.get(id(array))
         return self._meet(array, tensor) if slot is None else slot
 
+    def known_slot(self, array: Any) -> int | None:
+        """The slot of an array that was found outside before."""
+        return self._slots.get(id(array))
+
     def _meet(self, array: Any, tensor: Any) -> Any:
         slot, storage = self.count, tensor._storage
         self.tensors[slot], self.versions[slot] = tensor, storage.version

@@ -35,6 +35,8 @@ def convolution(
     xp, x, weight, bias=None, stride: Sizes = (1,), padding: Sizes = (0,), dilation: Sizes = (1,), groups: int = 1
 ):
     """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
+    if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
+        raise ValueError("the channels do not fit")  # which the shape rule explains
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     places = windows.places("convolution", x.shape[2:])
     narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)

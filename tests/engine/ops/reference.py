@@ -17,8 +17,8 @@ from engine.tensor import Tensor
 
 Record = Op | Composite
 
-INTERNAL = {"move", "overwrite_view"}
-"""Run by the dispatcher only, which knows what they need."""
+INTERNAL = {"move", "overwrite_view", "fill"}
+"""Run by the dispatcher and the compiler only, which know what they need."""
 
 ELSEWHERE: dict[str, str] = {}
 """Where PyTorch has what is called differently there."""

@@ -16,10 +16,10 @@ from engine.ops.record import Op
 from engine.shape import Spec
 from engine.tensor import Tensor
 from tests.engine.ops import variants
-from tests.engine.ops.reference import Record, offered, records
+from tests.engine.ops.reference import INTERNAL, Record, offered, records
 from tests.engine.ops.sampler import samples
 
-OPS = [op for op in REGISTRY.values() if op.name not in ("move", "overwrite_view")]
+OPS = [op for op in REGISTRY.values() if op.name not in INTERNAL]
 DIFFERENTIABLE = [op for op in OPS if op.rules]
 TWICE = [op for op in DIFFERENTIABLE if op.name != "ctc_posterior"]  # the gradient of ctc, which has no third one
 
