@@ -69,7 +69,7 @@ class Capture:
         self.owner = owner
         self.trace = trace
         """Where to tell of each segment, if somebody wants to know."""
-        self.number = owner.report.begin()
+        self.number = owner.report.begin() + owner.replays.count
         self.segment = Segment(self, owner.root, None)
         self.events: list[Drawn | Stepped] = []
         """What the engine's own objects did beside ops."""

@@ -86,6 +86,8 @@ class Segment:
     note: str
     """Why it is not run in a better way."""
     kernels: tuple[Kernel, ...]
+    plans: int
+    """Ways to run it: one for each choice of results that somebody held at its end."""
     memory: int
     """Bytes for values inside, at most at one time."""
     held: int

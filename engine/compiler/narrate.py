@@ -72,6 +72,8 @@ def _segment(segment: Segment, *, source: bool) -> Iterator[str]:
     if segment.held:
         yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
     yield from _guards(segment)
+    if segment.plans > 1:
+        yield f"  has {segment.plans} plans, as other results were held at its end"
     end = "the end of the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
     yield f"  ended by {end}"
 
@@ -141,7 +143,9 @@ def _alone(segment: Segment) -> Iterator[str]:
 
 def _replays(replays: Replays) -> Iterator[str]:
     yield f"Without Python: {_counted(replays.count, 'call')}"
-    yield from (f"  Python ran again, because {text}" for text, _ in Counter(replays.missed).most_common(5))
+    yield from (
+        f"  Python ran again once {text} was not as before" for text, _ in Counter(replays.missed).most_common(5)
+    )
     yield from (f"  Python runs on every call, because {text}" for text in dict.fromkeys(replays.refused))
 
 

@@ -159,6 +159,45 @@ def test_how_a_segment_runs(backend: str, how: str) -> None:
     assert [kernel.ops for kernel in found.segments[1].kernels] == [("matmul",), ("matmul",)]
 
 
+def test_calls_without_python_are_told() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5))
+
+    @engine.compile(fullgraph=True)
+    def f(x: engine.Tensor) -> engine.Tensor:
+        return model(x).sum()
+
+    x = engine.ones(2, 3)
+    with engine.no_grad():
+        for mode in (True, False):
+            model.train(mode)
+            for _ in range(5):
+                f(x)
+        found = explain(f, repeat=1)(x)
+    assert found.replays.count >= 5
+    assert any("training" in text for text in found.replays.missed)
+    assert "Python ran again once" in str(found)
+    (one,) = found.recompiles
+    assert one.call == 6
+
+
+def test_results_that_are_held_at_times_are_told() -> None:
+    kept = []
+
+    @engine.compile
+    def f(x: engine.Tensor, keep: bool) -> engine.Tensor:
+        y = x * 2
+        if keep:
+            kept.append(y)
+        return y.exp().sum()
+
+    for keep in (False, False, True, True):
+        f(X, keep)
+    found = explain(f)(X, False)
+    assert found.segments[0].plans == 2
+    assert "has 2 plans" in str(found)
+    assert not found.recompiles
+
+
 # -- recompiles
 
 
