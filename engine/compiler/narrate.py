@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.compiler.explanation import (
@@ -25,16 +25,18 @@ WIDTH = 110
 MOST_ROWS = 40
 """Lines for one segment; longer ones are cut in the middle."""
 MOST_SEGMENTS = 6
+WORTH_TELLING = 1024
+"""Bytes of memory."""
 MOST_RECOMPILES = 8
 
 
 def narrate(found: Explanation, *, source: bool = False) -> str:
     """The whole text. With `source`, the code of generated kernels too."""
     parts = [_head(found)]
-    shown = found.segments[:MOST_SEGMENTS]
-    parts += ["\n".join(_segment(segment, source=source)) for segment in shown]
-    if len(found.segments) > len(shown):
-        parts.append(f"and {_counted(len(found.segments) - len(shown), 'more segment')}, each after a break")
+    kinds = _kinds(found.segments)
+    parts += ["\n".join(_segment(alike, source=source)) for alike in kinds[:MOST_SEGMENTS]]
+    if len(kinds) > MOST_SEGMENTS:
+        parts.append(f"and {_counted(sum(map(len, kinds[MOST_SEGMENTS:])), 'more segment')}, each after a break")
     parts += ["\n".join(_break(number, one)) for number, one in enumerate(found.breaks, start=1)]
     if found.replays.count or found.replays.refused:
         parts.append("\n".join(_replays(found.replays)))
@@ -57,11 +59,23 @@ def _head(found: Explanation) -> str:
     return "\n".join(lines)
 
 
-def _segment(segment: Segment, *, source: bool) -> Iterator[str]:
+def _kinds(segments: Iterable[Segment]) -> list[list[Segment]]:
+    """Those that do the same, such as the rounds of a loop, together."""
+    found: dict[Any, list[Segment]] = {}
+    for one in segments:
+        lines = tuple((op.op, op.line, op.outputs) for op in one.operations)
+        found.setdefault((lines, one.ended_by, one.how), []).append(one)
+    return list(found.values())
+
+
+def _segment(alike: Sequence[Segment], *, source: bool) -> Iterator[str]:
+    segment = alike[0]
     made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
     ops = _counted(len(segment.operations), "op")
     how = segment.how if not made else f"{segment.how} to {_counted(len(made), 'kernel')}"
-    yield f"Segment {segment.number}: {ops}, {how}, {time_text(segment.seconds)}"
+    times = "" if len(alike) == 1 else f", {_times(len(alike)).lower()} a call"
+    seconds = sum(one.seconds for one in alike)
+    yield f"Segment {_numbers(alike)}: {ops}, {how}{times}, {time_text(seconds)}{' in all' if times else ''}"
     if segment.note:
         yield f"  not fused: {segment.note}"
     yield from _columns(_rows(segment.operations))
@@ -69,13 +83,18 @@ def _segment(segment: Segment, *, source: bool) -> Iterator[str]:
         yield from _kernel(number, kernel, source=source)
     if segment.how == "fused":
         yield from _alone(segment)
-    if segment.held:
+    if segment.held >= WORTH_TELLING:
         yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
     yield from _guards(segment)
     if segment.plans > 1:
         yield f"  has {segment.plans} plans, as other results were held at its end"
     end = "the end of the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
     yield f"  ended by {end}"
+
+
+def _numbers(segments: Sequence[Segment]) -> str:
+    numbers = [str(one.number) for one in segments]
+    return ", ".join(numbers if len(numbers) <= 4 else [*numbers[:3], "…", numbers[-1]])
 
 
 def _rows(operations: Sequence[Operation]) -> list[tuple[str, str, str]]:
@@ -157,7 +176,7 @@ def _break(number: int, one: GraphBreak) -> Iterator[str]:
     after = _counted(one.after, "op") if one.after else "none"
     yield (
         f"  {_times(one.count)} a call, {_counted(one.before, 'op')} before it and {after} after it; "
-        f"what was needed took {time_text(one.seconds)} to compute"
+        f"what was needed took {time_text(one.seconds)} to compute{' in all' if one.count > 1 else ''}"
     )
     yield from _wrapped("Instead", one.rewrite)
     yield f"  More: {one.help}"

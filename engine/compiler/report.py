@@ -80,7 +80,8 @@ class Report:
     recompiles: list[Recompile] = field(default_factory=list)
     recompiled: int = 0
     """All recompiles, those that are not kept included."""
-    _ends: dict[Start, list[Trie]] = field(default_factory=dict, repr=False)
+    _ends: dict[Start, list[tuple[int, Trie]]] = field(default_factory=dict, repr=False)
+    """Where recordings end that begin there, each with the first call that did it."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def begin(self) -> int:
@@ -110,16 +111,17 @@ class Report:
         """A recording ended at `node`, where none did before."""
         with self._lock:
             ends = self._ends.get(start, [])
-            if node in ends:
+            if any(end is node for _, end in ends):
                 return
         if known and node.parent is not None:
             self._note(call, start, node, node.path(), ended=True)
         with self._lock:
-            self._ends[start] = [*ends[1 - MOST_ENDS :], node]
+            self._ends[start] = [*ends[1 - MOST_ENDS :], (call, node)]
 
     def _note(self, call: int, start: Start, node: Trie, path: list[Trie], *, ended: bool) -> None:
         with self._lock:
-            ends = self._ends.get(start)
+            # What this call has done itself before, as in a loop, is nothing that it does otherwise.
+            ends = [end for number, end in self._ends.get(start, ()) if number < call]
             if not ends:
                 return
             expected, depth = _nearest(path, [end.path() for end in ends])

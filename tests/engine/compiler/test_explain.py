@@ -126,7 +126,7 @@ def test_explanations_are_frozen_data_and_text() -> None:
     assert max(map(len, text.splitlines())) < 160
 
 
-def test_many_segments_are_cut() -> None:
+def test_rounds_of_a_loop_are_told_together() -> None:
     def loop(x: engine.Tensor) -> float:
         total = 0.0
         for _ in range(20):
@@ -137,8 +137,18 @@ def test_many_segments_are_cut() -> None:
     found = explain(loop, repeat=1)(engine.ones(2))
     (one,) = found.breaks
     assert (one.count, len(found.segments)) == (20, 21)
-    assert "20 graph breaks (1 cause)" in str(found)
-    assert "and 15 more segments" in str(found)
+    assert not found.recompiles, "what a call does several times is nothing new"
+    text = str(found)
+    assert "20 graph breaks (1 cause)" in text
+    assert "Segment 2, 3, 4, …, 20: 2 ops, fused to 1 kernel, 19 times a call" in text
+
+
+def test_many_segments_are_cut() -> None:
+    def all_different(x: engine.Tensor) -> float:
+        return sum(x[:n].sum().item() for n in range(1, 21))
+
+    text = str(explain(all_different, repeat=1, wait=False)(engine.ones(20)))
+    assert "and 14 more segments, each after a break" in text
 
 
 def test_explaining_within_a_compiled_function_is_refused() -> None:
