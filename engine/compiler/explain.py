@@ -135,7 +135,7 @@ def _operations(ran: Ran) -> list[Operation]:
         call = place.call
         inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
         outputs = tuple(form_text(forms[slot]) for slot in call.outputs)
-        found.append(Operation(call.op.name, inputs, outputs, line(where), backward, call.in_place))
+        found.append(Operation(call.op.name, inputs, call.outputs, outputs, line(where), backward, call.in_place))
     return found
 
 

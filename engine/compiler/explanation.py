@@ -28,7 +28,9 @@ class Operation:
 
     op: str
     inputs: tuple[str, ...]
-    """"%3" for what the recording holds under that number, "number" for one that may be another each time."""
+    """"%3" for what the recording holds in slot 3, "a number" for one that may be another each time, or its value."""
+    slots: tuple[int, ...]
+    """Where the results are, or what is written to."""
     outputs: tuple[str, ...]
     """Shapes and dtypes of the results, or of what is written to."""
     line: Line | None
@@ -184,6 +186,7 @@ class Explanation:
 
     def as_json(self, indent: int | None = None) -> str:
         found = asdict(self)
+        found["memory"] = self.memory
         for one, given in zip(found["breaks"], self.breaks, strict=True):
             one["help"] = given.help
         return json.dumps(found, indent=indent)

@@ -127,7 +127,9 @@ def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
 def _kernel(number: int, kernel: Kernel, *, source: bool) -> Iterator[str]:
     ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
     note = f" ({kernel.note})" if kernel.note else ""
-    yield f"  kernel {number}: {ops} → {', '.join(_tallied(kernel.makes))}{note}"
+    places = list(dict.fromkeys(map(place_text, kernel.lines)))
+    where = f" ({', '.join(places if len(places) <= 3 else [*places[:2], '…'])})" if places else ""
+    yield f"  kernel {number}{where}: {ops} → {', '.join(_tallied(kernel.makes))}{note}"
     if source and kernel.source:
         yield from ("    | " + text for text in kernel.source.rstrip().splitlines())
 
