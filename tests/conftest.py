@@ -16,12 +16,22 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
 from engine.random import manual_seed
+from tests.compiled import CompiledTests, add_options
 
 collect_ignore = [] if importlib.util.find_spec("PySide6") else ["ui"]
 
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.compiled:
+        config.pluginmanager.register(CompiledTests(config), "compiled-tests")
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,160 @@
+"""`pytest --compiled tests/engine`: every test of the engine inside a compiled function, several times.
+
+The first pass records, which runs ops one by one; the others find their path known, defer ops and run them as plans.
+Fixtures are new in each pass; a test that hypothesis drives runs twice on each example.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from engine.compiler import Compiled
+from engine.compiler.plan import plan as plan_module
+from engine.modes import MODES
+from engine.random import manual_seed
+
+PASS = "compiled_pass"
+
+EXCLUDED: dict[str, str] = {
+    "tests/engine/compiler/*": "compiles by itself",
+    "*::test_a_hundred_thousand_ops_in_a_row": "one recording of so many ops is planned for minutes",
+    "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "memory: recordings are kept for the next call",
+}
+"""Pattern of tests → why they mean nothing inside a compiled function."""
+
+MANY = 20
+"""Cases of one test from which on `--share` leaves some out."""
+FEWER = 10
+"""Of examples by hypothesis, one in so many."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("engine")
+    group.addoption("--compiled", action="store_true", help="run each engine test inside a compiled function")
+    group.addoption("--passes", type=int, default=2, help="how often each; the first one records (default 2)")
+    group.addoption("--share", type=int, default=1, help="of tests with many cases, run one in so many (default 1)")
+    group.addoption("--kernels", action="store_true", help="wait for compiled kernels; without, NumPy runs their nodes")
+
+
+class Uncompiled:
+    """In the place of a kernel: one that is never there, so that its nodes run one by one, as NumPy computes them."""
+
+    ready, source = False, ""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+
+class CompiledTests:
+    """What pytest does otherwise under `--compiled`."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.passes: int = config.option.passes
+        self.share: int = config.option.share
+        self.known: dict[str, Compiled] = {}
+        """Tests between two passes."""
+        self.segments = self.planned = self.left_out = 0
+        if config.option.kernels:
+            plan_module.Plan.run = _waiting(plan_module.Plan.run)
+        else:
+            plan_module.Kernel = Uncompiled  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Several passes, unless hypothesis repeats the test anyway."""
+        passes = 1 if hasattr(metafunc.function, "hypothesis") else self.passes
+        metafunc.fixturenames.append(PASS)
+        metafunc.parametrize(PASS, range(passes), ids=[f"pass{number}" for number in range(passes)])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        cases: dict[str, set[str]] = {}
+        for item in items:
+            for pattern, reason in EXCLUDED.items():
+                if fnmatch(_function(item), pattern):
+                    item.add_marker(pytest.mark.skip(reason=f"not compiled: {reason}"))
+            cases.setdefault(_function(item), set()).add(_case(item))
+        left_out = {
+            item
+            for item in items
+            if len(cases[_function(item)]) > MANY and zlib.crc32(_case(item).encode()) % self.share
+        }
+        self.left_out = len(left_out)
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
+        arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        hypothesis = getattr(pyfuncitem.obj, "hypothesis", None)
+        if hypothesis is not None:
+            with _inner(pyfuncitem.obj, self._twice(hypothesis.inner_test)):
+                pyfuncitem.obj(**arguments)
+            return True
+        key, number = _case(pyfuncitem), pyfuncitem.callspec.params[PASS]
+        compiled = self.known[key] = self.known.get(key) or Compiled(pyfuncitem.obj)
+        compiled.function = pyfuncitem.obj
+        try:
+            self._call(compiled, arguments)
+        finally:
+            if number == self.passes - 1:
+                del self.known[key]
+        return True
+
+    def _call(self, compiled: Compiled, arguments: dict[str, Any]) -> None:
+        try:
+            trace = compiled.traced(**arguments)
+        finally:
+            assert MODES.capture is None
+        self.segments += len(trace)
+        self.planned += sum(ran.plan is not None for ran in trace)
+
+    def _twice(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def twice(*args: Any, **kwargs: Any) -> None:
+            compiled = Compiled(function)
+            for _ in range(2):
+                manual_seed(0)
+                compiled(*args, **kwargs)
+
+        return twice
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.write_line(
+            f"compiled: {self.segments} segments, {self.planned} of them run by plans; {self.left_out} cases left out"
+        )
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _case(item: pytest.Item) -> str:
+    """What is the same in all passes over a test."""
+    before, _, after = item.nodeid.rpartition("pass")
+    return before.rstrip("-[") + after.lstrip("0123456789")
+
+
+def _waiting(run: Callable[..., Any]) -> Callable[..., Any]:
+    def waiting(plan: Any, *args: Any) -> Any:
+        plan.wait()
+        return run(plan, *args)
+
+    return waiting
+
+
+@contextmanager
+def _inner(test: Any, function: Callable[..., Any]) -> Iterator[None]:
+    """Another inner function, and fewer examples, for a test that hypothesis drives."""
+    old, given = test.hypothesis.inner_test, test._hypothesis_internal_use_settings
+    test.hypothesis.inner_test = function
+    test._hypothesis_internal_use_settings = settings(given, max_examples=max(given.max_examples // FEWER, 1))
+    try:
+        yield
+    finally:
+        test.hypothesis.inner_test, test._hypothesis_internal_use_settings = old, given

@@ -1,0 +1,309 @@
+"""What happens between a recording and its plan: passes, groups, memory, and what is written outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine.backend import CPU
+from engine.compiler import Compiled
+from engine.compiler import function as function_module
+from engine.compiler.graph import Graph, Node, Output, Value, check
+from engine.compiler.interpret import Interpreter
+from engine.compiler.kernels import Fused
+from engine.compiler.passes import PASSES
+from engine.compiler.passes.dead import drop_dead
+from engine.compiler.passes.duplicates import share_duplicates
+from engine.compiler.passes.simplify import simplify
+from engine.compiler.plan import Plan
+from engine.compiler.plan.fusion import Step as PlanStep
+from engine.compiler.plan.fusion import accepts, fuse
+from engine.compiler.plan.memory import ALIGNMENT, Life, lay_out
+from engine.compiler.plan.steps import Decisions, decide, reads_of, results_of
+from engine.deferred import Form
+from engine.nn import functional
+from engine.ops.elementwise.arithmetic import add, mul, neg
+from engine.ops.linalg.matmul import matmul
+from engine.ops.movement.primitives import permute
+from tests.engine.compiler.worlds import Step, World, steps
+
+# -- passes ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def graph_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Graph]:
+    """The graph of a function's only recording, before any pass."""
+
+    def record(function: Callable[..., Any], *args: Any) -> Graph:
+        graphs: list[Graph] = []
+        monkeypatch.setattr(function_module, "optimize", graphs.append)
+        compiled = Compiled(function, backend="aot_eager")
+        compiled(*args)
+        compiled(*args)
+        (graph,) = graphs
+        return graph
+
+    return record
+
+
+def names(graph: Graph) -> list[str]:
+    check(graph)
+    return [node.op.name for node in graph.nodes]
+
+
+X = engine.tensor([[-0.0, 0.0, 1.5], [float("nan"), float("-inf"), -2.0]])
+
+
+def test_what_nobody_uses_is_dropped(graph_of: Callable[..., Graph]) -> None:
+    def f(x: engine.Tensor) -> engine.Tensor:
+        x.exp().sum()
+        functional.dropout(x, 0.5)
+        y = x * 2
+        y.add_(1)  # written to, but not used either
+        return x.neg()
+
+    graph = graph_of(f, X)
+    assert len(graph.nodes) > 4
+    drop_dead(graph)
+    assert names(graph) == ["neg"]
+
+
+def test_writes_to_memory_from_outside_are_not_dropped(graph_of: Callable[..., Graph]) -> None:
+    graph = graph_of(_write, engine.ones(2, 3))
+    drop_dead(graph)
+    assert "mul" in names(graph)
+    assert len(graph.writes) == 1
+
+
+def _write(x: engine.Tensor) -> None:
+    x[0].mul_(2)
+
+
+def test_what_is_computed_twice_is_computed_once(graph_of: Callable[..., Graph]) -> None:
+    graph = graph_of(lambda x: x.exp() * 2 + x.exp() * 2, X)
+    share_duplicates(graph)
+    assert names(graph) == ["exp", "mul", "add"]
+
+
+def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., Graph]) -> None:
+    graph = graph_of(lambda x: engine.rand_like(x) + engine.rand_like(x), X)
+    before = names(graph)
+    share_duplicates(graph)
+    assert names(graph) == before
+
+
+def test_numbers_that_may_change_are_not_taken_for_equal(graph_of: Callable[..., Graph]) -> None:
+    """Two floats that happen to be equal while recording; whole numbers and truths, which Python takes for equal."""
+    graph = graph_of(lambda x: x * 2.0 + x * 2.0 + (x * 1 + x * True), X)
+    share_duplicates(graph)
+    assert names(graph).count("mul") == 4
+
+
+def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., Graph]) -> None:
+    def f(x: engine.Tensor) -> engine.Tensor:
+        first = x.exp()
+        x.add_(1)
+        return first + x.exp()
+
+    graph = graph_of(f, engine.ones(3))
+    share_duplicates(graph)
+    assert names(graph).count("exp") == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (lambda x: x.clone() * 1 / 1 - 0, []),
+        (lambda x: x + 0, ["add"]),  # -0.0 + 0 is 0.0
+        (lambda x: x * 1.0, ["mul"]),  # it is another number the next time
+        (lambda x: x * 0, ["mul"]),  # NaN stays NaN
+        (lambda x: x - x, ["sub"]),
+        (lambda x: x.double().float(), ["cast", "cast"]),
+        (lambda x: x.half().float(), ["cast", "cast"]),  # rounds
+        (lambda x: x.reshape(3, 2).exp().reshape(6).reshape(2, 3), ["reshape", "exp", "reshape"]),
+        (lambda x: x.permute(0, 1).exp(), ["exp"]),
+        (lambda x: (x > 0) * 1, ["gt", "mul"]),  # another dtype
+    ],
+)
+def test_what_changes_nothing_is_left_out(
+    function: Callable[..., Any], left: list[str], graph_of: Callable[..., Graph]
+) -> None:
+    graph = graph_of(lambda x: function(x).clone(), X)
+    simplify(graph)
+    drop_dead(graph)
+    assert names(graph) == left
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.lists(steps(), min_size=1, max_size=14))
+def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, program: list[Step]) -> None:
+    seen = 0
+
+    def optimize(graph: Graph) -> None:
+        nonlocal seen
+        seen += 1
+        check(graph)
+        for rewrite in PASSES:
+            rewrite(graph)
+            check(graph)
+        check_decisions(decide(graph, fuse(graph, accepts)))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(function_module, "optimize", optimize)
+        compiled = Compiled(World.run, backend="aot_eager")
+        world = World()
+        for call in range(3):
+            world.call = call
+            try:
+                compiled(world, [step for step in program if step.name != "raises"])
+            except NotImplementedError:
+                return
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+LIVES = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(0, 12)), max_size=20)
+
+
+@settings(max_examples=500)
+@given(LIVES)
+def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
+    lives = [Life(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(drawn)]
+    layout = lay_out(lives)
+    rounded = [-(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT for life in lives]
+    for one, space in zip(lives, rounded, strict=True):
+        offset = layout.offsets[one.number]
+        assert offset >= 0
+        assert offset % ALIGNMENT == 0
+        assert offset + one.size <= layout.size
+        for other in lives[: one.number]:
+            place = layout.offsets[other.number]
+            together = one.begin <= other.end and other.begin <= one.end
+            assert not (together and offset < place + rounded[other.number] and place < offset + space)
+    assert layout.size <= sum(rounded)
+    busiest = max(
+        (sum(size for one, size in zip(lives, rounded, strict=True) if one.begin <= t <= one.end) for t in range(13)),
+        default=0,
+    )
+    assert layout.size >= busiest
+
+
+# -- groups and places, over graphs drawn at random -----------------------------------------------
+
+SHAPE = (3, 3)
+FORM = Form.of(np.empty(SHAPE))
+
+
+def _value(node: Node | None, place: int) -> Value:
+    return Value(SHAPE, np.dtype(np.float64), CPU, node, place)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Nodes over 3×3 matrices: elementwise, views, products; some results handed out, some written outside."""
+    slots = range(draw(st.integers(1, 4)))
+    inputs = {slot: _value(None, slot) for slot in slots}
+    values, nodes = list(inputs.values()), []
+    for _ in range(draw(st.integers(1, 12))):
+        op = draw(st.sampled_from([neg, add, mul, add, mul, permute, matmul]))
+        # What is near comes up more often, so that there are long ways.
+        picks = [values[-1 - draw(st.integers(0, len(values) - 1))] for _ in range(2)]
+        given = picks[:1] if op in (neg, permute) else picks
+        node = Node(op, list(given), {"dims": (1, 0)} if op is permute else op.defaults, mixed=False)
+        node.outputs = [_value(node, 0)]
+        nodes.append(node)
+        values.append(node.out)
+    chosen = draw(st.lists(st.sampled_from(values), max_size=4))
+    outputs = [Output(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate(chosen)]
+    writes = {slot: draw(st.sampled_from(values)) for slot in slots if draw(st.booleans())}
+    writes = {slot: value for slot, value in writes.items() if value is not inputs[slot]}
+    outputs += [Output(slot, writes[slot], FORM, (), slot, slot) for slot in writes if draw(st.booleans())]
+    graph = Graph(inputs, nodes, outputs, writes, dict.fromkeys(slots, FORM))
+    check(graph)
+    return graph
+
+
+def check_order(graph: Graph, found: Sequence[PlanStep]) -> None:
+    """Each node is in one step, and steps read only what earlier steps have made."""
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    known, done = set(graph.inputs.values()), []
+    for step in found:
+        nodes = list(step.nodes) if isinstance(step, Fused) else [step]
+        assert [place[node] for node in nodes] == sorted(place[node] for node in nodes)
+        inside: set[Value] = set()
+        for node in nodes:
+            assert all(value in known or value in inside for value in node.values)
+            inside.update(node.outputs)
+        if isinstance(step, Fused):
+            assert set(step.inputs) == {value for node in nodes for value in node.values} - inside
+            others = [node for node in graph.nodes if node not in nodes]
+            wanted = {value for node in others for value in node.values} | set(graph.results())
+            assert set(step.outputs) == inside & wanted
+            inside = set(step.outputs)
+        known |= inside
+        done += nodes
+    assert sorted(place[node] for node in done) == list(range(len(graph.nodes)))
+
+
+@settings(max_examples=400)
+@given(graphs(), st.sets(st.sampled_from(["neg", "add", "mul", "permute", "matmul"])), st.integers(1, 6))
+def test_groups_form_no_circle_and_keep_the_order(graph: Graph, fusible: set[str], most: int) -> None:
+    drop_dead(graph)
+    check_order(graph, fuse(graph, lambda nodes: len(nodes) <= most and all(n.op.name in fusible for n in nodes)))
+
+
+@settings(max_examples=200)
+@given(graphs())
+def test_groups_that_kernels_compute(graph: Graph) -> None:
+    drop_dead(graph)
+    found = fuse(graph, accepts)
+    check_order(graph, found)
+    check_decisions(decide(graph, found))
+
+
+def check_decisions(found: Decisions) -> None:
+    """What lies in shared memory is there as long as somebody reads it or a view of it; what is outside, too."""
+    end, read = len(found.steps), dict[Value, int]()
+    views = {step.out: step.values[0] for step in found.steps if isinstance(step, Node) and step.op.view}
+
+    def note(value: Value, number: int) -> None:
+        read[value] = number
+        if value in views:
+            note(views[value], number)
+
+    for number, step in enumerate(found.steps):
+        for value in reads_of(step):
+            note(value, number)
+    for value in found.graph.results():
+        note(value, end)
+    for number, step in enumerate(found.steps):
+        for value in results_of(step):
+            assert found.made_at[value] == number
+            assert found.last.get(value, number) >= read.get(value, number)
+    for value, slot in found.target.items():
+        old = found.graph.inputs[slot]
+        assert found.graph.writes[slot] is value
+        assert read.get(old, -1) <= found.made_at[value], "what was outside is read after it was written over"
+
+
+@settings(max_examples=300)
+@given(graphs(), st.integers(0, 2**32 - 1))
+def test_plans_compute_what_the_graph_says(graph: Graph, seed: int) -> None:
+    """The plan runs twice, since its memory holds what the last run left; kernels are not waited for."""
+    random = np.random.default_rng(seed)
+    drop_dead(graph)
+    plan, interpreter = Plan(graph), Interpreter(graph)
+    for _ in range(2):
+        given = {slot: random.normal(size=SHAPE) for slot in graph.inputs}
+        copies = {slot: array.copy() for slot, array in given.items()}
+        for ours, wanted in zip(plan.run(given, []), interpreter.run(copies, []), strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+        for slot, array in given.items():
+            np.testing.assert_array_equal(array, copies[slot])
