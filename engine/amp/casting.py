@@ -26,8 +26,7 @@ class Casting:
     def prepare(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
         """The inputs in the precision that `op` runs in."""
         kind = _kind(inputs, self.dtypes)
-        target = None if kind is None else self._target(op.name, kind, inputs)
-        if target is None:
+        if kind is None or (target := self._target(op.name, kind, inputs)) is None:
             return inputs
         return [self._cast(value, target) if _eligible(value, kind) else value for value in inputs]
 

@@ -34,16 +34,22 @@ class Interoperates:
         if force:
             self._storage.expose()
             return to_host(me.detach()._numbers())
+        array = self._host_numbers()
+        self._storage.expose()
+        return array
+
+    def _host_numbers(self) -> np.ndarray[Any, Any]:
+        me = cast("Tensor", self)
         if me.requires_grad:
             raise AutogradError("numpy() on a tensor that requires gradients. Use tensor.detach().numpy().")
         array = me._numbers()
         if self._storage.device is not CPU:
             raise HostError(f"numpy() on a tensor on {self._storage.device}. Use tensor.cpu().numpy().")
-        self._storage.expose()
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.numpy() if copy is not True else self.detach()._numbers(), dtype=dtype, copy=copy)
+        array = self._host_numbers() if copy else self.numpy()  # a copy shares nothing
+        return np.array(array, dtype=dtype, copy=copy)
 
     def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
         """The other operand of an operator, where that is an array: a tensor on this one's device."""

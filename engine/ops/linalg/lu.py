@@ -224,7 +224,9 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
 
 
 @composite(result="Any", sample=lambda s: [((s.normal(3, 2), s.normal(3, 3) + 3), {"upper": False})])
-def triangular_solve(input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """X with A X = input for triangular A, and A; the older form of `linalg.solve_triangular`."""
     system = A.mT if transpose else A
     return return_types.triangular_solve(
