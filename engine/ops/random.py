@@ -20,7 +20,7 @@ from engine.shape import Spec, count
 )
 def drop(xp, x, p: float, state: random.State):
     """x / (1 − p) with probability 1 − p, else 0, by the counters at `state`; and where it is kept."""
-    keep = xp.asarray(random.kept(state, x.size, p).reshape(x.shape))
+    keep = kept_by_chance.kernel(xp, x, p, state)
     return _scaled(xp, x, keep, p), keep
 
 
@@ -32,6 +32,19 @@ def _(x: Spec, p: float, state: random.State):
 @drop.gradient
 def _(g, out1, p):
     return keep_scaled(g[0], out1, p=p)
+
+
+@op("other", method=False, public=False, random=True, sample=lambda s: [
+    ((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)}),
+])  # fmt: skip
+def kept_by_chance(xp, x, p: float, state: random.State):
+    """Where `drop` keeps elements of an x of this shape."""
+    return xp.asarray(random.kept(state, x.size, p).reshape(x.shape))
+
+
+@kept_by_chance.shape
+def _(x: Spec, p: float, state: random.State):
+    return Spec(x.shape, bool_)
 
 
 @op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.booleans(3, 4)), {"p": 0.5})])

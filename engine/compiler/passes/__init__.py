@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.compiler.graph import Graph
+from engine.compiler.passes import channelwise as channelwise
 from engine.compiler.passes import rowwise as rowwise
 from engine.compiler.passes.dead import drop_dead
 from engine.compiler.passes.duplicates import share_duplicates

@@ -5,12 +5,11 @@ What the forward op keeps for its gradient as bytes stays in its parts: the grad
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from engine.compiler.graph import Node, Operand, Value
-from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.instruction import Constant
+from engine.compiler.passes.parts import FLOATS, applied, fits, joined, operand, reduced
 from engine.compiler.passes.split import Parts, splits
 from engine.dtypes import from_numpy
 from engine.ops.cross_entropy import checked_classes, class_entropy, class_entropy_slope
@@ -26,75 +25,48 @@ from engine.ops.record import Op
 from engine.ops.reduction.reduce import amax, mean, sum
 from engine.ops.softmax import log_softmax, log_softmax_slope, softmax, softmax_slope
 
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-
-
-def _reduced(parts: Parts, op: Op, x: Value, dims: tuple[int, ...]) -> Value:
-    shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
-    return parts.call(op, [x], shape, {"dim": dims, "keepdim": True})
-
-
-def _joined(parts: Parts, op: Op, a: Operand, b: Operand) -> Value:
-    """An elementwise op of two."""
-    shape = np.broadcast_shapes(*(one.shape for one in (a, b) if isinstance(one, Value)))
-    return parts.call(op, [a, b], shape)
-
-
-def _applied(parts: Parts, op: Op, x: Value) -> Value:
-    return parts.call(op, [x], x.shape)
-
-
-def _fit(node: Node) -> bool:
-    """Whether all is in one of the dtypes that eager mode computes in as well."""
-    return node.out.dtype in _FLOATS and 0 not in node.out.shape
-
-
-def _operand(value: Any) -> Operand:
-    return value if isinstance(value, Scalar) else Constant(value)
-
-
 # -- softmax
 
 
 def _exponentials(parts: Parts, node: Node) -> tuple[Value, Value, Value, tuple[int, ...]] | None:
     """x minus the largest of its row, e to the power of that, and its sum; the dimensions of a row."""
     (x,) = node.values
-    if not _fit(node) or x.dtype != node.out.dtype or not x.shape:
+    if not fits(node) or x.dtype != node.out.dtype or not x.shape:
         return None
     dims = (node.statics["dim"] % len(x.shape),)
-    shifted = _joined(parts, sub, x, _reduced(parts, amax, x, dims))
-    powers = _applied(parts, exp, shifted)
-    return shifted, powers, _reduced(parts, sum, powers, dims), dims
+    shifted = joined(parts, sub, x, reduced(parts, amax, x, dims))
+    powers = applied(parts, exp, shifted)
+    return shifted, powers, reduced(parts, sum, powers, dims), dims
 
 
 @splits(softmax)
 def _(parts: Parts, node: Node) -> Value | None:
     found = _exponentials(parts, node)
-    return None if found is None else _joined(parts, div, found[1], found[2])
+    return None if found is None else joined(parts, div, found[1], found[2])
 
 
 @splits(log_softmax)
 def _(parts: Parts, node: Node) -> Value | None:
     found = _exponentials(parts, node)
-    return None if found is None else _joined(parts, sub, found[0], _applied(parts, log, found[2]))
+    return None if found is None else joined(parts, sub, found[0], applied(parts, log, found[2]))
 
 
 @splits(softmax_slope)
 def _(parts: Parts, node: Node) -> Value | None:
     g, y = node.values[0], node.values[-1]
-    if not _fit(node) or g.dtype != y.dtype or not g.shape:
+    if not fits(node) or g.dtype != y.dtype or not g.shape:
         return None
-    dot = _reduced(parts, sum, _joined(parts, mul, g, y), (node.statics["dim"] % len(g.shape),))
-    return _joined(parts, mul, _joined(parts, sub, g, dot), y)
+    dot = reduced(parts, sum, joined(parts, mul, g, y), (node.statics["dim"] % len(g.shape),))
+    return joined(parts, mul, joined(parts, sub, g, dot), y)
 
 
 @splits(log_softmax_slope)
 def _(parts: Parts, node: Node) -> Value | None:
     g, y = node.values[0], node.values[-1]
-    if not _fit(node) or g.dtype != y.dtype or not g.shape:
+    if not fits(node) or g.dtype != y.dtype or not g.shape:
         return None
-    total = _reduced(parts, sum, g, (node.statics["dim"] % len(g.shape),))
-    return _joined(parts, sub, g, _joined(parts, mul, _applied(parts, exp, y), total))
+    total = reduced(parts, sum, g, (node.statics["dim"] % len(g.shape),))
+    return joined(parts, sub, g, joined(parts, mul, applied(parts, exp, y), total))
 
 
 # -- two numbers of each row, as the bytes that a gradient keeps
@@ -132,17 +104,17 @@ def _unkept(value: Operand) -> list[Value] | None:
 @splits(normalize_rows)
 def _(parts: Parts, node: Node) -> tuple[Value, Value] | None:
     x, weight, bias = node.inputs
-    if not _fit(node) or not isinstance(x, Value) or x.dtype != node.out.dtype:
+    if not fits(node) or not isinstance(x, Value) or x.dtype != node.out.dtype:
         return None
     first = len(x.shape) - node.statics["dims"]
     dims = tuple(range(first, len(x.shape)))
-    middle = _reduced(parts, mean, x, dims)
-    centred = _joined(parts, sub, x, middle)
-    variance = _reduced(parts, mean, _joined(parts, mul, centred, centred), dims)
-    steep = _applied(parts, rsqrt, _joined(parts, add, variance, _operand(node.statics["eps"])))
-    out = _joined(parts, mul, centred, steep)
-    out = _joined(parts, mul, out, weight) if isinstance(weight, Value) else out
-    out = _joined(parts, add, out, bias) if isinstance(bias, Value) else out
+    middle = reduced(parts, mean, x, dims)
+    centred = joined(parts, sub, x, middle)
+    variance = reduced(parts, mean, joined(parts, mul, centred, centred), dims)
+    steep = applied(parts, rsqrt, joined(parts, add, variance, operand(node.statics["eps"])))
+    out = joined(parts, mul, centred, steep)
+    out = joined(parts, mul, out, weight) if isinstance(weight, Value) else out
+    out = joined(parts, add, out, bias) if isinstance(bias, Value) else out
     return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))
 
 
@@ -150,21 +122,21 @@ def _(parts: Parts, node: Node) -> tuple[Value, Value] | None:
 def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
     g, x, moments, weight = node.inputs
     kept = _unkept(moments)
-    if kept is None or not _fit(node) or not isinstance(g, Value) or not isinstance(x, Value) or x.dtype != g.dtype:
+    if kept is None or not fits(node) or not isinstance(g, Value) or not isinstance(x, Value) or x.dtype != g.dtype:
         return None
     first = len(x.shape) - node.statics["dims"]
     rows, dims = tuple(range(first)), tuple(range(first, len(x.shape)))
     middle, steep = kept
-    scaled = _joined(parts, mul, _joined(parts, sub, x, middle), steep)
-    own = _joined(parts, mul, g, weight) if isinstance(weight, Value) else g
-    part = _joined(parts, mul, scaled, _reduced(parts, mean, _joined(parts, mul, own, scaled), dims))
-    rest = _joined(parts, sub, _joined(parts, sub, own, _reduced(parts, mean, own, dims)), part)
+    scaled = joined(parts, mul, joined(parts, sub, x, middle), steep)
+    own = joined(parts, mul, g, weight) if isinstance(weight, Value) else g
+    part = joined(parts, mul, scaled, reduced(parts, mean, joined(parts, mul, own, scaled), dims))
+    rest = joined(parts, sub, joined(parts, sub, own, reduced(parts, mean, own, dims)), part)
     shape = x.shape[first:]
     whole = {"dim": rows, "keepdim": False}
     of_weight, of_bias = (
-        parts.call(sum, [one], shape, whole) if rows else one for one in (_joined(parts, mul, g, scaled), g)
+        parts.call(sum, [one], shape, whole) if rows else one for one in (joined(parts, mul, g, scaled), g)
     )
-    return _joined(parts, mul, rest, steep), of_weight, of_bias
+    return joined(parts, mul, rest, steep), of_weight, of_bias
 
 
 # -- cross entropy
@@ -175,7 +147,7 @@ def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
     x, target, weight = [*node.inputs, Constant(None)][:3]
     if isinstance(weight, Value) or not isinstance(x, Value) or not isinstance(target, Value):
         return None
-    if x.dtype not in _FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
+    if x.dtype not in FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
         return None  # of no rows or no classes there are rules of their own
     rows, reduction = x.shape[0], node.statics["reduction"]
     given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
@@ -183,11 +155,11 @@ def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
         checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
     )
     counted, classes = checked
-    shifted = _joined(parts, sub, x, _reduced(parts, amax, x, (1,)))
-    powers = _applied(parts, exp, shifted)
-    norms = _reduced(parts, sum, powers, (1,))
-    own = _reduced(parts, sum, parts.call(choose, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
-    losses = _joined(parts, sub, _applied(parts, log, norms), own)
+    shifted = joined(parts, sub, x, reduced(parts, amax, x, (1,)))
+    powers = applied(parts, exp, shifted)
+    norms = reduced(parts, sum, powers, (1,))
+    own = reduced(parts, sum, parts.call(choose, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
+    losses = joined(parts, sub, applied(parts, log, norms), own)
     column = parts.call(unsqueeze, [counted], (rows, 1), {"dim": 1}, np.dtype(bool))
     factors = parts.call(cast, [column], (rows, 1), {"dtype": from_numpy(x.dtype)})
     losses = parts.call(choose, [column, losses, Constant(0.0)], (rows, 1))
@@ -198,10 +170,10 @@ def _(parts: Parts, node: Node) -> tuple[Value, Value, Value] | None:
         result = parts.call(sum, [losses], ())
     if reduction == "mean":
         total = parts.call(sum, [factors], ())
-        result = _joined(parts, div, result, total)
+        result = joined(parts, div, result, total)
         nothing = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
-        shares = _joined(parts, div, factors, parts.call(choose, [nothing, Constant(1.0), total], ()))
-    return result, _bytes(parts, powers), _kept(parts, shares, _joined(parts, div, shares, norms), rows)
+        shares = joined(parts, div, factors, parts.call(choose, [nothing, Constant(1.0), total], ()))
+    return result, _bytes(parts, powers), _kept(parts, shares, joined(parts, div, shares, norms), rows)
 
 
 def _hot(parts: Parts, x: Value, classes: Value) -> Value:
@@ -215,7 +187,7 @@ def _hot(parts: Parts, x: Value, classes: Value) -> Value:
 def _(parts: Parts, node: Node) -> Value | None:
     g, target, powers, kept = node.inputs
     whole, columns = _source(powers, reinterpret), _unkept(kept)
-    if whole is None or columns is None or not _fit(node) or not isinstance(g, Value) or not isinstance(target, Value):
+    if whole is None or columns is None or not fits(node) or not isinstance(g, Value) or not isinstance(target, Value):
         return None
     (x,) = whole.values
     if x.dtype != g.dtype:
@@ -226,10 +198,10 @@ def _(parts: Parts, node: Node) -> Value | None:
         checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
     )
     own = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
-    shares, steep = (_joined(parts, mul, one, own) for one in columns)
+    shares, steep = (joined(parts, mul, one, own) for one in columns)
     hot = _hot(parts, x, checked[1])
     minus = parts.call(choose, [hot, shares, Constant(0.0)], x.shape)
-    return _joined(parts, sub, _joined(parts, mul, x, steep), minus)
+    return joined(parts, sub, joined(parts, mul, x, steep), minus)
 
 
 __all__: list[str] = []
