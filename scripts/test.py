@@ -1,4 +1,4 @@
-"""The one gate: lint, format, types, import contracts, tests, the tests without Qt, the wheel.
+"""The one gate: lint, format, types, import contracts, tests (the engine's also compiled, all without Qt), the wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
@@ -30,6 +30,9 @@ assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__fil
 print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
 """
 
+SHARE = 20
+"""Of a test with many cases, the compiled run takes one in so many; `pytest --compiled tests/engine` takes all."""
+
 
 def main() -> int:
     options = parse()
@@ -47,7 +50,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
     parser.add_argument(
-        "--fast", action="store_true", help="leave out slow tests, the environment without Qt and the wheel"
+        "--fast", action="store_true", help="leave out slow and compiled tests, the environment without Qt, the wheel"
     )
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
@@ -56,7 +59,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name in ("headless", "package"))
+    return not (options.fast and name in ("compiled", "headless", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -89,6 +92,11 @@ def tests(options: argparse.Namespace) -> bool:
     python = development()
     reference.ensure(python)
     return run(python, "-m", "pytest", *pytest_arguments(options))
+
+
+def compiled(_: argparse.Namespace) -> bool:
+    """The engine's tests once more, inside of compiled functions: one case in so many where a test has many."""
+    return run(development(), "-m", "pytest", "--compiled", f"--share={SHARE}", "tests/engine")
 
 
 def headless(options: argparse.Namespace) -> bool:
@@ -124,6 +132,7 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "types": tool("basedpyright"),
     "imports": imports,
     "tests": tests,
+    "compiled": compiled,
     "headless": headless,
     "package": package,
 }

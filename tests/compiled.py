@@ -26,6 +26,8 @@ EXCLUDED: dict[str, str] = {
     "tests/engine/compiler/*": "compiles by itself",
     "*::test_a_hundred_thousand_ops_in_a_row": "one recording of so many ops is planned for minutes",
     "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "memory: recordings are kept for the next call",
+    "*::test_a_resumed_run_is_the_same_run": "compares bits of steps that are recorded with those of plans, "
+    "which take softmax apart and so sum in another order",
 }
 """Pattern of tests → why they mean nothing inside a compiled function."""
 
