@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import sysconfig
@@ -10,13 +11,16 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from engine.graph import Node, Place
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec
 
 _ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_PASSED_OVER = (_ENGINE, sysconfig.get_path("stdlib") + os.sep)
+_PYTHON = sysconfig.get_path("stdlib") + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +102,16 @@ def norm_of(tensor: Any) -> float | None:
         MODES.observer = observer
 
 
+@functools.cache
+def _is_passed_over(filename: str) -> bool:
+    if filename.startswith((_ENGINE, _NUMPY)):
+        return True
+    return filename.startswith(_PYTHON) and "-packages" not in filename  # which others install there
+
+
 def call_site() -> Place:
-    """File and line of the innermost frame that is neither the engine's nor Python's own."""
+    """File and line of the innermost frame that is neither the engine's, nor NumPy's, nor Python's own."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PASSED_OVER):
+    while frame is not None and _is_passed_over(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -140,6 +140,11 @@ def a_function_of_numpy(x: Tensor) -> object:
 
 
 @shown
+def a_function_of_numpy_that_calls_python(x: Tensor) -> object:
+    return np.array_equal(x * 2, [2, 4, 6])  # breaks: array
+
+
+@shown
 def an_exchange_by_dlpack(x: Tensor) -> object:
     return np.from_dlpack(x * 2)  # breaks: array
 
