@@ -59,6 +59,8 @@ class Adafactor(UpdateRule):
             super().check_state(name, value, param)
 
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not param.numel():
+            return
         if not state:
             state["step"] = 0
             if gradient.ndim > 1:

@@ -13,7 +13,9 @@ from tests.engine.ops.reference import mapped
 from tests.engine.ops.sampler import Call
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-WHOLE = {"bool": np.bool_, "uint8": np.uint8, "int32": np.int32, "int64": np.int64}
+WHOLE = {
+    "bool": np.bool_, "uint8": np.uint8, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
+}  # fmt: skip
 
 
 def of_floats(function: Callable[[Any], Any], call: Call) -> Call:

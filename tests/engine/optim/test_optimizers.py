@@ -152,6 +152,35 @@ def test_twenty_steps(name: str, options: dict[str, Any], dtype: str) -> None:
     np.testing.assert_allclose(losses, expected, rtol=1e-4 if dtype == "float32" else 1e-10)
 
 
+SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (3, 0), (1, 1), (2, 3))
+"""A single number, sizes of 1 and of 0, and a matrix."""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_parameters_of_all_sizes_in_low_precision(name: str, options: dict[str, Any], dtype: str) -> None:
+    """A few steps by given gradients, one of which has other strides than its parameter."""
+    random = np.random.default_rng(0)
+    shapes = [shape for shape in SHAPES if 0 not in shape or name != "Adafactor"]  # PyTorch's divides by the size
+    start = [random.normal(size=shape) for shape in shapes]
+    ours = [nn.Parameter(engine.tensor(value, dtype=getattr(engine, dtype))) for value in start]
+    theirs = [torch.nn.Parameter(torch.tensor(value, dtype=getattr(torch, dtype))) for value in start]
+    reference = getattr(torch.optim, name)(theirs, **options)
+    optimizer = getattr(optim, name)(ours, **options)
+    for _ in range(3):
+        for mine, other in zip(ours, theirs, strict=True):
+            gradient = random.normal(size=tuple(mine.shape)[::-1])
+            mine.grad = engine.tensor(gradient, dtype=mine.dtype).permute(tuple(range(mine.ndim)[::-1]))
+            other.grad = torch.tensor(gradient, dtype=other.dtype).permute(tuple(range(other.ndim)[::-1]))
+        reference.step()
+        optimizer.step()
+    rounding = {"float32": 1e-5, "bfloat16": 2**-6, "float16": 2**-8}[dtype]
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(
+            mine.detach().float().numpy(), other.detach().float().numpy(), rtol=rounding, atol=rounding
+        )
+
+
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 def test_pytorch_goes_on_from_our_state(name: str, options: dict[str, Any]) -> None:
     ours, theirs = models("float64")
