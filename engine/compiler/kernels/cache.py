@@ -43,8 +43,6 @@ class Module:
 
     @property
     def ready(self) -> bool:
-        if self.error is not None:
-            raise self.error
         return self.function is not None
 
     def wait(self) -> None:
@@ -86,6 +84,11 @@ class Compiler:
                     self._thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
                     self._thread.start()
         return found
+
+    def wait(self) -> None:
+        """Returns once all modules are there that anybody asked for."""
+        for module in list(self.modules.values()):
+            module.wait()
 
     def _work(self) -> None:
         while True:

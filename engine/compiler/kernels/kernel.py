@@ -67,11 +67,16 @@ class Kernel:
 
     @property
     def ready(self) -> bool:
-        """Whether it is compiled. Raises what went wrong with that."""
+        """Whether it is compiled. It never is where `failure` says why."""
         return self._module.ready
 
+    @property
+    def failure(self) -> str | None:
+        """Why it could not be compiled."""
+        return None if self._module.error is None else str(self._module.error)
+
     def wait(self) -> None:
-        """Returns once it is compiled."""
+        """Returns once it is compiled. Raises Unlowered if that fails."""
         self._module.wait()
 
     def bind(self) -> Callable[..., None]:

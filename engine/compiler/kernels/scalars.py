@@ -17,8 +17,7 @@ NAMES = {"?": "boolean", "f": "float32", "d": "float64", "b": "int8", "h": "int1
          "q": "int64", "B": "uint8", "H": "uint16", "I": "uint32", "L": "uint64", "Q": "uint64"}  # fmt: skip
 """numba's names of dtypes."""
 
-_OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
-              "left_shift": "<<", "right_shift": ">>"}  # fmt: skip
+_OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
                 "greater_equal": ">="}  # fmt: skip
 _ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}

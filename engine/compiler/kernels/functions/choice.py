@@ -96,7 +96,8 @@ def power64(x, y):
 
 @exact
 def compensated(total, lost, x):
-    """A sum, and what rounding took from it (Neumaier)."""
+    """A sum, and what rounding took from it (Neumaier); of an infinite sum nothing is lost."""
     found = total + x
     larger = fabs(total) >= fabs(x)
-    return found, lost + ((total - found) + x if larger else (x - found) + total)
+    rest = (total - found) + x if larger else (x - found) + total
+    return found, lost + (rest if rest == rest else 0.0)

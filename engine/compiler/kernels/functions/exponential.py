@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import float32, int32, int64, njit
 
-from engine.compiler.kernels.functions.instructions import bits, from_bits
+from engine.compiler.kernels.functions.instructions import bits, copysign, fabs, from_bits
 
 inlined: Any = njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="never")
 """Products and sums may become one rounding where the CPU can do that: in here, not in the kernels that call this."""
@@ -135,19 +135,29 @@ def expm1_64(x):
 
 
 @inlined
+def _small_exp32(x):
+    """eˣ for x between 0 and 40, where 2ⁿ is one number."""
+    t = x * float32(_LOG2E) + _ROUND32
+    n = t - _ROUND32
+    r = x - n * float32(0.693359375)
+    r = r - n * float32(-2.12194440e-4)
+    p = _powers32(r) * r * r + r + float32(1.0)
+    return p * from_bits(int32((bits(t) - int32(0x4B400000) + int32(127)) << int32(23)))
+
+
+@inlined
 def tanh32(x):
     """Up to 0.625 an odd polynomial (Cephes), from there 1 − 2 / (e^2|x| + 1)."""
-    a = float32(-x) if x < float32(0.0) else x
+    a = fabs(x)
     z = x * x
     p = float32(-5.70498872745e-3) * z + float32(2.06390887954e-2)
     p = p * z + float32(-5.37397155531e-2)
     p = p * z + float32(1.33314422036e-1)
     p = p * z + float32(-3.33332819422e-1)
     near = p * z * x + x
-    far = float32(1.0) - float32(2.0) / (exp32(a + a) + float32(1.0))
-    far = float32(-far) if x < float32(0.0) else far
-    far = near if a < float32(0.625) else far
-    return x if x == float32(0.0) else far
+    a = min(a, float32(10.0))
+    far = copysign(float32(1.0) - float32(2.0) / (_small_exp32(a + a) + float32(1.0)), x)
+    return near if a < float32(0.625) and a > float32(0.0) else x if a == float32(0.0) else far
 
 
 @inlined

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.kernels import cache, compile
+from engine.compiler.kernels import Unlowered, cache, compile
 from tests.engine.compiler.kernels.groups import Group
 
 PROGRAM = """
@@ -62,6 +62,14 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatc
     x = group.input(np.ones((2, 3), np.float32))
     out = group.add("sub", group.add("mul", x, 5.5), x)
     np.testing.assert_array_equal(group.run((2, 3), [out])[0], group.arrays[out])
+
+
+def test_what_does_not_compile_is_never_ready() -> None:
+    module = cache.Module("kernel = 1 / 0", "a mistake")
+    module.build()
+    assert not module.ready
+    with pytest.raises(Unlowered, match="a mistake did not compile"):
+        module.wait()
 
 
 def test_kernels_compile_in_the_background() -> None:

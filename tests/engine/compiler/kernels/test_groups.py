@@ -124,6 +124,18 @@ def test_sums_are_at_least_as_exact_as_numpys(dtype: Any, size: int) -> None:
     assert mine <= max(numpys, float(np.spacing(dtype(abs(exact)))))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
+    x = normal(600, 4, dtype=dtype)
+    x[300, 1] = special
+    group = Group()
+    given = group.input(x)
+    wanted = [group.add("sum", given), group.add("sum", given, dim=1), group.add("amax", given, dim=1)]
+    for value, found in zip(wanted, group.run((600, 4), wanted), strict=True):
+        np.testing.assert_allclose(found, group.arrays[value], rtol=1e-5, atol=1e-5)
+
+
 def test_what_is_not_lowered_says_why() -> None:
     group = Group()
     x = group.input(normal(3, 4, 5))
