@@ -18,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import models
 import train_step
 
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -34,13 +35,13 @@ def main() -> None:
         print("peak memory can only be measured on Linux", file=sys.stderr)
         return
     libraries = ["engine", *(["torch"] if importlib.util.find_spec("torch") else [])]
-    for name in options.only or train_step.BENCHMARKS:
+    for name in options.only or models.EAGER:
         report(name, {library: apart(name, library, options.threads) / MB for library in libraries}, options.json)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(train_step.BENCHMARKS), help="may be repeated")
+    parser.add_argument("--only", action="append", choices=list(models.BENCHMARKS), help="may be repeated")
     parser.add_argument("--threads", type=int, default=2, help="threads of each library")
     parser.add_argument("--json", action="store_true", help="one object a line")
     parser.add_argument("--inside", choices=("engine", "torch"), help=argparse.SUPPRESS)
@@ -59,12 +60,14 @@ def grown(name: str, library: str, threads: int) -> int:
     module = train_step.load(library)
     if library == "torch":
         module.set_num_threads(threads)
-    benchmark = train_step.BENCHMARKS[name]
+    benchmark = models.BENCHMARKS[name]
     # A first step on the smallest batch loads what is loaded once and makes the optimizer's state.
     model = benchmark.model(module.nn)
     optimizer = module.optim.Adam(model.parameters(), lr=1e-3)
-    train_step.step_of(module, model, optimizer, *train_step.batch_of(module, (2, *benchmark.input[1:])))()
-    step = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, benchmark.input))
+    train_step.step_of(
+        module, model, optimizer, *train_step.batch_of(module, benchmark._replace(input=(2, *benchmark.input[1:])))
+    )()
+    step = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, benchmark))
     gc.collect()
     RESET.write_text("5", encoding="ascii")
     before = kilobytes("VmRSS")

@@ -35,6 +35,7 @@ SUITES = {
     "memory": Suite("Peak memory of a training step", "at most PyTorch's"),
     "convolution": Suite("Convolution, forward and backward, one thread", "at most 1.3 times PyTorch's time"),
     "operators": Suite("Layers and operators", "at most twice PyTorch's time"),
+    "compile": Suite("A training step, compiled, beside PyTorch's eager mode", "less than PyTorch's time"),
 }
 UNITS = {"us": "µs", "ms": "ms", "mb": "MB"}
 
@@ -63,7 +64,7 @@ def parse() -> argparse.Namespace:
 def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
     """What a suite prints with --json."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--json"]
-    if name in ("train_step", "memory"):
+    if name in ("train_step", "memory", "compile"):
         command += ["--threads", str(threads)]
     lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]

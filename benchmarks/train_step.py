@@ -24,43 +24,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from models import BENCHMARKS, EAGER, Benchmark
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 Step = Callable[[], Any]
-
-
-class Benchmark(NamedTuple):
-    model: Callable[[Any], Any]
-    """Builds the model of a library's `nn`."""
-    input: tuple[int, ...]
-    title: str
-
-
-def mlp(nn: Any) -> Any:
-    return nn.Sequential(
-        nn.Linear(784, 256), nn.ReLU(), nn.Dropout(0.2),
-        nn.Linear(256, 128), nn.ReLU(), nn.Dropout(0.2),
-        nn.Linear(128, 10),
-    )  # fmt: skip
-
-
-def cnn(nn: Any) -> Any:
-    return nn.Sequential(
-        nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10),
-    )  # fmt: skip
-
-
-MLP = "MLP 784-256-128-10, dropout 0.2"
-CNN = "CNN 2x(conv 3x3, batch norm, ReLU, pool) 32-64, 2 linear, 28x28"
-BENCHMARKS = {
-    "mlp-64": Benchmark(mlp, (64, 784), f"{MLP}, batch 64"),
-    "mlp-512": Benchmark(mlp, (512, 784), f"{MLP}, batch 512"),
-    "cnn-64": Benchmark(cnn, (64, 1, 28, 28), f"{CNN}, batch 64"),
-}
 
 
 def main() -> None:
@@ -77,7 +47,7 @@ def main() -> None:
         print(
             f"{versions}; Python {platform.python_version()}; {options.threads} threads; medians of interleaved steps"
         )
-    for name in options.only or BENCHMARKS:
+    for name in options.only or EAGER:
         benchmark = BENCHMARKS[name]
         steps = same_steps(benchmark, libraries)
         if options.profile:
@@ -118,14 +88,18 @@ def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Ste
         model = models[name]
         model.load_state_dict({key: library.tensor(array) for key, array in weights.items()})
         optimizer = library.optim.Adam(model.parameters(), lr=1e-3)
-        steps[name] = step_of(library, model, optimizer, *batch_of(library, benchmark.input))
+        steps[name] = step_of(library, model, optimizer, *batch_of(library, benchmark))
     return steps
 
 
-def batch_of(library: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Images and classes, the same for every library."""
+def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
+    """Inputs and classes, the same for every library."""
     numpy = importlib.import_module("numpy")
-    draw = numpy.random.default_rng(0)
+    draw, shape, words = numpy.random.default_rng(0), benchmark.input, benchmark.words
+    if words:
+        return library.tensor(draw.integers(0, words, shape)), library.tensor(
+            draw.integers(0, words, numpy.prod(shape))
+        )
     images = draw.standard_normal(shape).astype(numpy.float32)
     return library.tensor(images), library.tensor(draw.integers(0, 10, shape[0]))
 

@@ -9,6 +9,7 @@ from engine.compiler.entry import is_dynamo_compiling as is_dynamo_compiling
 from engine.compiler.entry import is_exporting as is_exporting
 from engine.compiler.entry import list_backends as list_backends
 from engine.compiler.entry import reset as reset
+from engine.compiler.entry import wait as wait
 from engine.compiler.explain import explain as explain
 from engine.compiler.explanation import Explanation as Explanation
 from engine.compiler.function import Compiled as Compiled
@@ -26,4 +27,5 @@ __all__ = [
     "is_exporting",
     "list_backends",
     "reset",
+    "wait",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.compiler.function import DEFAULT, EXISTING, Compiled
+from engine.compiler.kernels.cache import COMPILER
 from engine.compiler.reasons import DISABLED, EXPLICIT
 from engine.errors import CompileError
 from engine.modes import MODES
@@ -111,6 +112,11 @@ def reset() -> None:
     """Has all compiled functions forget what they have recorded."""
     for compiled in list(EXISTING):
         compiled.reset()
+
+
+def wait() -> None:
+    """Returns once all kernels are compiled that compiled functions have asked for. Until then they run unfused."""
+    COMPILER.wait()
 
 
 def is_compiling() -> bool:

@@ -29,3 +29,13 @@ def test_json() -> None:
 @pytest.mark.slow
 def test_profile_names_functions() -> None:
     assert "cumtime" in run("--profile")
+
+
+@pytest.mark.slow
+def test_the_compiled_step() -> None:
+    script = str(SCRIPT.with_name("compile.py"))
+    options = ["--only", "mlp-64", "--threads", "1", "--seconds", "0", "--json"]
+    done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=True, timeout=200)
+    found = json.loads(done.stdout)
+    assert found["engine_ms"] > 0
+    assert found["eager_ms"] > 0
