@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,12 @@ class Expression:
     "where", "reduce" (`value`: how, and over which axes).
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "name", "value", "weak")
+    __slots__ = ("__weakref__", "args", "dtype", "lowers", "name", "value", "weak")
 
     def __init__(self, name: str, dtype: Any, args: tuple[Expression, ...], value: Any, weak: bool) -> None:
         self.name, self.dtype, self.args, self.value, self.weak = name, dtype, args, value, weak
+        self.lowers = False
+        """It was found to have a scalar form, with all that it is computed from."""
 
     def __repr__(self) -> str:
         if self.name in ("input", "number", "scalar"):
@@ -70,9 +72,9 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     return make("cast", dtype, (expression,))
 
 
-def walk(roots: Any) -> Iterator[Expression]:
-    """All expressions below `roots`, each once, arguments first."""
-    seen: set[int] = set()
+def walk(roots: Iterable[Expression], known: Iterable[Expression] = ()) -> Iterator[Expression]:
+    """All expressions below `roots`, each once, arguments first; without those `known` and what is below them alone."""
+    seen = {id(one) for one in known}
     stack = [(one, False) for one in reversed(list(roots))]
     while stack:
         one, done = stack.pop()
@@ -81,7 +83,7 @@ def walk(roots: Any) -> Iterator[Expression]:
         elif id(one) not in seen:
             seen.add(id(one))
             stack.append((one, True))
-            stack.extend((argument, False) for argument in reversed(one.args))
+            stack.extend([(argument, False) for argument in reversed(one.args) if id(argument) not in seen])
 
 
 __all__ = ["FLOAT", "TRUTH", "WHOLE", "Expression", "Unlowered", "cast", "make", "number", "walk"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -68,10 +68,7 @@ class _Reader:
             rule = _RULES.get(node.op.name, _Reader.elementwise)
             rule(self, node)
         outputs = tuple((self.whole(value), value) for value in self.fused.outputs)
-        names = Names()
-        for one in walk(placed.expression for placed, _ in outputs):
-            if one.args and one.name != "reduce":
-                text(one, ["x"] * len(one.args), names)  # which raises Unlowered for what has no scalar form
+        _check_texts(placed.expression for placed, _ in outputs)
         return Program(self.space, self.fused.inputs, outputs, self.fused.scalars)
 
     # -- axes
@@ -153,10 +150,7 @@ class _Reader:
         ndims = [len(one.shape) if isinstance(one, Value) else 0 for one in node.inputs]
         statics = {name: self.scalar(value) for name, value in (node.statics or {}).items()}
         found = trace(op, inputs, ndims, statics, node.mixed)
-        if (
-            sum(1 for _ in walk(found)) - sum(1 for _ in walk(one for one in inputs if isinstance(one, Expression)))
-            > MOST_STEPS
-        ):
+        if sum(1 for _ in walk(found, [one for one in inputs if isinstance(one, Expression)])) > MOST_STEPS:
             raise Unlowered(f"{op.name}: it takes so many steps that a kernel gains nothing")
         for value, expression in zip(node.outputs, found, strict=True):
             if expression.dtype != value.dtype:
@@ -234,6 +228,20 @@ class _Reader:
         source = self.operand(value)
         more = len(node.out.shape) - len(value.shape)
         self.placed[node.out] = Placed(source.expression, (*(None,) * more, *source.axes))
+
+
+def _check_texts(roots: Iterable[Expression]) -> None:
+    """Raises Unlowered for what has no scalar form. What was found to have one is not looked at again."""
+    names, stack, fine = Names(), list(roots), set[Expression]()
+    while stack:
+        one = stack.pop()
+        if not one.lowers and one not in fine:
+            if one.args and one.name != "reduce":
+                text(one, ["x"] * len(one.args), names)
+            fine.add(one)
+            stack.extend(one.args)
+    for one in fine:
+        one.lowers = True
 
 
 def _sum(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:

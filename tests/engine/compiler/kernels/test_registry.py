@@ -23,6 +23,7 @@ ROUNDED = {
 """Functions that differ by units of the last place; all others are the same bit by bit."""
 CANCELLING = {"logaddexp", "reduce"}
 """Functions whose error is that of the largest number on the way."""
+DTYPES = [np.float32, np.int64, *(pytest.param(dtype, marks=pytest.mark.slow) for dtype in (np.float64, np.int32))]
 AT_ONCE = 10
 """Nodes of one kernel."""
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -1e30]
@@ -75,7 +76,7 @@ def _added(group: Group, op: Op, args: Any, kwargs: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["elementwise", "reduce"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 def test_ops_compute_what_their_numpy_kernels_compute(dtype: Any, kind: str) -> None:
     wrong: list[str] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
