@@ -142,18 +142,24 @@ class Replay:
         self.plan, self.events, self._grad = call.plan, call.events, call.grad
         known = places(function, call.args, call.kwargs)
         tensors = call.segment.tensors
-        self._inputs: list[tuple[int, Place, Form]] = []
+        self._inputs: list[tuple[int, Place, Form, bool]] = []
         for external in call.segment.met:
-            place = known.of(tensors[external.slot])
+            tensor = tensors[external.slot]
+            place = known.of(tensor)
             if place is None:
                 size = "×".join(map(str, external.form.shape)) or "single"
                 raise Unreplayable(f"a {size} tensor from outside is made anew, or kept where it is not looked for")
-            self._inputs.append((external.slot, place, external.form))
+            if _is_watched(tensor):
+                raise Unreplayable(f"hooks on {place.what}")
+            self._inputs.append((external.slot, place, external.form, tensor._requires_grad))
         changes = [
-            (place, tensors[slot]._storage.version - call.segment.versions[slot]) for slot, place, _ in self._inputs
+            (place, tensors[slot]._storage.version - call.segment.versions[slot]) for slot, place, _, _ in self._inputs
         ]
         self._versions = [(place, change) for place, change in changes if change]
         self._guards = known.guards
+        for guard in self._guards:
+            if not guard.holds():
+                raise Unreplayable(f"{guard.what}: that cannot be known")
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
 
@@ -165,8 +171,10 @@ class Replay:
             if not guard.holds():
                 raise Missed(guard.what)
         externals: dict[int, Any] = {}
-        for slot, place, form in self._inputs:
+        for slot, place, form, wants in self._inputs:
             tensor = place.tensor(args, kwargs)
+            if tensor._requires_grad is not wants or _is_watched(tensor):
+                raise Missed(f"{place.what}: whether it requires gradients, or hooks on them")
             array = tensor._array
             if type(array) is Deferred:
                 array = settled(tensor)
@@ -194,6 +202,12 @@ class Replay:
                 scalars[event.begin : event.end] = _advance(event)
         drawn = iter(states)
         return [next(drawn) if value is _STATE else value for value in scalars]
+
+
+def _is_watched(tensor: Tensor) -> bool:
+    """Whether somebody is told of the tensor's gradient."""
+    hooks = tensor._hooks
+    return hooks is not None and bool(hooks.tensors or hooks.accumulated)
 
 
 _STATE, _STEP = object(), object()

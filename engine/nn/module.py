@@ -17,6 +17,8 @@ from engine.nn.members import Members
 from engine.nn.parameter import is_lazy
 from engine.tensor import Tensor
 
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+
 
 class Module(HasHooks, Members):
     """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
@@ -57,8 +59,10 @@ class Module(HasHooks, Members):
         """What a compiled call depends on: name, table, key, and what is there now."""
         for path, module in self.named_modules():
             inside = vars(module)
-            for key in ("training", "_hooks"):
-                yield f"{path}.{key}".lstrip("."), inside, key, inside.get(key)
+            yield f"{path}: no hooks", inside, "_hooks", None
+            for key, value in inside.items():
+                if type(value) in _PLAIN and key != "_hooks":  # a rate, a size, a mode: forward() goes by them
+                    yield f"{path}.{key}".lstrip("."), inside, key, value
             for table in (module._parameters, module._buffers, module._modules):
                 for key, value in table.items():
                     yield f"{path}.{key}".lstrip("."), table, key, value

@@ -225,7 +225,9 @@ class Optimizer:
         """What a compiled step depends on: name, table, key, and what is there now."""
         yield "state", vars(self), "state", self.state
         for number, group in enumerate(self.param_groups):
-            yield f"param_groups[{number}].params", group, "params", group["params"]
+            for name, value in group.items():
+                if name not in ("lr", "betas"):  # which a replay computes with anew; others may lead another way
+                    yield f"param_groups[{number}].{name}", group, name, value
         for state in self.state.values():
             for name, value in state.items():
                 if isinstance(value, Tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,7 +71,9 @@ class World:
                 with engine.set_grad_enabled(step.recorded):
                     made = self._step(step, values)
             except REFUSALS as error:
-                self.errors.append(f"{step.name}: {type(error).__name__}: {error}")
+                # Under compile, what backward() says tells the line of the call as well.
+                message = re.sub(r" \([^()]*:\d+\)", "", str(error))
+                self.errors.append(f"{step.name}: {type(error).__name__}: {message}")
                 made = None
             if isinstance(made, engine.Tensor):
                 values.append(made)

@@ -1,0 +1,134 @@
+"""Training steps that are replayed without their Python, while all kinds of things happen between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine import nn, optim
+from engine.compiler import Compiled
+from engine.compiler.passes.split import SPLITS
+from engine.compiler.plan import plan as plan_module
+from engine.errors import AutogradError
+from engine.nn import functional
+from engine.ops.linalg.matmul import linear
+from engine.random import default_generator
+from tests.compiled import Uncompiled
+
+
+class Training:
+    """A model and its optimizer, as a program's other lines find them."""
+
+    def __init__(self, optimizer: int) -> None:
+        engine.manual_seed(0)
+        self.model = nn.Sequential(
+            nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 3)
+        ).double()
+        parameters = list(self.model.parameters())
+        self.optimizer: Any = (
+            optim.SGD(parameters, lr=0.1, momentum=0.9),
+            optim.Adam(parameters, lr=0.01),
+            optim.AdamW([{"params": parameters[:2], "lr": 0.05}, {"params": parameters[2:]}], lr=0.01, amsgrad=True),
+            optim.RMSprop(parameters, lr=0.01, centered=True),
+        )[optimizer]
+        self.scheduler = optim.lr_scheduler.StepLR(self.optimizer, 2, 0.5)
+        random = np.random.default_rng(0)
+        self.batches = [
+            (engine.tensor(random.normal(size=(n, 4)).tolist(), dtype=engine.float64), engine.tensor([0, 1, 2, 1][:n]))
+            for n in (4, 4, 2)
+        ]
+
+    def step(self, x: Any, y: Any) -> Any:
+        self.optimizer.zero_grad()
+        loss = functional.mse_loss(self.model(x), functional.one_hot(y, 3).double())
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+
+def _change(training: Training, n: int) -> None:
+    with engine.no_grad():
+        next(training.model.parameters()).mul_(0.5)
+
+
+def _replace(training: Training, n: int) -> None:
+    parameter = next(training.model.parameters())
+    parameter.data = parameter.data.clone() * 0.5
+
+
+def _swap(training: Training, n: int) -> None:
+    training.model[4].bias = nn.Parameter(engine.ones(3, dtype=engine.float64))
+
+
+EVENTS: dict[str, Callable[[Training, int], Any]] = {
+    "nothing": lambda t, n: None,
+    "schedule": lambda t, n: t.scheduler.step(),
+    "train": lambda t, n: t.model.train(bool(n % 2)),
+    "eval of a part": lambda t, n: t.model[1].eval(),
+    "change": _change,
+    "replace": _replace,
+    "swap": _swap,
+    "load": lambda t, n: t.model.load_state_dict({k: v.clone() for k, v in t.model.state_dict().items()}),
+    "freeze": lambda t, n: t.model[0].requires_grad_(bool(n % 2)),
+    "no gradient": lambda t, n: t.optimizer.zero_grad(),
+    "gradient": lambda t, n: [p.grad.mul_(3) for p in t.model.parameters() if p.grad is not None],
+    "seed": lambda t, n: engine.manual_seed(n),
+    "draw": lambda t, n: engine.rand(3),
+    "rate": lambda t, n: t.optimizer.param_groups[0].update(lr=0.02 * n),
+    "group": lambda t, n: t.optimizer.param_groups[-1].update(weight_decay=0.1),
+    "state": lambda t, n: t.optimizer.load_state_dict(t.optimizer.state_dict()),
+    "probability": lambda t, n: setattr(t.model[3], "p", 0.1 * (n % 5)),
+    "momentum": lambda t, n: setattr(t.model[1], "momentum", 0.1 * (n % 5)),
+    "hook": lambda t, n: t.model[2].register_forward_hook(lambda module, given, out: out * 2),
+    "gradient hook": lambda t, n: t.model[0].weight.register_hook(lambda gradient: gradient * 2),
+    "write input": lambda t, n: t.batches[n % 3][0].mul_(0.5),
+    "other input": lambda t, n: t.batches.insert(0, (t.batches[0][0].clone(), t.batches[0][1].flip(0))),
+    "transposed": lambda t, n: t.batches.insert(0, (t.batches[0][0].mT.contiguous().mT, t.batches[0][1])),
+    "step": lambda t, n: t.optimizer.step(),
+    "unfused": lambda t, n: t.model.double(),
+}
+"""What may happen between two steps."""
+
+
+def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compiled: bool) -> list[Any]:
+    training, found = Training(optimizer), []
+    step = Compiled(training.step, fullgraph=True) if compiled else training.step
+    for name, number, batch, recorded in events:
+        with suppress(AutogradError):  # hooks on what is frozen
+            EVENTS[name](training, number)
+        for _ in range(number % 3 + 1):
+            x, y = training.batches[batch % 3]
+            with engine.set_grad_enabled(recorded):
+                try:
+                    found.append(step(x, y).item())
+                except RuntimeError as error:
+                    found.append(type(error).__name__)
+            found += [(k, v.tolist(), v._version) for k, v in training.model.state_dict().items()]
+            found += [None if p.grad is None else p.grad.tolist() for p in training.model.parameters()]
+            states = list(training.optimizer.state.values())
+            found += [v.tolist() if isinstance(v, engine.Tensor) else v for s in states for v in s.values()]
+            found.append(default_generator.get_state())
+    return found
+
+
+BETWEEN = st.tuples(st.sampled_from(list(EVENTS)), st.integers(0, 5), st.integers(0, 2), st.integers(0, 9).map(bool))
+
+
+@pytest.mark.filterwarnings("ignore:the schedule's step:UserWarning")
+@settings(max_examples=60)
+@given(st.integers(0, 3), st.lists(BETWEEN, min_size=2, max_size=8))
+def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int, int, bool]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_module, "Kernel", Uncompiled)
+        for op in [op for op in SPLITS if op is not linear]:
+            patch.delitem(SPLITS, op)
+        wanted, found = run(optimizer, events, compiled=False), run(optimizer, events, compiled=True)
+    for ours, eager in zip(found, wanted, strict=True):
+        assert ours == eager
