@@ -8,6 +8,8 @@ from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from engine.backend import META, Device, MetaArray
 from engine.compiler.instruction import FLOAT, Instruction, Trie, Unhashable, frozen, template
 from engine.compiler.reasons import (
@@ -40,7 +42,7 @@ from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
 from engine.random import State
-from engine.shape import Spec
+from engine.shape import Dim, Spec
 from engine.tensor import Storage, Tensor
 
 if TYPE_CHECKING:
@@ -175,7 +177,7 @@ class Capture:
         """A tensor of one value; None where it is not recorded."""
         if self._optimizing:  # what an optimizer begins with is from outside, as it is in all later steps
             return None
-        if MODES.inference or MODES.observer is not None:
+        if MODES.inference or MODES.observer is not None or any(isinstance(size, Dim) for size in shape):
             return None
         statics = {"shape": shape, "dtype": dtype, "value": value}
         found = self._next(FILL, (), statics, device, in_place=False)
@@ -219,6 +221,8 @@ class Capture:
         """Goes on by a call: to a place among the recordings, and its results where they were computed at once."""
         segment = self.segment
         scalars, met = len(segment.scalars), len(segment.met)
+        if any(isinstance(value, np.generic) for value in inputs):  # as good as Python's, not arrays
+            inputs = [number(op, value) if isinstance(value, np.generic) else value for value in inputs]
         try:
             return self._advance(op, inputs, statics, device, in_place=in_place)
         except BaseException:
@@ -233,7 +237,9 @@ class Capture:
         scalar, met = len(scalars), len(segment.met)
         try:
             parts = [
-                part(v) if isinstance(v, Tensor) else frozen(v if type(v) in NUMBERS else number(op, v), scalars)
+                part(v)
+                if isinstance(v, Tensor)
+                else frozen(v if type(v) in NUMBERS and op.takes_numbers else number(op, v), scalars)
                 for v in inputs
             ]
             fixed = None if statics is op.defaults else frozen(statics, scalars)
@@ -414,7 +420,7 @@ class Capture:
         if reason is not None:
             self.demand(self.segment, reason, op.name)
             for value in inputs:
-                if isinstance(value, Tensor):
+                if isinstance(value, Tensor) and not value.is_meta:
                     value._numbers()
         MODES.capture = None
         try:

@@ -46,7 +46,7 @@ def compare(program: Sequence[Step]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=int(os.environ.get("PROGRAMS", "5000" if os.environ.get("CI") else "500")))
+@settings(max_examples=int(os.environ.get("PROGRAMS", "5000" if os.environ.get("CI") else "300")))
 @given(st.lists(steps(), min_size=1, max_size=14))
 def test_a_program_does_what_it_does_in_eager_mode(program: list[Step]) -> None:
     """But for what sums in another order, all of it: recording, graphs, passes, groups, memory, writes outside."""
@@ -164,3 +164,15 @@ def test_what_only_repeats_is_written_as_a_whole() -> None:
         eager, compiled = calls(f, 2)
     for one, two in zip(eager, compiled, strict=True):
         assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
+
+
+def test_operands_are_refused_and_converted_as_in_eager_mode() -> None:
+    def f() -> list[Any]:
+        x = engine.ones(2)
+        found = [(x * np.float64(2)).dtype, (engine.ones(2, device="meta") + engine.tensor(1.0)).shape]
+        with pytest.raises(TypeError):
+            engine.matmul(x, 2)
+        return found
+
+    eager, compiled = calls(f)
+    assert eager == compiled
