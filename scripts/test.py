@@ -1,4 +1,4 @@
-"""The one gate: lint, format, types, import contracts, tests (the engine's also compiled, all without Qt), the wheel.
+"""The one gate: lint, format, types, import contracts, tests (all but the window's also without Qt), the wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
@@ -30,9 +30,6 @@ assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__fil
 print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
 """
 
-SHARE = 20
-"""Of a test with many cases, the compiled run takes one in so many; `pytest --compiled tests/engine` takes all."""
-
 
 def main() -> int:
     options = parse()
@@ -50,7 +47,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
     parser.add_argument(
-        "--fast", action="store_true", help="leave out slow and compiled tests, the environment without Qt, the wheel"
+        "--fast", action="store_true", help="leave out slow tests, the environment without Qt, the wheel"
     )
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
@@ -59,7 +56,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name in ("compiled", "headless", "package"))
+    return not (options.fast and name in ("headless", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -92,11 +89,6 @@ def tests(options: argparse.Namespace) -> bool:
     python = development()
     reference.ensure(python)
     return run(python, "-m", "pytest", *pytest_arguments(options))
-
-
-def compiled(_: argparse.Namespace) -> bool:
-    """The engine's tests once more, inside of compiled functions: one case in so many where a test has many."""
-    return run(development(), "-m", "pytest", "--compiled", f"--share={SHARE}", "tests/engine")
 
 
 def headless(options: argparse.Namespace) -> bool:
@@ -132,7 +124,6 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "types": tool("basedpyright"),
     "imports": imports,
     "tests": tests,
-    "compiled": compiled,
     "headless": headless,
     "package": package,
 }

@@ -15,8 +15,10 @@ from engine.compiler.graph import Graph, Node, Unplanned, Value
 from engine.compiler.instruction import Scalar, filled
 from engine.compiler.interpret import operand
 from engine.compiler.kernels import Fused, Kernel, Unlowered
+from engine.compiler.kernels.program import program_of
+from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.plan.emit import Emission, aligned, size_of_memory
-from engine.compiler.plan.fusion import Step, accepts, fuse
+from engine.compiler.plan.fusion import accepts, fuse
 from engine.compiler.plan.layouts import Strides, strides_of
 from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.sequential import compute_call, noted
@@ -40,7 +42,9 @@ class Plan:
             raise Unplanned("plans are for the CPU so far")
         self.graph = graph
         decisions = decide(graph, fuse(graph, accepts))
-        decisions.steps = [_with_targets(step, decisions) for step in decisions.steps]
+        decisions.steps = [
+            _with_targets(step, decisions) if isinstance(step, Fused) else step for step in decisions.steps
+        ]
         self.steps = decisions.steps
         self.kernels = _kernels(decisions, strides_of(decisions))
         self._decisions = decisions
@@ -108,22 +112,28 @@ class Plan:
 
     def describe(self) -> Description:
         """What it does, for `explain`."""
-        steps = [
-            of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one]) for one in self.steps
-        ]
+        steps = [of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one]) for one in self.steps]
         return Description("fused", tuple(steps), self.memory)
 
 
-def _with_targets(step: Step, decisions: Decisions) -> Step:
-    """A group that knows which of its results are written over what it reads."""
-    if not isinstance(step, Fused):
-        return step
-    pairs = []
+def _with_targets(step: Fused, decisions: Decisions) -> Fused:
+    """A group that knows which of its results are written over what it reads.
+
+    What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
+    """
+    pairs: list[tuple[int, int]] = []
+    schedule = scheduled(program_of(step))
     for place, value in enumerate(step.outputs):
-        if decisions.place[value] == "target":
-            old = decisions.graph.inputs[decisions.target[value]]
-            if old in step.inputs:
-                pairs.append((place, step.inputs.index(old)))
+        old = decisions.graph.inputs[decisions.target[value]] if decisions.place[value] == "target" else None
+        if old not in step.inputs:
+            continue
+        source = step.inputs.index(old)
+        try:
+            schedule.check_written_over(place, source)
+            pairs.append((place, source))
+        except Unlowered:
+            decisions.place[value] = "buffer"
+            del decisions.target[value]
     return replace(step, in_place=tuple(pairs)) if pairs else step
 
 
