@@ -18,7 +18,7 @@ from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize
 from engine.compiler.plan import Plan as Planned
-from engine.compiler.replay import Call, Missed, Replays
+from engine.compiler.replay import Call, Missed, Replays, with_gradients
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
 from engine.graph import Place
@@ -89,10 +89,11 @@ class Compiled:
             except Missed as missed:
                 self.replays.miss(key, str(missed))
         capture, grad = Capture(self), MODES.grad
+        had = with_gradients(self.function, args, kwargs)
         result = self._captured(capture, args, kwargs)
         whole = capture.whole
         if whole is not None:
-            self.replays.consider(key, Call(args, kwargs, result, whole, whole.plan, capture.events, grad))
+            self.replays.consider(key, Call(args, kwargs, result, whole, whole.plan, capture.events, grad, had))
         return result
 
     def traced(self, *args: Any, **kwargs: Any) -> list[Ran]:

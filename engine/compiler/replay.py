@@ -66,6 +66,8 @@ class Call:
     events: Sequence[Drawn | Stepped]
     grad: bool
     """Whether autograd was on."""
+    had: frozenset[int]
+    """Ids of the leaves that had a gradient before the call."""
 
 
 class Replays:
@@ -162,6 +164,7 @@ class Replay:
                 raise Unreplayable(f"{guard.what}: that cannot be known")
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
+        self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
@@ -170,6 +173,9 @@ class Replay:
         for guard in self._guards:
             if not guard.holds():
                 raise Missed(guard.what)
+        for leaf, had in zip(self._gradients, self._had, strict=True):
+            if leaf is not None and (leaf._grad is not None) is not had:
+                raise Missed("whether there is a gradient to add to")
         externals: dict[int, Any] = {}
         for slot, place, form, wants in self._inputs:
             tensor = place.tensor(args, kwargs)
@@ -202,6 +208,11 @@ class Replay:
                 scalars[event.begin : event.end] = _advance(event)
         drawn = iter(states)
         return [next(drawn) if value is _STATE else value for value in scalars]
+
+
+def with_gradients(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
+    """Ids of the leaves that a call can reach and that have a gradient."""
+    return frozenset([id(leaf) for leaf in places(function, args, kwargs).leaves if leaf._grad is not None])
 
 
 def _is_watched(tensor: Tensor) -> bool:
@@ -320,4 +331,4 @@ def _advance(event: Stepped) -> list[Any]:
     return numbers.found
 
 
-__all__ = ["Call", "Drawn", "Missed", "Replays", "Stepped", "Unreplayable"]
+__all__ = ["Call", "Drawn", "Missed", "Replays", "Stepped", "Unreplayable", "with_gradients"]
