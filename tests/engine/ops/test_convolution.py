@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from engine.ops.spatial import conv, grid
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+
+torch = pytest.importorskip("torch")
 
 
 def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 import engine
 from tests.engine.ops import variants
+from tests.engine.ops.pytorch import COMPARED, DTYPES_OTHERWISE, MEMORY_OTHERWISE, theirs
 from tests.engine.ops.reference import (
     TOLERANCES,
     Record,
@@ -24,7 +25,6 @@ from tests.engine.ops.reference import (
     weighed,
 )
 from tests.engine.ops.sampler import Call, samples
-from tests.engine.ops.test_against_torch import COMPARED, DTYPES_OTHERWISE, MEMORY_OTHERWISE, theirs
 
 torch = pytest.importorskip("torch")
 

@@ -10,9 +10,9 @@ import pytest
 
 import engine
 from tests.engine.ops import variants
+from tests.engine.ops.pytorch import COMPARED, theirs
 from tests.engine.ops.reference import Record, assert_same, counterpart, dtype_of, leaves, numbers, to_engine, to_torch
 from tests.engine.ops.sampler import Call, samples
-from tests.engine.ops.test_against_torch import COMPARED, theirs
 
 torch = pytest.importorskip("torch")
 
