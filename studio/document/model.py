@@ -58,6 +58,8 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     epochs: Annotated[int, Meta(ge=1)] = 10
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    compile: bool = True
+    """Run training steps as compiled plans. The numbers are the same."""
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -48,6 +48,7 @@ trainings = st.builds(
     epochs=st.integers(1, 2**63 - 1),
     seed=st.integers(0, 2**63 - 1),
     device=st.sampled_from(["auto", "cpu", "cuda"]),
+    compile=st.booleans(),
 )
 
 

@@ -20,6 +20,9 @@ _SETTINGS = (
     Parameter(
         "device", "choice", Training().device, choices=("auto", "cpu", "cuda"), help="where the model is trained"
     ),
+    Parameter(
+        "compile", "bool", Training().compile, help="run training steps as compiled plans, which give the same numbers"
+    ),
 )
 
 
