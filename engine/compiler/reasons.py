@@ -14,6 +14,8 @@ class Reason:
     """A kind of graph break."""
 
     id: str
+    title: str
+    """In a few words, for lists."""
     what: str
     """What the code did, to follow "because"."""
     advice: str
@@ -22,62 +24,85 @@ class Reason:
 
 BOOL = Reason(
     "bool",
+    "Decision by a tensor",
     "Python asked whether a tensor is true, for instance in `if` or `while`",
     "Compute both sides and choose with engine.where(), or decide by something that is no tensor.",
 )
 NUMBER = Reason(
     "number",
+    "Number read from a tensor",
     "item(), float() or int() made a Python number of a tensor",
     "Keep it as a tensor of no dimensions, or read it after the loop, for many steps at once.",
 )
-LIST = Reason("list", "tolist() made Python numbers of a tensor", "Read the numbers after the compiled function.")
+LIST = Reason(
+    "list",
+    "List made of a tensor",
+    "tolist() made Python numbers of a tensor",
+    "Read the numbers after the compiled function.",
+)
 ITERATION = Reason(
     "iteration",
+    "Loop over the elements of a tensor",
     "Python went through the elements of a tensor and read them one by one",
     "Compute on the whole tensor at once, or read it once, with tolist(), after the compiled function.",
 )
 ARRAY = Reason(
     "array",
+    "Numbers handed to NumPy",
     "the numbers were handed to NumPy or another library",
     "Use the engine's op of that name, or hand over the result.",
 )
 PRINT = Reason(
-    "print", "a tensor was printed or formatted", "Print after the compiled function, or print the shape only."
+    "print",
+    "Tensor printed",
+    "a tensor was printed or formatted",
+    "Print after the compiled function, or print the shape only.",
 )
 DATA_DEPENDENT = Reason(
     "shape",
+    "Shape that depends on numbers",
     "the shape of an op's result depends on the numbers in it",
     "Use where(), a mask that multiplies, or topk() with a fixed count.",
 )
 DEVICE = Reason(
     "device",
+    "Copy to another device",
     "a tensor was copied to another device, or tensors on different devices met",
     "Bring inputs to the device before the compiled function, and results back after it.",
 )
 OPAQUE = Reason(
     "opaque",
+    "Call that is no op",
     "something was called that is no op and needs the numbers",
     "Call it before or after the compiled function, or write it with the engine's ops.",
 )
 OBSERVED = Reason(
-    "observed", "somebody watches the ops one by one", "Leave inspect's context before calling the function."
+    "observed",
+    "Ops watched one by one",
+    "somebody watches the ops one by one",
+    "Leave inspect's context before calling the function.",
 )
 LIMIT = Reason(
     "limit",
+    "Too many ways through",
     "the function took more different paths from one place than are kept",
     "Pass numbers that change as tensors or floats, and keep shapes the same from call to call.",
 )
 EXPOSED = Reason(
     "exposed",
+    "Write to shared memory",
     "memory was written to that NumPy or another library holds as well",
     "Hand over a copy, tensor.numpy().copy(), or write to a tensor of the engine's own.",
 )
 DISABLED = Reason(
     "disabled",
+    "Function kept out of compiling",
     "a function was called that engine.compiler.disable() keeps out",
     "Call it before or after the compiled function, or remove the decorator.",
 )
-EXPLICIT = Reason("explicit", "engine.graph_break() was called", "Remove the call to compile across it.")
+EXPLICIT = Reason(
+    "explicit", "Explicit graph break", "engine.graph_break() was called", "Remove the call to compile across it."
+)
 
 REASONS: dict[str, Reason] = {
     one.id: one
