@@ -22,6 +22,8 @@ class Started:
     """Trained numbers of the model."""
     device: str
     seed: int
+    compiled: bool = False
+    """Steps run as compiled plans, if not from the first on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +91,28 @@ class Done:
     reason: Literal["epochs", "steps", "stopped"]
 
 
-Event: TypeAlias = Started | Step | ValidationStep | Epoch | Done
+Tier: TypeAlias = Literal["recording", "interpreted", "compiled", "replayed"]
+"""How a step runs: op by op while it is recorded; by a plan whose kernels are still being compiled; by a plan with its
+kernels; by a plan without Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileState:
+    """How training steps run from now on. Sent after the first step that this is true of; never if none is compiled."""
+
+    step: int
+    """In the whole run."""
+    tier: Tier
+    breaks: int
+    """Graph breaks in that step."""
+    recompiles: int
+    """Steps so far that did something no earlier one had done, the first one left out."""
+    kernels: int
+    """Of all recordings of the step."""
+    kernels_ready: int
+    """Those that are compiled."""
+    kernels_failed: int
+    """Those that cannot be compiled; the plan does without them for good."""
+
+
+Event: TypeAlias = Started | Step | CompileState | ValidationStep | Epoch | Done

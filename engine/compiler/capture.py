@@ -67,10 +67,12 @@ MOST_CALLS = 50_000
 class Capture:
     """One call of a compiled function, in its thread. `engine.dispatch` hands it every op."""
 
-    def __init__(self, owner: Compiled, trace: list[Ran] | None = None) -> None:
+    def __init__(self, owner: Compiled, *, traced: bool = False) -> None:
         self.owner = owner
-        self.trace = trace
-        """Where to tell of each segment, if somebody wants to know."""
+        self.traced = traced
+        """Somebody wants to know of each op where this call, not the one that was recorded, calls it."""
+        self.ran: list[Ran] = []
+        """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
         self.segment = Segment(self, owner.root, None)
         self.events: list[Drawn | Stepped] = []
@@ -89,7 +91,7 @@ class Capture:
         a third of the time of `_call_any`.
         """
         segment = self.segment
-        if not segment.deferring or len(MODES.having_say) > 1 or self.trace is not None:
+        if not segment.deferring or len(MODES.having_say) > 1 or self.traced:
             return self._call_any(op, inputs, statics)
         wants, numbers = False, []
         key: list[Any] = [op, False, None]
@@ -249,7 +251,7 @@ class Capture:
         if isinstance(node, Reason):
             return node
         if node is not None and segment.deferring:
-            if self.trace is not None:
+            if self.traced:
                 segment.origins.append(_origin())
             segment.node = node
             return node, None
@@ -281,7 +283,7 @@ class Capture:
             self.owner.recorded += 1
             if was_known:
                 self.owner.report.note_new(self.number, segment.start, node)
-        if self.trace is not None:
+        if self.traced:
             segment.origins.append(_origin())
         segment.node = node
         return node, values
@@ -372,9 +374,8 @@ class Capture:
         cost, op = perf_counter() - began, None
         if reason is not None:
             op = report.note_break(reason, where, node, asked, cost)
-        if self.trace is not None:
-            ran = Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, tuple(segment.origins))
-            self.trace.append(ran)
+        origins = tuple(segment.origins)
+        self.ran.append(Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
 
     def close(self) -> None:
         """The call is over. Without this, its arrays would be kept until Python looks for cycles."""
@@ -389,7 +390,7 @@ class Capture:
             )
         if reason is None:
             reason = ITERATION if asked in segment.elements else reason_of_frame()
-        if self.owner.fullgraph and self.trace is None:
+        if self.owner.fullgraph and not self.traced:
             self._refuse(reason)
         self.finish(reason, asked)
 

@@ -75,6 +75,20 @@ def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: A
     call = compiled.traced if refuses else compiled
     times = [_timed(call, args, kwargs) for _ in range(repeat)]
     eager = [_timed(compiled.function, args, kwargs) for _ in range(repeat)]
+    return _assembled(compiled, traces, median(eager), median(times), first)
+
+
+def explanation_of(compiled: Compiled) -> Explanation:
+    """What became of a compiled function in its last call that ran Python. Nothing is called for that.
+
+    `eager_seconds` is 0, as nobody has measured it.
+    """
+    return _assembled(compiled, [list(compiled.last)], 0.0, compiled.seconds, 0.0)
+
+
+def _assembled(
+    compiled: Compiled, traces: Sequence[list[Ran]], eager: float, taken: float, first: float
+) -> Explanation:
     replays = compiled.replays
     return Explanation(
         name=compiled.name,
@@ -84,8 +98,8 @@ def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: A
         replays=Replays(replays.count, tuple(replays.missed), tuple(replays.refused.values())),
         calls=compiled.report.calls + replays.count,
         recorded=compiled.recorded,
-        eager_seconds=median(eager),
-        compiled_seconds=median(times),
+        eager_seconds=eager,
+        compiled_seconds=taken,
         first_seconds=first,
         settings={"backend": compiled.backend, "fullgraph": compiled.fullgraph},
     )
@@ -131,7 +145,9 @@ def _segment(number: int, ran: Ran, seconds: float) -> Segment:
 def _operations(ran: Ran) -> list[Operation]:
     """The recorded calls, with the lines that called them this time: another path may have recorded them."""
     forms, found = forms_until(ran.node), []
-    for place, (where, backward) in zip(ran.node.path(), ran.origins, strict=True):
+    path = ran.node.path()
+    origins = ran.origins or [(place.call.where, place.call.backward) for place in path]
+    for place, (where, backward) in zip(path, origins, strict=True):
         call = place.call
         inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
         outputs = tuple(form_text(forms[slot]) for slot in call.outputs)
@@ -199,4 +215,4 @@ def line(where: Place) -> Line | None:
     return None if where is None else Line(*where, code(where))
 
 
-__all__ = ["explain"]
+__all__ = ["explain", "explanation_of"]

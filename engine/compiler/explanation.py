@@ -165,7 +165,7 @@ class Explanation:
     recorded: int
     """Ops in all recordings together."""
     eager_seconds: float
-    """Of a call that is not compiled."""
+    """Of a call that is not compiled; 0 if it was not measured."""
     compiled_seconds: float
     first_seconds: float
     """Of the first call, which recorded; 0 if it was not seen."""

@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from threading import Lock
+from time import perf_counter
 from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
@@ -70,13 +71,25 @@ class Compiled:
         self.replays = Replays(function)
         self.recorded = 0
         """Calls in all recordings together."""
+        self.plans: list[Plan] = []
+        """Of all recordings."""
+        self.last: tuple[Ran, ...] = ()
+        """The segments of the last call that ran Python."""
+        self.replayed = False
+        """The last call ran without Python."""
+        self.seconds = 0.0
+        """That the last call took."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if MODES.capture is not None:  # part of what is being compiled
             return self.function(*args, **kwargs)
-        if self.fullgraph:
-            return self._replayed(args, kwargs)
-        return self._captured(Capture(self), args, kwargs)
+        began = perf_counter()
+        try:
+            if self.fullgraph:
+                return self._replayed(args, kwargs)
+            return self._captured(Capture(self), args, kwargs)
+        finally:
+            self.seconds = perf_counter() - began
 
     def _replayed(self, args: Any, kwargs: Any) -> Any:
         """A call without Python, once it is known what the function does."""
@@ -85,6 +98,7 @@ class Compiled:
             try:
                 result = replay.run(args, kwargs)
                 self.replays.count += 1
+                self.replayed = True
                 return result
             except Missed as missed:
                 self.replays.miss(key, str(missed))
@@ -98,9 +112,8 @@ class Compiled:
 
     def traced(self, *args: Any, **kwargs: Any) -> list[Ran]:
         """Calls the function. Returns what its segments were, in order."""
-        trace: list[Ran] = []
-        self._captured(Capture(self, trace), args, kwargs)
-        return trace
+        self._captured(Capture(self, traced=True), args, kwargs)
+        return list(self.last)
 
     def _captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
         MODES.capture = capture
@@ -111,6 +124,7 @@ class Compiled:
                 capture.finish()
             finally:
                 MODES.capture = None
+                self.last, self.replayed = tuple(capture.ran), False
                 capture.close()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -128,6 +142,7 @@ class Compiled:
                 found = node.plans.get(wanted)
                 if found is None:
                     found = node.plans[wanted] = self._planned(node, wanted)
+                    self.plans.append(found)
         return found
 
     def _planned(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
@@ -149,7 +164,7 @@ class Compiled:
     def reset(self) -> None:
         """Forgets all recordings."""
         self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
-        self.continuations = {}
+        self.continuations, self.plans, self.last = {}, [], ()
         self.replays = Replays(self.function)
 
     def __reduce__(self) -> Any:

@@ -50,9 +50,10 @@ def _head(found: Explanation) -> str:
     causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
     ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)
     speed = f"{ratio:.1f} times as fast as" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
+    compared = f", {speed} eager mode ({time_text(found.eager_seconds)})" if found.eager_seconds else ""
     lines = [
         f"{found.name}: {_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}",
-        f"  one call takes {time_text(found.compiled_seconds)}, {speed} eager mode ({time_text(found.eager_seconds)})",
+        f"  one call takes {time_text(found.compiled_seconds)}{compared}",
     ]
     if found.first_seconds:
         lines.append(f"  the first call, which was recorded, took {time_text(found.first_seconds)}")

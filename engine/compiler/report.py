@@ -68,7 +68,7 @@ class Ran:
     cost: float
     """Seconds that the break took."""
     origins: tuple[tuple[Place, bool], ...]
-    """For each op the line that called it, and whether it belongs to a backward pass."""
+    """For each op the line that called it, and whether it belongs to a backward pass; empty if nobody asked."""
 
 
 @dataclass(slots=True)

@@ -88,6 +88,9 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
     ] = None,
+    compile: Annotated[
+        bool | None, typer.Option(help="whether training steps run as compiled plans; else as the project says")
+    ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
@@ -108,6 +111,7 @@ def run(
         steps=steps,
         device=chosen,
         seed=seed,
+        compile=compile,
     )
     raise typer.Exit(Watch(session, as_json=as_json, quiet=quiet).run())
 

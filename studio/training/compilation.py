@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from engine import fit
 from engine.compiler import Explanation, explain
+from engine.compiler.explain import explanation_of
 from engine.compiler.explanation import Line
 from studio.lowering.program import Program
 
@@ -19,6 +20,20 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():
         module.train()
+    return _named(explain(fit.step, repeat=repeat, wait=wait)(task, batch), task, program)
+
+
+def explain_running(task: fit.Task, program: Program) -> Explanation | None:
+    """What became of the step that a task is being trained by, from its last call; None before the first.
+
+    Nothing is run for it, and the training thread may go on meanwhile. How fast eager mode would be is not known.
+    """
+    if task.step is None or not task.step.last:
+        return None
+    return _named(explanation_of(task.step), task, program)
+
+
+def _named(found: Explanation, task: fit.Task, program: Program) -> Explanation:
     updates = ", ".join(task.optimizers)
 
     def label(line: Line) -> Line:
@@ -26,8 +41,7 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
             return replace(line, code="", node=updates)
         return replace(line, node=program.node_at(line.file, line.number))
 
-    found = explain(fit.step, repeat=repeat, wait=wait)(task, batch)
     return replace(found.relabelled(label), name="training step")
 
 
-__all__ = ["explain_step"]
+__all__ = ["explain_running", "explain_step"]

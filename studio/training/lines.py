@@ -19,7 +19,13 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
     match event:
         case fit.Started():
             fields = _fields(event, "epochs", "steps", "batches", "train_samples", "validation_samples", "parameters")
-            return {"event": "started", **fields, "device": event.device, "seed": event.seed}
+            return {
+                "event": "started",
+                **fields,
+                "device": event.device,
+                "seed": event.seed,
+                "compiled": event.compiled,
+            }
         case fit.Step():
             return {
                 "event": "step",

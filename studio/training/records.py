@@ -108,6 +108,8 @@ class Record:
                 self._append(event)
             case fit.ValidationStep():
                 pass
+            case fit.CompileState():
+                self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
 
     def finish(self, state: str, weights: Mapping[str, Tensor], message: str | None = None) -> None:
         """Write the weights and how the run ended."""

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engine import cuda_available, fit
+from engine.compiler import Explanation
 from engine.errors import DataError, DeviceError, EngineError
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
+from studio.training.compilation import explain_running
 from studio.training.events import Failed, Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.mailbox import Mailbox
 from studio.training.records import Record, fresh_folder
@@ -34,6 +36,7 @@ class Settings:
     steps: int | None
     device: str
     seed: int
+    compile: bool
 
 
 class Session:
@@ -52,6 +55,7 @@ class Session:
         steps: batches after which to end
         device: instead of the document's
         seed: instead of the document's
+        compile: whether training steps run as compiled plans, instead of the document's choice
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Session:
         steps: int | None = None,
         device: Device | None = None,
         seed: int | None = None,
+        compile: bool | None = None,
     ) -> None:
         self.document = document
         self.folder = out
@@ -82,6 +87,7 @@ class Session:
             steps=steps,
             device=resolved(device or training.device),
             seed=training.seed if seed is None else seed,
+            compile=training.compile if compile is None else compile,
         )
         self._events: Mailbox[SessionEvent] = Mailbox(
             is_frequent=lambda event: isinstance(event, fit.Step),
@@ -152,6 +158,13 @@ class Session:
                 return
         threading.Thread(target=self._look_alone, name="gradwire-look", daemon=True).start()
 
+    def explanation(self) -> Explanation | None:
+        """What became of the compiled training step, in the words of the canvas; None before the first step.
+
+        A fit.CompileState among the events tells when that has changed. May be asked from any thread, at any time.
+        """
+        return None if self._task is None or self.program is None else explain_running(self._task, self.program)
+
     def _want(self, wanted: Literal["run", "step", "pause", "stop"]) -> None:
         with self._changed:
             if self.is_over:
@@ -211,7 +224,8 @@ class Session:
 
     def _train(self, task: fit.Task) -> bool:
         """Whether somebody stopped it."""
-        events = fit.fit(task, epochs=self.settings.epochs, steps=self.settings.steps)
+        settings = self.settings
+        events = fit.fit(task, epochs=settings.epochs, steps=settings.steps, compile=settings.compile)
         try:
             for event in events:
                 self._tell(event)

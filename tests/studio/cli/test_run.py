@@ -169,7 +169,7 @@ def test_mnist_in_bounded_memory(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     started = json.loads(result.stdout.splitlines()[0])
     assert (started["train_samples"], started["parameters"]) == (count, 784 * 256 + 256 + 256 * 128 + 128 + 1290)
-    assert int(result.stderr.split()[-1]) < 400, "megabytes"
+    assert int(result.stderr.split()[-1]) < 500, "megabytes, of which numba takes a hundred"
 
 
 def test_mnist_is_given_on_the_command_line(gradwire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def test_what_a_run_leaves_behind(session, digits, tmp_path: Path) -> None:
     assert load(folder / "graph.gradwire") == digits()
     about = json.loads((folder / "run.json").read_text())
     assert about["state"] == "done"
-    assert about["settings"] == {"epochs": 2, "steps": None, "device": "cpu", "seed": 5}
+    assert about["settings"] == {"epochs": 2, "steps": None, "device": "cpu", "seed": 5, "compile": True}
     assert about["last"]["epoch"] == 2
     assert about["best"]["val_loss"] <= about["last"]["val_loss"]
     assert {"python", "numpy"} <= set(about["versions"])
@@ -86,7 +86,7 @@ def test_a_failed_run_says_why(session, digits, tmp_path: Path, monkeypatch: pyt
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(fit, "_improve", broken)
+    monkeypatch.setattr("engine.fit.steps.improve", broken)
     finished(session(out=tmp_path))
     about = json.loads((tmp_path / "run.json").read_text())
     assert (about["state"], about["message"]) == ("failed", "RuntimeError: boom")

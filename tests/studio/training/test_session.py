@@ -52,7 +52,7 @@ def test_a_run_from_beginning_to_end(session) -> None:
 def test_the_same_seed_gives_the_same_figures(session) -> None:
     figures = []
     for seed in (3, 3, 4):
-        run = session(seed=seed)
+        run = session(seed=seed, compile=False)
         run.start()
         figures.append([event.loss for event in wait_for(run, "done") if isinstance(event, fit.Step)])
     assert figures[0] == figures[1] != figures[2]
@@ -65,9 +65,8 @@ def test_pause_step_resume_stop(session, digits) -> None:
     assert states(events) == ["running", "paused"]
     assert steps(events) == [1]
     run.step()
-    assert run.join(0.2) is False
-    events = run.events()
-    assert steps(events) == [2]
+    assert steps(wait_for(run, "paused")) == [2]
+    assert run.join(0.05) is False
     assert run.state == "paused"
     run.resume()
     while not any(isinstance(event, fit.Epoch) for event in run.events(timeout=5)):
@@ -225,3 +224,29 @@ def test_without_a_place_nothing_is_written(session, tmp_path: Path, monkeypatch
     run.start()
     wait_for(run, "done")
     assert not list(tmp_path.iterdir())
+
+
+def test_how_steps_run_is_told(session) -> None:
+    run = session()
+    assert run.explanation() is None
+    run.start()
+    events = wait_for(run, "done")
+    assert next(event for event in events if isinstance(event, fit.Started)).compiled
+    told = [event for event in events if isinstance(event, fit.CompileState)]
+    assert (told[0].step, told[0].tier) == (1, "recording")
+    assert {event.tier for event in told[1:]} <= {"recording", "interpreted", "compiled", "replayed"}
+    assert told[-1].breaks == 0
+    assert told[-1].kernels > 0
+    explanation = run.explanation()
+    assert explanation is not None
+    assert {line.node for one in explanation.segments[0].operations if (line := one.line)} <= set(run.document.nodes)
+    assert "Segment 1" in explanation.text()
+
+
+def test_without_compiling(session) -> None:
+    run = session(compile=False)
+    run.start()
+    events = wait_for(run, "done")
+    assert not next(event for event in events if isinstance(event, fit.Started)).compiled
+    assert not any(isinstance(event, fit.CompileState) for event in events)
+    assert run.explanation() is None

@@ -1,115 +1,26 @@
-"""Training as a generator of events. Whoever asks for the next event lets training go on; whoever closes it ends it.
-
-class Digits(fit.Task):
-    def data(self):
-        return data.Batches(data.Digits().map(transforms.Normalize(0.0, 16.0)))
-
-    def configure(self):
-        self.model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
-        self.accuracy = metrics.Accuracy()
-        self.adam = optim.Adam(self.model.parameters())
-
-    def losses(self, batch):
-        images, labels = batch
-        logits = self.model(images)
-        self.measure(self.accuracy, logits, labels)
-        return {self.adam: functional.cross_entropy(logits, labels)}
-
-for event in fit.fit(Digits(seed=1), epochs=5):
-    ...
-"""
+"""Training as a generator of events."""
 
 from __future__ import annotations
 
-import functools
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any, Literal
 
 from engine import random
-from engine.backend import Device, resolve
 from engine.data.batches import Batches
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.events import Done, Epoch, Event, Started, Step, ValidationStep
-from engine.metrics import Metric
+from engine.fit.steps import Steps, modes_kept
+from engine.fit.task import Task
 from engine.modes import no_grad
-from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
-__all__ = ["Done", "Epoch", "Event", "Started", "Step", "Task", "ValidationStep", "fit", "step", "untouched"]
-
-T = TypeVar("T")
-Closure = Callable[[], Tensor]
-
-
-class Task(ABC):
-    """What is trained on what: data, model, optimizers and metrics. The last three are found among the attributes.
-
-    Args:
-        device: where the model lives and batches are brought to
-        seed: initial weights, order of samples and every random number of the training follow from it
-    """
-
-    model: Module
-
-    def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
-        self.device = resolve(device)
-        self.seed = seed
-        self.batches: Batches | None = None
-
-    @abstractmethod
-    def data(self) -> Batches:
-        """The batches to train and validate with."""
-
-    @abstractmethod
-    def configure(self) -> None:
-        """Make model, optimizers and metrics, and keep them as attributes."""
-
-    @abstractmethod
-    def losses(self, batch: Any) -> Mapping[Optimizer, Tensor]:
-        """For each optimizer the number that it is to make small, computed from a batch."""
-
-    def setup(self) -> Batches:
-        """Read the data and make the model, once; `fit` calls it. Returns the batches."""
-        if self.batches is None:
-            random.manual_seed(self.seed)
-            batches = self.data()
-            with self.device:
-                self.configure()
-            self.batches = batches
-        return self.batches
-
-    def measure(self, metric: Metric, input: Tensor, target: Tensor) -> None:
-        """Let a metric take in a batch, without a place in the autograd graph."""
-        metric.update(input.detach(), target)
-
-    def to_device(self, batch: Any) -> Any:
-        """A batch, whatever its structure, with its tensors on the task's device."""
-        return _moved(batch, self.device)
-
-    @property
-    def modules(self) -> dict[str, Module]:
-        return self._attributes(Module)
-
-    @property
-    def optimizers(self) -> dict[str, Optimizer]:
-        return self._attributes(Optimizer)
-
-    @property
-    def metrics(self) -> dict[str, Metric]:
-        return self._attributes(Metric)
-
-    def _attributes(self, kind: type[T]) -> dict[str, T]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, kind)}
-
 
 def fit(
-    task: Task, *, epochs: int | None = None, steps: int | None = None, start: int = 0
+    task: Task, *, epochs: int | None = None, steps: int | None = None, start: int = 0, compile: bool = True
 ) -> Generator[Event, None, None]:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
@@ -122,9 +33,11 @@ def fit(
         epochs: the last epoch's number, counted from 1
         steps: the number of batches in all
         start: epochs that are already done
+        compile: run steps as compiled plans, as `engine.compile` does; `task.step` tells what became of them
 
     Yields:
-        Started; for each batch a Step; after each epoch a ValidationStep for each batch and an Epoch; Done.
+        Started; for each batch a Step, and a CompileState where steps begin to run in another way; after each epoch a
+        ValidationStep for each batch and an Epoch; Done.
 
     Raises:
         ValueError: neither `epochs` nor `steps` is given, or one is negative.
@@ -134,49 +47,15 @@ def fit(
         raise ValueError("fit needs epochs or steps, or it would never end.")
     if min(epochs or 0, steps or 0, start) < 0:
         raise ValueError(f"epochs, steps and start must not be negative, but are {epochs}, {steps} and {start}.")
-    return _Run(task, epochs, steps, start).events()
-
-
-def step(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
-    """Trains with one batch: losses, gradients, a step of each optimizer. Reads no numbers; returns the losses."""
-    random_state = random.get_rng_state()
-    losses = task.losses(batch)
-    _improve(losses, functools.partial(_again, task, batch, random_state))
-    return losses
-
-
-@contextmanager
-def untouched(task: Task) -> Iterator[None]:
-    """Losses may be computed and differentiated inside, for a look at them: the training goes on as if nothing was.
-
-    Gradients, buffers such as running means, metrics and the default random stream are put back at the end. The tensors
-    in `.grad` are None inside at first.
-    """
-    state = random.get_rng_state()
-    metrics = [(metric, dict(vars(metric))) for metric in task.metrics.values()]
-    modules = task.modules.values()
-    gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
-    buffers = [(buffer, buffer.detach().clone()) for module in modules for buffer in module.buffers()]
-    for parameter, _ in gradients:
-        parameter.grad = None
-    try:
-        yield
-    finally:
-        random.set_rng_state(state)
-        for metric, values in metrics:
-            vars(metric).update(values)
-        for parameter, gradient in gradients:
-            parameter.grad = gradient
-        with no_grad():
-            for buffer, value in buffers:
-                buffer.copy_(value)
+    return _Run(task, Steps(task, compile=compile), epochs, steps, start).events()
 
 
 class _Run:
     """The state of one `fit`."""
 
-    def __init__(self, task: Task, epochs: int | None, steps: int | None, start: int) -> None:
+    def __init__(self, task: Task, steps_of: Steps, epochs: int | None, steps: int | None, start: int) -> None:
         self.task = task
+        self.by = steps_of
         self.epochs = epochs
         self.steps = steps
         self.epoch = start
@@ -188,7 +67,7 @@ class _Run:
         count = _count_batches(batches.train)
         self.step = self.epoch * count
         yield self._started(batches, count)
-        with _modes_kept(self.task):
+        with modes_kept(self.task):
             while not self._reason():
                 yield from self._run_epoch(batches)
         yield Done(self.epoch, self.step, self.seconds, self._reason() or "epochs")
@@ -209,6 +88,7 @@ class _Run:
             parameters=sum(parameter.numel() for parameter in parameters.values()),
             device=str(self.task.device),
             seed=self.task.seed,
+            compiled=self.by.compiled,
         )
 
     def _run_epoch(self, batches: Batches) -> Iterator[Event]:
@@ -242,7 +122,7 @@ class _Run:
         self._reset_metrics()
         timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
-            losses = step(self.task, batch)
+            losses = self.by.train(self.task, batch)
             values = self._named(losses)
             loss, size = sum(values.values()), _batch_size(batch)
             mean.add(loss, size)
@@ -262,6 +142,9 @@ class _Run:
                 learning_rate=self._learning_rate(),
                 finite=math.isfinite(loss),
             )
+            news = self.by.news(self.step)
+            if news is not None:
+                yield news
             if self.step == self.steps:
                 return
 
@@ -270,10 +153,10 @@ class _Run:
         timed = _Timed(loader, self.task)
         for number, batch in enumerate(timed, start=1):
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
-            with _modes_kept(self.task), no_grad():
+            with modes_kept(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
-                values = self._named(self.task.losses(batch))
+                values = self._named(self.by.validate(self.task, batch))
             mean.add(sum(values.values()), _batch_size(batch))
             self.seconds += timed.stop()
             yield ValidationStep(self.epoch + 1, number, len(loader))
@@ -326,59 +209,6 @@ class _Timed:
         return time.perf_counter() - self._began
 
 
-@contextmanager
-def _modes_kept(task: Task) -> Iterator[None]:
-    """Each module is put back into the mode, train or eval, that it had before."""
-    modes = [(module, module.training) for root in task.modules.values() for module in root.modules()]
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
-
-
-def _improve(losses: Mapping[Optimizer, Tensor], closure: Callable[[Optimizer, Tensor], Closure] | None = None) -> None:
-    """One step of each optimizer. Gradients of one's loss do not reach the parameters of another.
-
-    `closure` makes what an optimizer evaluates its loss by, if it does that several times.
-    """
-    found: list[tuple[Tensor, Tensor | None]] = []
-    for place, (optimizer, loss) in enumerate(losses.items(), start=1):
-        for other in losses:
-            other.zero_grad()
-        loss.backward(retain_graph=place < len(losses))
-        if len(losses) > 1:
-            # All losses are differentiated before the first step changes what their graphs have saved.
-            found += [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
-    for parameter, gradient in found:
-        parameter.grad = gradient
-    for optimizer, loss in losses.items():
-        optimizer.step(closure(optimizer, loss) if closure is not None and optimizer.needs_closure else None)
-
-
-def _again(task: Task, batch: Any, random_state: random.State, optimizer: Optimizer, loss: Tensor) -> Closure:
-    """What gives the loss of a batch and its gradients for the parameters as they are.
-
-    The first time that is `loss`, whose gradients are there. Later ones draw the same random numbers, and metrics,
-    buffers and the other gradients do not notice them.
-    """
-    first = [loss]
-
-    def evaluated() -> Tensor:
-        if first:
-            return first.pop()
-        with untouched(task):
-            random.set_rng_state(random_state)
-            found = task.losses(batch)[optimizer]
-            found.backward()
-            own = [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
-        for parameter, gradient in own:
-            parameter.grad = gradient
-        return found
-
-    return evaluated
-
-
 def _count_batches(loader: DataLoader) -> int:
     count = len(loader)
     if count == 0:
@@ -399,11 +229,4 @@ def _batch_size(batch: Any) -> int:
     return _batch_size(parts[0])
 
 
-def _moved(batch: Any, device: Device) -> Any:
-    if isinstance(batch, Tensor):
-        return batch.to(device)
-    if isinstance(batch, Mapping):
-        return {key: _moved(value, device) for key, value in batch.items()}
-    if isinstance(batch, (list, tuple)):
-        return [_moved(value, device) for value in batch]
-    return batch
+__all__ = ["fit"]
