@@ -1,4 +1,4 @@
-"""Where the files in `assets/` are: beside the packages in a checkout, inside `engine` in an installed wheel."""
+"""Where the files of `assets/` and `docs/` are: beside the packages in a checkout, inside `engine` in an installed wheel."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ _ROOT = next(
     _PACKAGE.parent / "assets",
 )
 
+_PAGES = next((folder for folder in (_PACKAGE / "docs", _PACKAGE.parent / "docs") if folder.is_dir()), _PACKAGE / "docs")
+
+
+def page(name: str) -> Path:
+    """A page of the documentation that belongs to the installation: ``page("compile.md")``.
+
+    Raises FileNotFoundError if the installation lacks it.
+    """
+    return _existing(_PAGES / name)
+
 
 def asset(path: str) -> Path:
     """The file or folder `path`, written with slashes, below `assets/`: ``asset("data/digits")``.
 
     Raises FileNotFoundError if the installation lacks it.
     """
-    found = _ROOT / path
+    return _existing(_ROOT / path)
+
+
+def _existing(found: Path) -> Path:
     if not found.exists():
         raise FileNotFoundError(f"{found} is missing, so this copy of Gradwire is incomplete. Install it again.")
     return found

@@ -20,7 +20,7 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():
         module.train()
-    return _named(explain(fit.step, repeat=repeat, wait=wait)(task, batch), task, program)
+    return relabelled(explain(fit.step, repeat=repeat, wait=wait)(task, batch), task, program)
 
 
 def explain_running(task: fit.Task, program: Program) -> Explanation | None:
@@ -30,10 +30,11 @@ def explain_running(task: fit.Task, program: Program) -> Explanation | None:
     """
     if task.step is None or not task.step.last:
         return None
-    return _named(explanation_of(task.step), task, program)
+    return relabelled(explanation_of(task.step), task, program)
 
 
-def _named(found: Explanation, task: fit.Task, program: Program) -> Explanation:
+def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanation:
+    """With the canvas nodes of its lines."""
     updates = ", ".join(task.optimizers)
 
     def label(line: Line) -> Line:
@@ -44,4 +45,4 @@ def _named(found: Explanation, task: fit.Task, program: Program) -> Explanation:
     return replace(found.relabelled(label), name="training step")
 
 
-__all__ = ["explain_running", "explain_step"]
+__all__ = ["explain_running", "explain_step", "relabelled"]

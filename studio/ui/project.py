@@ -13,6 +13,7 @@ from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
+from studio.ui.explainer import Explainer
 from studio.ui.runner import Runner
 from studio.ui.store import Store
 
@@ -49,6 +50,7 @@ class Project(QObject):
             parent=self,
         )
         self.runner = Runner(self.store, self)
+        self.explainer = Explainer(self.store, self.runner, self)
         self._stamp = stamp
         self._journal = Autosave(journals)
         self._autosave = QTimer(self)
@@ -127,6 +129,7 @@ class Project(QObject):
         """End the training and forget the journal: the work is saved or given up."""
         self._autosave.stop()
         self.runner.close()
+        self.explainer.close()
         self.store.close()
         self._journal.clear()
 

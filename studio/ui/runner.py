@@ -6,6 +6,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from engine.compiler import Explanation
 from studio.lowering.report import Problem
 from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
 from studio.training.session import Session
@@ -112,6 +113,10 @@ class Runner(QObject):
         self._looks += 1
         session.look()
         self._timer.start()
+
+    def explanation(self) -> Explanation | None:
+        """What became of the compiled step of the present or last run. May be asked from any thread."""
+        return None if self._session is None else self._session.explanation()
 
     def _take(self, event: SessionEvent) -> None:
         match event:

@@ -75,6 +75,10 @@ class Run:
     progress: Progress = field(default_factory=Progress)
     curves: dict[tuple[str, Kind], Curve] = field(default_factory=dict)
     is_shown: bool = True
+    compiled: bool | None = None
+    """Whether its steps are compiled; None until it has begun."""
+    compile_state: fit.CompileState | None = None
+    """How its steps run now."""
 
     @property
     def name(self) -> str:
@@ -92,6 +96,10 @@ class Run:
         """Put down what happened."""
         self.progress = self.progress.after(event)
         match event:
+            case fit.Started():
+                self.compiled = event.compiled
+            case fit.CompileState():
+                self.compile_state = event
             case fit.Step():
                 time = event.epoch - 1 + event.batch / max(self.progress.batches, 1)
                 self._add("loss", "train", time, event.loss)

@@ -1,0 +1,155 @@
+"""An explanation as it lies on a canvas: regions that are compiled in one piece, kernels, and bridges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.compiler import Explanation
+from engine.compiler.explanation import GraphBreak, Kernel, Line, Segment
+from engine.compiler.reasons import REASONS
+from studio.document.model import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that one generated kernel computes, at least in part."""
+
+    segment: int
+    number: int
+    """As the kernel is counted in its segment, from 1."""
+    ops: tuple[str, ...]
+    nodes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Nodes whose forward ops begin in one segment."""
+
+    segment: int
+    nodes: frozenset[str]
+    kernels: int
+    """Generated kernels of the segment."""
+    groups: tuple[Group, ...]
+    """Each node is in the first kernel that has a part of it, or in none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Where values leave a region for Python, and come back in another one."""
+
+    index: int
+    """Of the break in the explanation."""
+    title: str
+    node: str | None
+    """Whose line it is, if it is one of the canvas."""
+    wires: frozenset[Wire]
+    """Those from one region to another, as far as this break is what parts the two."""
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    regions: tuple[Region, ...] = ()
+    bridges: tuple[Bridge, ...] = ()
+
+
+def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> Map:
+    """Where an explanation lies on a canvas with these nodes and wires. What is not there is left out."""
+    names = frozenset(nodes)
+    homes = _homes(found.segments, names)
+    regions = tuple(
+        Region(one.number, members, len(_generated(one)), _groups(one, members))
+        for one in found.segments
+        if (members := frozenset(name for name, number in homes.items() if number == one.number))
+    )
+    crossing = _crossing(wires, homes)
+    ends = [one.number for one in found.segments if one.ended_by is not None]
+    bridges = tuple(_bridge(found, index, names, homes, crossing, ends) for index in range(len(found.breaks)))
+    return Map(regions, bridges)
+
+
+def nodes_of(line: Line | None) -> tuple[str, ...]:
+    """The canvas nodes that a line stands for. Several optimizers' work is told together."""
+    return tuple(line.node.split(", ")) if line is not None and line.node else ()
+
+
+def nodes_of_kernel(kernel: Kernel) -> tuple[str, ...]:
+    """Each once, in the order of the ops."""
+    return tuple(dict.fromkeys(name for line in kernel.lines for name in nodes_of(line)))
+
+
+def nodes_of_segment(segment: Segment) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for one in segment.operations for name in nodes_of(one.line)))
+
+
+def _homes(segments: Iterable[Segment], names: frozenset[str]) -> dict[str, int]:
+    """Node → number of the segment in which its forward ops begin; its other ops, if it has no forward ones."""
+    forward: dict[str, int] = {}
+    other: dict[str, int] = {}
+    for segment in segments:
+        for operation in segment.operations:
+            for name in nodes_of(operation.line):
+                (other if operation.backward else forward).setdefault(name, segment.number)
+    return {name: number for name, number in {**other, **forward}.items() if name in names}
+
+
+def _generated(segment: Segment) -> list[Kernel]:
+    return [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
+
+
+def _groups(segment: Segment, members: frozenset[str]) -> tuple[Group, ...]:
+    taken: set[str] = set()
+    groups: list[Group] = []
+    for number, kernel in enumerate(_generated(segment), start=1):
+        own = frozenset(nodes_of_kernel(kernel)) & members - taken
+        taken |= own
+        if own:
+            groups.append(Group(segment.number, number, kernel.ops, own))
+    return tuple(groups)
+
+
+def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:
+    """Wires between two regions, with the segments at their ends, the earlier one first."""
+    ends = ((wire, homes.get(wire.source.node), homes.get(wire.target.node)) for wire in wires)
+    return {wire: (a, b) if a < b else (b, a) for wire, a, b in ends if a is not None and b is not None and a != b}
+
+
+def _bridge(
+    found: Explanation,
+    index: int,
+    names: frozenset[str],
+    homes: Mapping[str, int],
+    crossing: Mapping[Wire, tuple[int, int]],
+    ends: list[int],
+) -> Bridge:
+    one = found.breaks[index]
+    node = next((name for name in nodes_of(one.line) if name in names), None)
+    alike = [number for number in ends if _ended_by(found.segments[number - 1], one, found.breaks)]
+    parted = frozenset(wire for wire, (a, b) in crossing.items() if any(a <= number < b for number in alike))
+    return Bridge(index, REASONS[one.reason].title, node, parted, one.count, one.seconds)
+
+
+def _ended_by(segment: Segment, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
+    """Whether a break is what ended a segment; of several for one reason the one where its last op was called."""
+    if segment.ended_by != one.reason:
+        return False
+    rivals = [other for other in breaks if other.reason == one.reason]
+    if len(rivals) == 1:
+        return True
+    last = nodes_of(segment.operations[-1].line) if segment.operations else ()
+    owners = [other for other in rivals if set(nodes_of(other.line)) & set(last)]
+    return one in owners if owners else one is rivals[0]
+
+
+__all__ = [
+    "Bridge",
+    "Group",
+    "Map",
+    "Region",
+    "nodes_of",
+    "nodes_of_kernel",
+    "nodes_of_segment",
+    "on_canvas",
+]

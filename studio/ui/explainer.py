@@ -1,0 +1,214 @@
+"""What is known of the compiled training step: found on a copy of the model, or watched while a run trains."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from engine import fit
+from engine.compiler import Explanation
+from studio.document.model import Document
+from studio.lowering.program import LoweringError
+from studio.training.explaining import Found, Stage, explaining, is_same_step
+from studio.training.regions import Map, on_canvas
+from studio.ui.runner import Runner
+from studio.ui.store import Store
+
+State = Literal["empty", "working", "ready", "failed"]
+
+_LAST_SECONDS = 5.0
+"""For what is under way when the project is closed."""
+
+
+class Explainer(QObject):
+    """Explains in a thread of its own; of what several threads find only the newest is taken."""
+
+    changed = Signal()
+    """State, stage, explanation, or whether it is still about the present graph."""
+    _told = Signal(int, object)
+
+    def __init__(self, store: Store, runner: Runner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._runner = store, runner
+        self._numbers = itertools.count(1)
+        self._wanted = 0
+        self._thread: threading.Thread | None = None
+        self._watchers: set[str] = set()
+        self._missed_news = False
+        self._stale = False
+        self._map: Map | None = None
+        self._asked: Document | None = None
+        self.state: State = "empty"
+        self.stage: Stage | None = None
+        self.explanation: Explanation | None = None
+        self.document: Document | None = None
+        """What the explanation is about."""
+        self.problem = ""
+        """Why there is none."""
+        self.is_live = False
+        """The explanation is of the run's own steps."""
+        self._told.connect(self._take)
+        store.document_changed.connect(self._look_stale)
+        runner.events.connect(self._follow)
+
+    # -- reading
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the graph is another one than the explanation is about."""
+        return self._stale
+
+    @property
+    def map(self) -> Map:
+        """Where the explanation lies on the canvas."""
+        if self._map is None:
+            document = self._store.document
+            self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else Map()
+        return self._map
+
+    # -- changing
+
+    def explain(self) -> None:
+        """Find out about the present graph, by some steps on a copy of its model."""
+        errors = self._store.check_report.errors
+        if errors:
+            count = len(errors)
+            self._fail(errors[0].message if count == 1 else f"The graph has {count} errors. Fix them, then explain.")
+            return
+        store = self._store
+        self._asked = store.document
+        self.stage = Stage("preparing")
+        self._enter("working")
+        self._begin(explaining(store.document, store.catalogue, base=store.base, name=store.name))
+
+    def cancel(self) -> None:
+        """Give up what is under way; what was known before stays."""
+        if self.state == "working":
+            self._wanted = 0
+            self._enter("ready" if self.explanation else "empty")
+
+    def watch(self, who: str, watching: bool) -> None:
+        """Somebody looks at the explanation, or no longer: only then is one made of every change in a run."""
+        (self._watchers.add if watching else self._watchers.discard)(who)
+        if watching and self._missed_news:
+            self._read_run()
+
+    def close(self) -> None:
+        """End the thread. The explainer must not be used afterwards."""
+        self._wanted = 0
+        if self._thread is not None:
+            self._thread.join(_LAST_SECONDS)
+
+    # -- a run
+
+    def _follow(self, events: list[object]) -> None:
+        if any(isinstance(event, fit.CompileState) for event in events):
+            if self._watchers:
+                self._read_run()
+            else:
+                self._missed_news = True
+
+    def _read_run(self) -> None:
+        self._missed_news = False
+        run = self._runner.run
+        if run is None or self.state == "working":
+            return
+        self._asked = run.document
+        self._begin(_read(self._runner.explanation))
+
+    # -- the thread
+
+    def _begin(self, items: Iterator[Found]) -> None:
+        number = self._wanted = next(self._numbers)
+        self._thread = threading.Thread(target=self._work, args=(number, items), name="gradwire-explain", daemon=True)
+        self._thread.start()
+
+    def _work(self, number: int, items: Iterator[Found]) -> None:
+        try:
+            for item in items:
+                if number != self._wanted:
+                    break
+                self._tell(number, item)
+            else:
+                self._tell(number, None)
+        except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
+            self._tell(number, error)
+        finally:
+            if isinstance(items, Generator):
+                items.close()
+
+    def _tell(self, number: int, item: object) -> None:
+        try:
+            self._told.emit(number, item)
+        except RuntimeError:  # the project was closed meanwhile
+            self._wanted = 0
+
+    def _take(self, number: int, item: object) -> None:
+        if number != self._wanted:
+            return
+        match item:
+            case Stage():
+                self.stage = item
+                self.changed.emit()
+            case Explanation():
+                self._show(item)
+            case Exception():
+                self._fail(_words(item))
+            case _:
+                self._enter("ready" if self.explanation else "empty")
+
+    def _show(self, found: Explanation) -> None:
+        live = self.state != "working"
+        known = self.explanation
+        if not found.eager_seconds and known and self.document and is_same_step(self.document, self._asked or Document()):
+            found = replace(found, eager_seconds=known.eager_seconds)
+        self.explanation, self.document, self._map = found, self._asked, None
+        self.is_live = live
+        self.problem = ""
+        self._stale = self._is_outdated()
+        if live:
+            self._enter("ready")
+        else:
+            self.changed.emit()
+
+    def _fail(self, problem: str) -> None:
+        self.problem = problem
+        self._enter("failed")
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        if state != "working":
+            self.stage = None
+        self.changed.emit()
+
+    def _look_stale(self, *_: object) -> None:
+        if self.explanation is None:
+            return
+        self._map = None
+        before, self._stale = self._stale, self._is_outdated()
+        if before != self._stale:
+            self.changed.emit()
+
+    def _is_outdated(self) -> bool:
+        return self.document is not None and not is_same_step(self.document, self._store.document)
+
+
+def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
+    found = explanation()
+    if found is not None:
+        yield found
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, LoweringError):
+        return str(error)
+    text = str(error)
+    return text if text else f"{type(error).__name__} without a message"
+
+
+__all__ = ["Explainer"]
