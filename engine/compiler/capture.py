@@ -247,7 +247,8 @@ class Capture:
             fixed = None if statics is op.defaults else frozen(statics, scalars)
         except Unhashable:
             return OPAQUE
-        node = segment.node.children.get(key := (op, in_place, fixed, *parts))
+        key = (op, in_place, fixed, *parts) if parts else (op, in_place, fixed, device)
+        node = segment.node.children.get(key)
         if isinstance(node, Reason):
             return node
         if node is not None and segment.deferring:

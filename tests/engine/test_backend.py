@@ -132,7 +132,7 @@ def test_creation_on_cuda() -> None:
         filled = [engine.zeros(2), engine.ones(2, 2), engine.full((2,), 3), engine.eye(2)]
         counted = [engine.tensor([1, 2]), engine.arange(3), engine.linspace(0, 1, 3)]
         made = [like, drawn, *filled, *counted]
-    assert all(x.is_cuda and type(x._array) is fake_cupy.ndarray for x in made)
+    assert all(x.is_cuda and type(x._numbers()) is fake_cupy.ndarray for x in made)
     assert like.new_zeros(2).is_cuda
     assert counted[0].new_tensor([1.5]).tolist() == [1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 import engine
 from engine.compiler import Compiled
-from engine.compiler.passes.split import SPLITS
 from engine.compiler.plan import plan as plan_module
 from engine.errors import ShapeError
-from engine.ops.linalg.matmul import linear
-from tests.compiled import Uncompiled
+from engine.modes import MODES
+from tests.compiled import bitwise
+from tests.engine import fake_cupy
 from tests.engine.compiler.worlds import Step, World, history, same, steps
 from tests.engine.programs import VIEW
 
@@ -50,10 +51,7 @@ def compare(program: Sequence[Step]) -> None:
 @given(st.lists(steps(), min_size=1, max_size=14))
 def test_a_program_does_what_it_does_in_eager_mode(program: list[Step]) -> None:
     """But for what sums in another order, all of it: recording, graphs, passes, groups, memory, writes outside."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module, "Kernel", Uncompiled)
-        for op in [op for op in SPLITS if op is not linear]:
-            patch.delitem(SPLITS, op)
+    with bitwise():
         compare(program)
 
 
@@ -164,6 +162,28 @@ def test_what_only_repeats_is_written_as_a_whole() -> None:
         eager, compiled = calls(f, 2)
     for one, two in zip(eager, compiled, strict=True):
         assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
+
+
+def test_filled_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=2))
+
+    def f(shared: bool) -> list[Any]:
+        found = []
+        for device in ("cpu", "cuda:1"):
+            made = engine.ones(2, device=device) * 2
+            found.append(made if shared else type(made._numbers()))
+        return [type(one._numbers()) for one in found] if shared else found
+
+    for shared in (False, True):  # several recordings from one line, or one
+        eager, compiled = calls(lambda shared=shared: f(shared))
+        assert eager == compiled == [[np.ndarray, fake_cupy.ndarray]] * 3
+
+
+def test_a_compiled_function_may_be_called_in_the_middle_of_a_kernel() -> None:
+    x = engine.ones(2)
+    compiled = Compiled(lambda: x * 1e38 * 10)
+    for _ in range(3):
+        assert MODES.quiet(lambda: compiled().tolist()) == [np.inf, np.inf]
 
 
 def test_operands_are_refused_and_converted_as_in_eager_mode() -> None:
