@@ -1,8 +1,9 @@
-"""The one gate: lint, format, types, import contracts, tests (all but the window's also without Qt), the wheel.
+"""The one gate: lint, format, types, import contracts, tests (the window's with Qt, all others without), the wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
 python3 scripts/test.py --only tests -- -k conv -x
+python3 scripts/test.py --only tests -- -n0 --pdb tests/engine/test_tensor.py      in one process
 python3 scripts/test.py --fast                lint, format, types, imports, and tests that are not slow
 """
 
@@ -15,14 +16,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import qt_libraries
 import reference
 from environment import ROOT, SetupError, prepare, say
 
 NO_QT = 'import importlib.util as u, sys; sys.exit("Qt is installed here" if u.find_spec("PySide6") else 0)'
+NO_TORCH = """
+import sys, pytest
+sys.modules["torch"] = None
+sys.exit(pytest.main(["--collect-only", "-qqq", *sys.argv[1:]]))
+"""
+PARALLEL = ["--numprocesses=2", "--dist=loadfile"]
+"""Two processes with one thread each are faster than one with two."""
+NOTHING_SELECTED = 5
+"""Pytest's exit code."""
+FAILURES: list[str] = []
+"""Tests that failed, in all steps."""
 USES_WHEEL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import engine.resources, main, studio.cli
@@ -33,12 +46,13 @@ print("assets:", *sorted(path.name for path in engine.resources.asset("data/digi
 
 def main() -> int:
     options = parse()
-    # Window tests must neither need a display nor pop up on one; two pools of threads must not fight for the cores.
-    os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
+    # Window tests must neither need a display nor pop up on one; pools of threads must not fight for the cores.
+    os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
     steps = {name: STEPS[name] for name in STEPS if selected(name, options)}
     results = [(name, *timed(step, options)) for name, step in steps.items()]
     failed = [name for name, passed, _ in results if not passed]
-    print("\n" + "\n".join(f"  {'ok    ' if ok else 'FAILED'}  {name:<9}{took:7.1f} s" for name, ok, took in results))
+    print("\n" + "\n".join(f"  failed: {one}" for one in FAILURES))
+    print("\n".join(f"  {'ok    ' if ok else 'FAILED'}  {name:<9}{took:7.1f} s" for name, ok, took in results))
     print(f"\nsteps: {len(results) - len(failed)} passed, {len(failed)} failed", flush=True)
     return 1 if failed else 0
 
@@ -46,9 +60,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
-    parser.add_argument(
-        "--fast", action="store_true", help="leave out slow tests, the environment without Qt, the wheel"
-    )
+    parser.add_argument("--fast", action="store_true", help="leave out slow tests, tests without PyTorch, the wheel")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
 
@@ -56,7 +68,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name in ("headless", "package"))
+    return not (options.fast and name in ("alone", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -84,17 +96,26 @@ def development() -> Path:
     return prepare(".venv", ["dev"])
 
 
+def headless() -> Path:
+    return prepare(".venv-headless", ["test"])
+
+
 def tests(options: argparse.Namespace) -> bool:
-    qt_libraries.ensure(display=False)
-    python = development()
+    """Everything outside tests/ui, where Qt is not installed, as on a server."""
+    python = headless()
     reference.ensure(python)
-    return run(python, "-m", "pytest", *pytest_arguments(options))
+    return run(python, "-c", NO_QT) and pytest(python, options, *PARALLEL, "--ignore=tests/ui")
 
 
-def headless(options: argparse.Namespace) -> bool:
-    """Everything outside tests/ui where Qt is not installed, as on a server."""
-    python = prepare(".venv-headless", ["test"])
-    return run(python, "-c", NO_QT) and run(python, "-m", "pytest", "--ignore=tests/ui", *pytest_arguments(options))
+def window(options: argparse.Namespace) -> bool:
+    qt_libraries.ensure(display=False)
+    paths = [] if any(one.startswith("tests") for one in options.pytest) else ["tests/ui"]
+    return pytest(development(), options, *PARALLEL, *paths)
+
+
+def alone(_: argparse.Namespace) -> bool:
+    """Where the reference is not installed, its tests are skipped and all others are there."""
+    return run(headless(), "-c", NO_TORCH, "--ignore=tests/ui")
 
 
 def package(_: argparse.Namespace) -> bool:
@@ -109,13 +130,30 @@ def package(_: argparse.Namespace) -> bool:
         return run(python, "-I", "-c", USES_WHEEL, str(unpacked), cwd=unpacked)
 
 
-def pytest_arguments(options: argparse.Namespace) -> list[str]:
-    return (["-m", "not slow"] if options.fast else []) + options.pytest
+def pytest(python: Path, options: argparse.Namespace, *arguments: str) -> bool:
+    """Runs tests; those that fail are named once more at the very end, where nobody has to look for them."""
+    slow = ["-m", "not slow"] if options.fast else []
+    accepted = (0, NOTHING_SELECTED) if options.pytest else (0,)
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder) / "tests.xml"
+        given = [*arguments, *slow, *options.pytest, f"--junit-xml={record}"]
+        passed = run(python, "-m", "pytest", *given, accepted=accepted)
+        if record.exists():
+            FAILURES.extend(failures(record))
+    return passed
 
 
-def run(program: Path, *arguments: str, cwd: Path = ROOT) -> bool:
-    print(f"\n$ {program.name} {' '.join(arguments).splitlines()[0]}", flush=True)
-    return subprocess.run([str(program), *arguments], cwd=cwd, check=False).returncode == 0
+def failures(record: Path) -> Iterator[str]:
+    """The tests that failed, with the first line of why."""
+    for case in ET.parse(record).iter("testcase"):
+        for found in (*case.findall("failure"), *case.findall("error")):
+            message = found.get("message", "").strip().partition("\n")[0]
+            yield f"{case.get('classname')}::{case.get('name')}: {message[:150]}"
+
+
+def run(program: Path, *arguments: str, cwd: Path = ROOT, accepted: tuple[int, ...] = (0,)) -> bool:
+    print(f"\n$ {program.name} {' '.join(arguments).strip().splitlines()[0]}", flush=True)
+    return subprocess.run([str(program), *arguments], cwd=cwd, check=False).returncode in accepted
 
 
 STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
@@ -124,7 +162,8 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "types": tool("basedpyright"),
     "imports": imports,
     "tests": tests,
-    "headless": headless,
+    "window": window,
+    "alone": alone,
     "package": package,
 }
 

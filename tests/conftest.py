@@ -15,12 +15,16 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
+from engine.compiler.kernels.cache import VARIABLE
 from engine.random import manual_seed
 from tests.compiled import CompiledTests, add_options
 
 collect_ignore = [] if importlib.util.find_spec("PySide6") else ["ui"]
 
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+UNLUCKY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+"""What depends on the machine, its load, or the version of hypothesis, and says nothing about the code."""
+
+settings.register_profile("dev", deadline=None, suppress_health_check=UNLUCKY)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
@@ -30,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("cacheprovider"):  # kernels are kept from run to run, apart from the user's
+        os.environ.setdefault(VARIABLE, str(config.cache.mkdir("kernels")))  # pyright: ignore[reportOptionalMemberAccess]
     if config.option.compiled:
         config.pluginmanager.register(CompiledTests(config), "compiled-tests")
 

@@ -31,7 +31,7 @@ EXECUTES = {
     "studio/lowering/program.py": {"exec", "compile"},  # the generated class, made from syntax trees
     "engine/compiler/plan/plan.py": {"exec", "compile", "eval"},  # a plan's function, written of names alone
 }
-MACHINE_PATHS = re.compile(r"(?<![\w.:/])(?:/work/|/root/|/home/\w|/Users/\w)|[A-Z]:\\\\?Users\\")
+MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:(?:work|root)/|(?:home|Users)/\w)|[A-Z]:\\\\?Users\\")
 
 
 def name(path: Path) -> str:

@@ -77,8 +77,8 @@ def test_thousands_of_nodes_take_no_time() -> None:
     new = edits.disconnect(new, [new.wires[500]])
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         found = difference(old, new)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     assert len(found.changed) == len(found.wires_removed) == 1
     assert min(times) < 0.02  # it takes 0.5 ms; comparing by value takes more than this
