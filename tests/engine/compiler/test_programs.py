@@ -169,14 +169,14 @@ def test_filled_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def f(shared: bool) -> list[Any]:
         found = []
-        for device in ("cpu", "cuda:1"):
+        for device in ("cpu", "cpu", "cuda:1"):
             made = engine.ones(2, device=device) * 2
             found.append(made if shared else type(made._numbers()))
         return [type(one._numbers()) for one in found] if shared else found
 
     for shared in (False, True):  # several recordings from one line, or one
         eager, compiled = calls(lambda shared=shared: f(shared))
-        assert eager == compiled == [[np.ndarray, fake_cupy.ndarray]] * 3
+        assert eager == compiled == [[np.ndarray, np.ndarray, fake_cupy.ndarray]] * 3
 
 
 def test_a_compiled_function_may_be_called_in_the_middle_of_a_kernel() -> None:

@@ -312,6 +312,8 @@ def same(ours: Seen, wanted: Seen) -> None:
     assert ours.facts == wanted.facts
     for number, (a, b) in enumerate(zip(ours.arrays, wanted.arrays, strict=True)):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        if a.tobytes() == b.tobytes():
+            continue
         np.testing.assert_array_equal(a, b, f"tensor {number}")
         if a.dtype.kind == "f":
             np.testing.assert_array_equal(np.signbit(a) | np.isnan(a), np.signbit(b) | np.isnan(b), f"tensor {number}")
