@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
+from numba.core.cgutils import alloca_once
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin, models, register_model
 
@@ -37,7 +38,7 @@ class _Model(models.PrimitiveModel):
         super().__init__(manager, kind, ir.IntType(8).as_pointer())
 
 
-def _told(builder: Any, kind: Memory, access: Any) -> Any:
+def told(builder: Any, kind: Memory, access: Any) -> Any:
     """Tells LLVM which memory an access is to, and that the other memory of the kernel is elsewhere."""
     module = builder.module
     domain = module.add_metadata(["engine"])
@@ -48,7 +49,7 @@ def _told(builder: Any, kind: Memory, access: Any) -> Any:
     return access
 
 
-def _element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
+def element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
     """The address of an element. The index does not overflow, which lets LLVM see that neighbours follow each other."""
     stored = context.get_data_type(kind.dtype)
     typed = builder.bitcast(pointer, stored.as_pointer())
@@ -94,6 +95,21 @@ def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
     return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
 
 
+@intrinsic(prefer_literal=True)
+def scratch(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+    """Memory for so many elements, on the stack."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        stored = context.get_data_type(signature.return_type.dtype)
+        memory = alloca_once(builder, ir.ArrayType(stored, count.literal_value))
+        memory.align = 64
+        return builder.bitcast(memory, ir.IntType(8).as_pointer())
+
+    if not isinstance(place, types.IntegerLiteral) or not isinstance(count, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(count, dtype, place), code
+
+
 @intrinsic
 def freed(typing: Any, memory: Any) -> Any:
     """Gives memory back that was allocated."""
@@ -127,18 +143,18 @@ for _function in (operator.getitem, operator.setitem, operator.add):
 @lower_builtin(operator.getitem, Memory, types.Integer)
 def _load(context: Any, builder: Any, signature: Any, given: Any) -> Any:
     kind = signature.args[0]
-    loaded = builder.load(_element(context, builder, kind, *given), align=1)
-    return context.data_model_manager[kind.dtype].from_data(builder, _told(builder, kind, loaded))
+    loaded = builder.load(element(context, builder, kind, *given), align=1)
+    return context.data_model_manager[kind.dtype].from_data(builder, told(builder, kind, loaded))
 
 
 @lower_builtin(operator.setitem, Memory, types.Integer, types.Any)
 def _store(context: Any, builder: Any, signature: Any, given: Any) -> Any:
     kind = signature.args[0]
     value = context.data_model_manager[kind.dtype].as_data(builder, given[2])
-    _told(builder, kind, builder.store(value, _element(context, builder, kind, *given[:2]), align=1))
+    told(builder, kind, builder.store(value, element(context, builder, kind, *given[:2]), align=1))
     return context.get_dummy_value()
 
 
 @lower_builtin(operator.add, Memory, types.Integer)
 def _moved(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-    return builder.bitcast(_element(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
+    return builder.bitcast(element(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())

@@ -6,7 +6,7 @@ it waits for the row's next loop. A sum over rows is complete after all of them;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.compiler.kernels.expression import Expression, Unlowered, make, walk
@@ -25,12 +25,32 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """In which order floats are added up. Whoever runs a program keeps to it, on each CPU, with any number of threads.
+
+    A row's elements, in C's order, come in blocks. In a block, element i is added to lane i modulo `lanes`, each of
+    which begins with 0; then the second half of the lanes is added to the first, until one is left. Blocks are added
+    one after the other in double precision, by `compensated` if that is the numbers' own. Products are taken likewise,
+    those of blocks in the numbers' own precision.
+
+    Rows, in C's order, come in chunks. In a chunk, elements are added one after the other, beginning with 0, in their
+    own precision; numbers that rows were reduced to, in double precision by `compensated`. Chunks are added one after
+    the other in double precision, those of numbers by `compensated`. Products of rows are taken one after the other.
+    """
+
+    lanes: int = 32
+    block: int = 512
+    chunk: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """A program with its loops chosen. Reductions of everything have become reductions of reductions."""
 
     inner: tuple[int, ...]
     outer: tuple[int, ...]
     stores: tuple[Store, ...]
+    order: Order = Order()
 
     # -- what expressions depend on
 
@@ -124,15 +144,22 @@ def scheduled(program: Program) -> Schedule:
     """Raises Unlowered."""
     space = tuple(axis for axis, size in enumerate(program.space) if size != 1)
     outputs = [_without_ones(placed, frozenset(space)) for placed, _ in program.outputs]
-    reductions = [one for one in walk(outputs) if one.name == "reduce"]
-    for inner in _candidates(space, [frozenset(one.value[1]) for one in reductions]):
-        outer = tuple(axis for axis in space if axis not in inner)
-        if all(set(one.value[1]) in (set(inner), set(outer), set(space)) for one in reductions):
-            stores = tuple(
-                Store(place, _nested(one, inner, outer), frozenset(a for a in placed.axes if a is not None))
-                for place, (one, (placed, _)) in enumerate(zip(outputs, program.outputs, strict=True))
-            )
-            return Schedule(inner, outer, stores)
+    inner, outer = loops(program.space, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
+    stores = tuple(
+        Store(place, _nested(one, inner, outer), frozenset(a for a in placed.axes if a is not None))
+        for place, (one, (placed, _)) in enumerate(zip(outputs, program.outputs, strict=True))
+    )
+    return Schedule(inner, outer, stores)
+
+
+def loops(space: Sequence[int], reduced: Iterable[Axes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of a row, and those over rows, for a program that reduces these sets of axes. Raises Unlowered."""
+    long = tuple(axis for axis, size in enumerate(space) if size != 1)
+    sets = [found for one in reduced if (found := one.intersection(long))]
+    for inner in _candidates(long, sets):
+        outer = tuple(axis for axis in long if axis not in inner)
+        if all(one in (frozenset(inner), frozenset(outer), frozenset(long)) for one in sets):
+            return inner, outer
     raise Unlowered("it reduces over different dimensions")
 
 
@@ -177,4 +204,4 @@ def _rewritten(root: Expression, rule: object) -> Expression:
     return done[id(root)]
 
 
-__all__ = ["Schedule", "Store", "scheduled"]
+__all__ = ["Order", "Schedule", "Store", "scheduled"]

@@ -22,7 +22,6 @@ from engine.compiler.kernels.functions.exponential import expm1_32 as expm1_32
 from engine.compiler.kernels.functions.exponential import expm1_64 as expm1_64
 from engine.compiler.kernels.functions.exponential import tanh32 as tanh32
 from engine.compiler.kernels.functions.exponential import tanh64 as tanh64
-from engine.compiler.kernels.functions.instructions import added as added
 from engine.compiler.kernels.functions.instructions import bits as bits
 from engine.compiler.kernels.functions.instructions import ceil as ceil
 from engine.compiler.kernels.functions.instructions import copysign as copysign
@@ -30,7 +29,6 @@ from engine.compiler.kernels.functions.instructions import fabs as fabs
 from engine.compiler.kernels.functions.instructions import floor as floor
 from engine.compiler.kernels.functions.instructions import fmod as fmod
 from engine.compiler.kernels.functions.instructions import larger as larger
-from engine.compiler.kernels.functions.instructions import multiplied as multiplied
 from engine.compiler.kernels.functions.instructions import rint as rint
 from engine.compiler.kernels.functions.instructions import smaller as smaller
 from engine.compiler.kernels.functions.instructions import sqrt as sqrt
@@ -86,3 +84,5 @@ __all__ = [
     "log32",
     "log64",
 ]
+from engine.compiler.kernels.functions.sums import added as added
+from engine.compiler.kernels.functions.sums import multiplied as multiplied

@@ -12,8 +12,8 @@ from numba import float32, int32, int64, njit
 
 from engine.compiler.kernels.functions.instructions import bits, copysign, fabs, from_bits
 
-inlined: Any = njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="never")
-"""Products and sums may become one rounding where the CPU can do that: in here, not in the kernels that call this."""
+inlined: Any = njit(nogil=True, error_model="numpy", inline="never")
+"""Each product and each sum is rounded on its own, also where the CPU could do both at once."""
 
 _ROUND32, _ROUND64 = float32(12582912.0), 6755399441055744.0
 _LOG2E = 1.4426950408889634

@@ -61,22 +61,6 @@ larger = _named("maximum", 2)
 smaller = _named("minimum", 2)
 
 
-def _unordered(name: str) -> Any:
-    """A float operation that is one of many in no certain order, so that it can be spread over vector lanes."""
-
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return getattr(builder, name)(*given, flags=("reassoc", "nsz"))
-
-    def typed(typing: Any, total: Any, x: Any) -> Any:
-        return (x(x, x), code) if x in _INTEGER and x == total else None
-
-    return intrinsic(typed)
-
-
-added = _unordered("fadd")
-multiplied = _unordered("fmul")
-
-
 @intrinsic
 def fmod(typing: Any, x: Any, y: Any) -> Any:
     """The remainder with x's sign."""
