@@ -154,10 +154,10 @@ def _built(module: Module) -> Any:
         _forget(path)
         _write(path, module.source)
         found = _imported(path)
-    if is_new:
-        tidy(place.parent, LIMIT)
-    else:
+    if not is_new:
         _touch(path)
+    elif len(COMPILER.modules) % _OFTEN == 1:
+        tidy(place.parent, LIMIT)
     return found
 
 
@@ -202,20 +202,26 @@ def _touch(path: Path) -> None:
         pass
 
 
+_OFTEN = 16
+"""Modules of a process after which it looks again how full the folder is."""
+
+
 def tidy(root: Path, limit: int) -> None:
     """Deletes the kernels that were not used for longest until the rest fit the limit."""
-    modules = []
-    total = 0
-    for path in root.glob(f"*/{_PREFIX}*.py"):
-        parts = [path, *path.parent.glob(f"__pycache__/{path.stem}*")]
+    sizes: dict[Path, int] = {}
+    used: dict[Path, float] = {}
+    for part in (*root.glob(f"*/{_PREFIX}*"), *root.glob(f"*/__pycache__/{_PREFIX}*")):
+        home = part.parent.parent if part.parent.name == "__pycache__" else part.parent
+        path = home / f"{part.name.partition('.')[0]}.py"
         try:
-            size = sum(part.stat().st_size for part in parts)
-            mark = path.with_suffix(".used")
-            modules.append(((mark if mark.exists() else path).stat().st_mtime, size, path))
+            found = part.stat()
         except OSError:  # another process deleted it
             continue
-        total += size
-    for _, size, path in sorted(modules):
+        sizes[path] = sizes.get(path, 0) + found.st_size
+        used[path] = max(used.get(path, 0.0), found.st_mtime)
+    total = sum(sizes.values())
+    for _, path in sorted((when, path) for path, when in used.items()):
+        size = sizes[path]
         if total <= limit:
             return
         try:
