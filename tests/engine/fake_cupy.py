@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.engine import fake_cuda
+
 MEMBERS = {
     "T", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "base", "clip", "copy", "cumsum",
     "dot", "dtype", "fill", "flatten",
@@ -182,6 +184,7 @@ def module(devices: int = 1) -> types.ModuleType:
         np.array(value._inside if isinstance(value, ndarray) else value, dtype)
     )
     cupy.diagonal = lambda array, *args: _writeable(np.diagonal(array._inside, *args))
+    cupy.RawModule = fake_cuda.RawModule
     cupy.cuda = types.SimpleNamespace(
         Device=device, runtime=types.SimpleNamespace(getDeviceCount=lambda: devices), used=used
     )

@@ -1,0 +1,82 @@
+"""Compiles sources for GPUs in the background. CuPy keeps the machine code on disk, by source, options and GPU."""
+
+from __future__ import annotations
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from engine.backend import Device, namespace
+from engine.compiler.kernels.expression import Unlowered
+
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""Products and sums are rounded one by one, as on the CPU, so that both devices compute the same numbers; kernels wait
+for memory rather than for arithmetic. Division and square root are exact as it is, and subnormal numbers stay."""
+THREADS = 4
+_NAME = re.compile(r'extern "C" __global__ void (\w+)\(')
+
+
+class Compilation:
+    """The functions of a source on a device, once they are compiled."""
+
+    def __init__(self, source: str, title: str, device: Device) -> None:
+        self.source, self.title, self.device = source, title, device
+        self.functions: dict[str, Any] = {}
+        self.xp: Any = None
+        self.error: Exception | None = None
+        self._done = threading.Event()
+
+    @property
+    def ready(self) -> bool:
+        return self._done.is_set() and self.error is None
+
+    def wait(self) -> None:
+        """Returns once it is compiled. Raises Unlowered if that failed."""
+        self._done.wait()
+        if self.error is not None:
+            raise self.error
+
+    def build(self) -> None:
+        """Compiles, whichever thread that is called from."""
+        try:
+            self.xp = namespace(self.device)
+            with self.xp.cuda.Device(self.device.index):
+                module = self.xp.RawModule(code=self.source, options=OPTIONS)
+                for name in _NAME.findall(self.source):
+                    function = module.get_function(name)
+                    _ = function.kernel if hasattr(function, "kernel") else None  # which compiles it for this device
+                    self.functions[name] = function
+        except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
+            self.error = Unlowered(f"{self.title} did not compile: {error}")
+            self.error.__cause__ = error
+        self._done.set()
+
+
+class _Compiler:
+    """Compilations by source, and the threads that do them: NVRTC compiles several at a time."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Device], Compilation] = {}
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def load(self, source: str, title: str, device: Device) -> Compilation:
+        with self._lock:
+            found = self._known.get((source, device))
+            if found is None:
+                found = self._known[source, device] = Compilation(source, title, device)
+                self._pool = self._pool or ThreadPoolExecutor(THREADS, thread_name_prefix="CUDA compiler")
+                self._pool.submit(found.build)
+        return found
+
+    def wait(self) -> None:
+        """Returns once nothing is left that anybody asked for."""
+        for one in list(self._known.values()):
+            one._done.wait()
+
+
+COMPILER = _Compiler()
+load = COMPILER.load
+
+__all__ = ["COMPILER", "OPTIONS", "Compilation", "load"]

@@ -1,0 +1,53 @@
+"""CUDA C++ for a kernel. The text depends on dtypes and steps, but on no sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.compiler.kernels.cuda import functions
+from engine.compiler.kernels.cuda.columns import Columns, Totals
+from engine.compiler.kernels.cuda.elements import Elements
+from engine.compiler.kernels.cuda.launch import LaunchWriter
+from engine.compiler.kernels.cuda.launches import Kind, launches_of
+from engine.compiler.kernels.cuda.module import Given, Module, Source
+from engine.compiler.kernels.cuda.rows import Blocks, Rows
+
+ROOM = 1 << 30
+"""Beyond, 32 bits are not enough to count elements and steps with room for a last turn of a loop."""
+
+
+_WRITERS: dict[Kind, type[LaunchWriter]] = {
+    "elements": Elements, "rows": Rows, "blocks": Blocks, "columns": Columns, "totals": Totals,
+}  # fmt: skip
+
+
+def source_of(given: Given) -> Source:
+    """Writes a kernel. Raises Unlowered."""
+    module = Module(given)
+    launches = launches_of(given.schedule, given.program.space, tuple(given.in_place.items()))
+    found = [_WRITERS[launch.kind](module, launch, number).write() for number, launch in enumerate(launches)]
+    wide = _reach(given) >= ROOM
+    calls = functions.definitions(module.text.functions)
+    blocks = [*calls, *module.helpers.values(), *(text for text, _ in found)]
+    include = ["#include <cuda_fp16.h>"] if "half" in module.text.functions else []
+    text = "\n".join([
+        f"// {given.title}", *include, f"typedef {'long long' if wide else 'int'} Index;", "",
+        "namespace kernels {", "",
+        *[line for block in blocks for line in (block, "")], "}", "",
+    ])  # fmt: skip
+    index = np.dtype(np.int64 if wide else np.int32)
+    return Source(text, tuple(function for _, function in found), tuple(module.memory), index)
+
+
+def _reach(given: Given) -> int:
+    """The largest count or step that is met."""
+    sizes = [1]
+    for size in given.program.space:
+        sizes[0] *= size
+    values = [*given.program.inputs, *[value for _, value in given.program.outputs]]
+    for value, steps in zip(values, given.strides, strict=True):
+        sizes.append(sum((size - 1) * abs(step) for size, step in zip(value.shape, steps, strict=True)))
+    return max(sizes)
+
+
+__all__ = ["source_of"]
