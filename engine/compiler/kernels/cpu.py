@@ -66,7 +66,7 @@ class Writer:
         imports += [f"from numba import {', '.join(sorted({'njit', *self.names.types}))}", ""]
         if self.names.functions:
             imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
-        memory = ["elements", "memory", *(["allocated", "freed"] if self.freeing else [])]
+        memory = ["elements", "memory", "wide_vectors", *(["allocated", "freed"] if self.freeing else [])]
         memory += ["scratch"] if len(self.memory) > len(self.freeing) else []
         imports += [f"from engine.compiler.kernels.memory import {', '.join(sorted(memory))}", "", ""]
         options = 'nogil=True, cache=True, boundscheck=False, error_model="numpy"'
@@ -76,7 +76,7 @@ class Writer:
         ])  # fmt: skip
 
     def _arguments(self) -> tuple[list[str], list[str]]:
-        header = ["told = memory(layout, int64, 0)"]
+        header = ["wide_vectors()", "told = memory(layout, int64, 0)"]
         sizes = ", ".join(self.size(place) for place, _ in self.loops)
         header.append(f"{sizes} = {', '.join(f'told[{place}]' for place in range(len(self.loops)))}")
         told = len(self.loops)

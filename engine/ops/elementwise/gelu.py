@@ -1,7 +1,7 @@
 """The Gaussian error linear unit and its slope in one op (Hendrycks and Gimpel, arXiv 1606.08415).
 
-In single precision Φ(x) = ½ + ½ tanh(x·P(x²)), where P is fitted so that the error stays below 6e-8: NumPy has no error
-function, and one of polynomials takes ten times as long (benchmarks/operators.py).
+In single precision Φ(x) = 1 / (1 + e^(x·P(x²))), where P is fitted so that the error stays below 6e-8: NumPy has no
+error function, and one of polynomials takes ten times as long (benchmarks/operators.py).
 """
 
 from __future__ import annotations
@@ -56,16 +56,18 @@ def _(g, x, out1, approximate):
 
 
 _P = (
-    1.7562850104545281e-09, -1.3226652862436097e-07, 3.964776008410668e-06, -5.530633079802303e-05,
-    -3.2594714867636976e-05, 0.036333084385140046, 0.7978849414944839,
+    -3.5125700209090563e-09, 2.6453305724872193e-07, -7.929552016821336e-06, 0.00011061266159604606,
+    6.518942973527395e-05, -0.07266616877028009, -1.5957698829889677,
 )  # fmt: skip
-"""Fitted by reweighted least squares to atanh(2Φ(x) − 1) / x in powers of x², up to x = 5.6."""
+"""Fitted by reweighted least squares to ln(1 / Φ(x) − 1) / x in powers of x², up to x = 5.6."""
 
 
 def _exact(xp: Any, x: Any, result: Any, slope: Any, square: Any) -> None:
     xp.square(x, out=square)
     if x.dtype.itemsize > 4:
         result[...] = error_function(xp, x * math.sqrt(0.5))
+        result *= 0.5
+        result += 0.5
     else:
         xp.multiply(square, _P[0], out=result)
         result += _P[1]
@@ -73,9 +75,9 @@ def _exact(xp: Any, x: Any, result: Any, slope: Any, square: Any) -> None:
             result *= square
             result += coefficient
         result *= x
-        xp.tanh(result, out=result)
-    result *= 0.5
-    result += 0.5
+        xp.exp(result, out=result)
+        result += 1
+        xp.divide(1, result, out=result)
     square *= -0.5
     xp.exp(square, out=slope)
     slope *= 1 / math.sqrt(2 * math.pi)
