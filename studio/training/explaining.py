@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from engine import Tensor, fit
 from engine.compiler import Compiled, Explanation, explain
 from engine.compiler.progress import progress
+from engine.data import DataLoader
 from studio.document.model import Document
 from studio.lowering.program import lower
 from studio.nodes.catalogue import Catalogue
@@ -19,6 +20,8 @@ from studio.training.session import resolved
 
 _PAUSE = 0.05
 """Seconds between looks at kernels that are being compiled."""
+_TIMED = 0.5
+"""Seconds of steps to be timed in either way, about; at least three steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,13 @@ Found: TypeAlias = Stage | Explanation
 
 
 def explaining(
-    document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None, repeat: int = 5
+    document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None
 ) -> Generator[Found, None, None]:
     """What becomes of the training step. Whoever asks for the next item lets it go on; whoever closes it ends it.
 
     Args:
         base: the folder of the project file, where relative paths begin
         name: the project's name
-        repeat: calls to be timed, compiled and not compiled
 
     Yields:
         The stages; after "recording" an explanation whose times and kernels are not final yet, and the final one last.
@@ -58,16 +60,16 @@ def explaining(
         module.train()
     compiled = Compiled(fit.step)
     yield Stage("recording")
-    yield relabelled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
-    if not batches.train.drop_last:
-        rest = len(batches.train.dataset) % batches.train.batch_size
-        if rest and rest < batches.train.batch_size < len(batches.train.dataset):
-            compiled.traced(task, _first(batch, rest))  # the last batch of each epoch, which is recorded on its own
+    first = relabelled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
+    yield first
+    if rest := _in_last_batch(batches.train):
+        compiled.traced(task, _first(batch, rest))  # it is recorded on its own, once in a training
     while (state := progress(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
         yield Stage("compiling", state.kernels_ready, state.kernels)
         time.sleep(_PAUSE)
     yield Stage("timing", state.kernels_ready, state.kernels)
-    yield relabelled(explain(compiled, repeat=repeat)(task, batch), task, program)
+    repeat = round(_TIMED / max(first.eager_seconds, 1e-6))
+    yield relabelled(explain(compiled, repeat=min(max(repeat, 3), 15))(task, batch), task, program)
 
 
 def is_same_step(one: Document, other: Document) -> bool:
@@ -82,6 +84,12 @@ def is_same_step(one: Document, other: Document) -> bool:
         or (node.type, node.params, node.muted, node.frozen) == (twin.type, twin.params, twin.muted, twin.frozen)
         for name, node in one.nodes.items()
     )
+
+
+def _in_last_batch(loader: DataLoader) -> int:
+    """Samples in the last batch of an epoch, if that is smaller than the others; else 0."""
+    samples, size = len(loader.dataset), loader.batch_size
+    return 0 if size is None or loader.drop_last or samples < size else samples % size
 
 
 def _first(batch: Any, count: int) -> Any:

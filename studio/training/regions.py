@@ -100,14 +100,20 @@ def _generated(segment: Segment) -> list[Kernel]:
 
 
 def _groups(segment: Segment, members: frozenset[str]) -> tuple[Group, ...]:
+    """Kernels that only count or add up to a single number come last: they are not what a node is about."""
     taken: set[str] = set()
     groups: list[Group] = []
-    for number, kernel in enumerate(_generated(segment), start=1):
+    numbered = list(enumerate(_generated(segment), start=1))
+    for number, kernel in sorted(numbered, key=lambda one: (_is_scalar(one[1]), one[0])):
         own = frozenset(nodes_of_kernel(kernel)) & members - taken
         taken |= own
         if own:
             groups.append(Group(segment.number, number, kernel.ops, own))
-    return tuple(groups)
+    return tuple(sorted(groups, key=lambda group: group.number))
+
+
+def _is_scalar(kernel: Kernel) -> bool:
+    return all(text.startswith("scalar ") for text in kernel.makes)
 
 
 def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
 from studio.training.events import Failed, Warned
 from studio.ui import figures
+from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.canvas.region_layer import Choice
 from studio.ui.canvas.view import CanvasView
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.autograd.panel import AutogradPanel
 from studio.ui.panels.code.panel import CodePanel
+from studio.ui.panels.compile.panel import CompilePanel
 from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.log import LogPanel
 from studio.ui.panels.problems import ProblemsPanel
@@ -25,6 +30,8 @@ class Desk(QObject):
     zoomed = Signal(float)
     said = Signal(str)
     """A remark for the status line."""
+    break_wanted = Signal()
+    """The sign of a graph break was clicked on the canvas: the Compile panel should come into view."""
 
     def __init__(self, project: Project, settings: Settings, themes: ThemeManager) -> None:
         super().__init__(project)
@@ -37,6 +44,8 @@ class Desk(QObject):
         self.runs = RunsPanel(runner, settings)
         self.problems = ProblemsPanel(store)
         self.autograd = AutogradPanel(store, runner)
+        self.compile = CompilePanel(store, runner, project.explainer)
+        self.overlay = CompileOverlay(self.canvas, project.explainer)
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.panels: dict[str, QWidget] = {
@@ -45,19 +54,43 @@ class Desk(QObject):
             "runs": self.runs,
             "problems": self.problems,
             "autograd": self.autograd,
+            "compile": self.compile,
             "code": self.code,
             "log": self.log,
         }
+        self._settings = settings
         self._has_begun = False
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.runs.failed.connect(self.said)
+        self._connect_compile()
         project.noted.connect(self.log.add)
         runner.state_changed.connect(self._note_state)
         runner.events.connect(self._take)
         store.report_changed.connect(self._run_if_wanted)
         store.document_changed.connect(self._forget_figures)
+
+    def _connect_compile(self) -> None:
+        """The panel and the overlay show the same thing chosen."""
+        self.compile.node_wanted.connect(self.canvas.reveal)
+        self.compile.overlay_wanted.connect(self.overlay.show_overlay)
+        self.compile.chosen.connect(self._light_up)
+        self.overlay.toggled.connect(self.compile.show_overlay)
+        self.overlay.toggled.connect(self._remember_overlay)
+        self.overlay.break_chosen.connect(self._show_break)
+        self.overlay.show_overlay(self._settings.shows_regions)
+
+    def _light_up(self, names: Iterable[str], region: Choice | None, bridge: int | None) -> None:
+        self.canvas.canvas.light_up(names)
+        self.overlay.choose(region, bridge=bridge)
+
+    def _remember_overlay(self, on: bool) -> None:
+        self._settings.shows_regions = on
+
+    def _show_break(self, index: int) -> None:
+        self.break_wanted.emit()
+        self.compile.show_break(index)
 
     def begin(self) -> None:
         """Show the whole graph, once, when the canvas has its final size."""

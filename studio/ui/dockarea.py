@@ -15,7 +15,14 @@ _SIDES = {
     "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
     "inspector": ("Inspector", QSize(300, 600), Qt.DockWidgetArea.RightDockWidgetArea),
 }
-_BOTTOM = {"runs": "Runs", "problems": "Problems", "autograd": "Autograd", "code": "Code", "log": "Log"}
+_BOTTOM = {
+    "runs": "Runs",
+    "problems": "Problems",
+    "autograd": "Autograd",
+    "compile": "Compile",
+    "code": "Code",
+    "log": "Log",
+}
 _BOTTOM_SIZE = QSize(900, 272)
 
 

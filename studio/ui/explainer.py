@@ -153,8 +153,9 @@ class Explainer(QObject):
             return
         match item:
             case Stage():
-                self.stage = item
-                self.changed.emit()
+                if item != self.stage:
+                    self.stage = item
+                    self.changed.emit()
             case Explanation():
                 self._show(item)
             case Exception():
@@ -165,7 +166,12 @@ class Explainer(QObject):
     def _show(self, found: Explanation) -> None:
         live = self.state != "working"
         known = self.explanation
-        if not found.eager_seconds and known and self.document and is_same_step(self.document, self._asked or Document()):
+        if (
+            not found.eager_seconds
+            and known
+            and self.document
+            and is_same_step(self.document, self._asked or Document())
+        ):
             found = replace(found, eager_seconds=known.eager_seconds)
         self.explanation, self.document, self._map = found, self._asked, None
         self.is_live = live
@@ -208,7 +214,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, LoweringError):
         return str(error)
     text = str(error)
-    return text if text else f"{type(error).__name__} without a message"
+    return text or f"{type(error).__name__} without a message"
 
 
 __all__ = ["Explainer"]

@@ -67,6 +67,16 @@ def size(value: int) -> str:
     return f"{_three(value / number)} {letter}B"
 
 
+def milliseconds(seconds: float) -> str:
+    """``0.61 ms``, ``82 ms``; two digits that count."""
+    value = 1000 * seconds
+    if value >= 10_000:
+        return f"{seconds:.3g} s"
+    if value >= 10 or value == 0:
+        return f"{value:,.0f} ms"
+    return f"{float(f'{value:.2g}'):g} ms" if value >= 1e-3 else "< 0.001 ms"
+
+
 def percent(value: float) -> str:
     return f"{100 * value:.1f}%"
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from studio.ui.theme import MODES, Mode
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raised when docks are added or renamed, so that an old layout is not laid over new docks."""
 
 
@@ -65,6 +65,15 @@ class Settings:
     @smoothing.setter
     def smoothing(self, value: float) -> None:
         self._store.setValue("smoothing", value)
+
+    @property
+    def shows_regions(self) -> bool:
+        """Whether compiled regions are drawn on the canvas."""
+        return self._flag("shows_regions")
+
+    @shows_regions.setter
+    def shows_regions(self, value: bool) -> None:
+        self._store.setValue("shows_regions", int(value))
 
     @property
     def geometry(self) -> QByteArray | None:

@@ -8,7 +8,9 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 from studio.lowering.report import Report
 from studio.ui import figures, fonts, icons
 from studio.ui.project import Project
+from studio.ui.tier import Tier, tier_of
 from studio.ui.widgets.labels import label
+from studio.ui.widgets.tier_mark import tier_icon
 
 _MESSAGE_MS = 6000
 
@@ -16,24 +18,27 @@ _MESSAGE_MS = 6000
 class StatusLine(QStatusBar):
     problems_wanted = Signal()
     """The check state was clicked."""
+    compile_wanted = Signal()
+    """How steps run was clicked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeGripEnabled(False)
         self._project: Project | None = None
-        self.check = QToolButton()
-        self.check.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.check.setIconSize(QSize(14, 14))
-        self.check.setProperty("kind", "status")
-        self.check.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._tier: Tier | None = None
+        self.check = _button(QSize(14, 14))
         self.check.setToolTip("Show the problems")
         self.check.clicked.connect(self.problems_wanted)
         self.addWidget(self.check)
+        self.tier = _button(QSize(16, 16))
+        self.tier.setAccessibleName("How training steps run")
+        self.tier.clicked.connect(self.compile_wanted)
         self._said = label("", "dim")
         self.addWidget(self._said, 1)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.timeout.connect(lambda: self._said.setText(""))
+        self.addPermanentWidget(self.tier)
         self._parameters, self._macs, self._device, self._zoom = (self._figure() for _ in range(4))
         self._parameters.setToolTip("Numbers that training changes")
         self._macs.setToolTip("Multiply-adds of one sample's forward pass")
@@ -45,12 +50,16 @@ class StatusLine(QStatusBar):
         """Show this project from now on."""
         if self._project is not None:
             self._project.store.report_changed.disconnect(self.refresh)
+            self._project.store.document_changed.disconnect(self._show_tier)
+            self._project.runner.state_changed.disconnect(self._show_tier)
             self._project.store.refused.disconnect(self.say)
             self._project.runner.refused.disconnect(self.say)
             self._project.runner.events.disconnect(self.refresh)
         self._project = project
         if project is not None:
             project.store.report_changed.connect(self.refresh)
+            project.store.document_changed.connect(self._show_tier)
+            project.runner.state_changed.connect(self._show_tier)
             project.store.refused.connect(self.say)
             project.runner.refused.connect(self.say)
             project.runner.events.connect(self.refresh)
@@ -76,6 +85,21 @@ class StatusLine(QStatusBar):
         self._macs.setText(figures.macs(report.macs))
         run = self._project.runner.run
         self._device.setText(run.device.upper() if run and run.device else "")
+        self._show_tier()
+
+    def _show_tier(self, *_: object) -> None:
+        """How training steps run, or would run."""
+        project = self._project
+        if project is None:
+            self.tier.hide()
+            return
+        tier = tier_of(project.runner.run, compiles=project.store.document.training.compile)
+        self.tier.setVisible(tier is not None)
+        if tier is not None and tier != self._tier:
+            self.tier.setText(f" {tier.title}")
+            self.tier.setIcon(tier_icon(tier))
+            self.tier.setToolTip(tier.tip)
+        self._tier = tier
 
     def _show_check(self, report: Report | None) -> None:
         """What is wrong; None for a graph that has not been begun, of which nothing is."""
@@ -97,3 +121,13 @@ class StatusLine(QStatusBar):
         figure.setContentsMargins(8, 0, 8, 0)
         self.addPermanentWidget(figure)
         return figure
+
+
+def _button(icon: QSize) -> QToolButton:
+    """A figure that can be clicked."""
+    button = QToolButton()
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setIconSize(icon)
+    button.setProperty("kind", "status")
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button

@@ -91,6 +91,21 @@ class MainWindow(QMainWindow):
     def show_problems(self) -> None:
         self.docks["problems"].reveal()
 
+    def show_compile(self) -> None:
+        self.docks["compile"].reveal()
+
+    def explain_step(self) -> None:
+        """Find out what becomes of the compiled training step, and show it."""
+        if self.project is not None:
+            self.docks["compile"].reveal()
+            self.project.explainer.explain()
+
+    def toggle_regions(self) -> None:
+        """Show compiled regions on the canvas, or no longer."""
+        if self.project is not None:
+            overlay = self.desks[self.project].overlay
+            overlay.show_overlay(not overlay.is_on)
+
     def show_welcome(self) -> None:
         """The welcome page before the projects; opening or choosing one leaves it."""
         self.workspace.make_current(None)
@@ -184,6 +199,7 @@ class MainWindow(QMainWindow):
         self.tabs.currentChanged.connect(self._choose_tab)
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_wanted.connect(self.show_problems)
+        self.status.compile_wanted.connect(self.show_compile)
         self.welcome.new_wanted.connect(self.new_project)
         self.welcome.open_wanted.connect(self.files.ask_and_open)
         self.welcome.file_wanted.connect(self.files.open)
@@ -216,6 +232,8 @@ class MainWindow(QMainWindow):
         desk.canvas.template_requested.connect(self.show_welcome)
         desk.zoomed.connect(self.status.show_zoom)
         desk.said.connect(self.status.say)
+        desk.break_wanted.connect(self.show_compile)
+        desk.overlay.toggled.connect(self.commands.refresh)
 
     def _remove(self, project: Project) -> None:
         desk = self.desks.pop(project)

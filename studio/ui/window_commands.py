@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox
 
+from studio.document import edits
 from studio.ui.command_palette import Choice
 from studio.ui.commands import Command
 from studio.ui.project import Project
@@ -117,6 +118,17 @@ def _view(window: MainWindow) -> Iterator[Command]:
         enabled=is_open,
         checked=lambda: window.is_focused,
     )
+    yield Command(
+        "view.regions",
+        "Compiled regions",
+        window.toggle_regions,
+        ("Ctrl+Shift+R",),
+        "View",
+        "regions",
+        help="Colour what is compiled in one piece, and show the bridges through Python between",
+        enabled=is_open,
+        checked=_if(window, lambda project: window.desks[project].overlay.is_on),
+    )
     yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
     for mode in MODES:
         yield Command(
@@ -188,11 +200,38 @@ def _run(window: MainWindow) -> Iterator[Command]:
         enabled=_if(window, lambda _: True),
         separated=True,
     )
+    yield Command(
+        "run.explain",
+        "Explain the compiled training step",
+        window.explain_step,
+        ("Ctrl+Shift+E",),
+        "Run",
+        "compile",
+        help="Show kernels, graph breaks and times, found by some steps on a copy of the model",
+        enabled=_if(window, lambda _: True),
+    )
+    yield Command(
+        "run.compile",
+        "Compile training step",
+        _on(window, _switch_compiling),
+        (),
+        "Run",
+        help="Train by plans of fused kernels, which give the same numbers. A setting of the project",
+        enabled=_if(window, lambda _: True),
+        checked=_if(window, lambda project: project.store.document.training.compile),
+        separated=True,
+    )
 
 
 def _help(window: MainWindow) -> Iterator[Command]:
     yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
     yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
+
+
+def _switch_compiling(project: Project) -> None:
+    on = not project.store.document.training.compile
+    title = "Compile the training step" if on else "Do not compile the training step"
+    project.store.edit(title, lambda document: edits.set_training(document, compile=on))
 
 
 def _toggle_dock(window: MainWindow, name: str) -> None:

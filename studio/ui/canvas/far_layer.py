@@ -68,9 +68,10 @@ class FarLayer(QGraphicsRectItem):
         style, scale = self._surface.style, self._surface.zoom.scale
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for node in self._nodes.values():
-            if not (node.look.selected or node.face.error):
+            chosen = node.look.selected or node.look.marked
+            if not (chosen or node.face.error):
                 continue
-            pen = QPen(style.accent if node.look.selected else style.error, 2.0)
+            pen = QPen(style.accent if chosen else style.error, 2.0)
             pen.setCosmetic(True)
             painter.setPen(pen)
             gap = 2 / scale

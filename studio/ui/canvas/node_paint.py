@@ -44,6 +44,8 @@ class Look:
     """What may change without the face: how the node stands in the eye of the pointer."""
 
     selected: bool = False
+    marked: bool = False
+    """A panel speaks of it."""
     hovered: str | None = None
     """Name of the port under the pointer, as "input.NAME" or "output.NAME"."""
     wired: frozenset[str] = frozenset()
@@ -149,7 +151,7 @@ def _paint_state(painter: QPainter, layout: Layout, look: Look, style: Style) ->
         painter.fillRect(
             QRectF(CORNER, layout.height - 2, (layout.width - 2 * CORNER) * look.progress, 2), style.accent
         )
-    if look.selected:
+    if look.selected or look.marked:
         painter.setPen(style.selected)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(-2, -2, layout.width + 4, layout.height + 4), CORNER + 2, CORNER + 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.difference import difference
@@ -36,6 +36,9 @@ _REACH = 24.0
 
 class CanvasScene(QGraphicsScene):
     """One item per node and one per wire, found by name and by wire."""
+
+    moved = Signal()
+    """Nodes or wires came, went or changed their places."""
 
     def __init__(self, store: Store, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,6 +97,7 @@ class CanvasScene(QGraphicsScene):
             )
             self._show_again(self._unknown_types())
         self.far.refresh()
+        self.moved.emit()
 
     def _take_report(self, report: Report) -> None:
         by_node: defaultdict[str, list[Problem]] = defaultdict(list)
@@ -181,6 +185,15 @@ class CanvasScene(QGraphicsScene):
             self.wires[hit.wire].look(hovered=True)
         self._light(self.graph.through(hit.wire) if hit.wire is not None else frozenset())
 
+    def light_up(self, names: Iterable[str]) -> None:
+        """Mark nodes without selecting them, instead of those that were marked before."""
+        wanted = frozenset(names)
+        for name, item in self.nodes.items():
+            if item.look.marked != (name in wanted):
+                item.look.marked = name in wanted
+                item.update()
+        self.far.refresh()
+
     def select_wires(self, wires: Iterable[Wire]) -> None:
         chosen = set(wires)
         for wire, item in self.wires.items():
@@ -215,6 +228,7 @@ class CanvasScene(QGraphicsScene):
             self._reroute(touched)
             self.surface.revision += 1
             self.far.refresh()
+            self.moved.emit()
 
     # -- questions
 

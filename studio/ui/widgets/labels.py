@@ -8,7 +8,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
-Role = Literal["title", "heading", "section", "dim", "small", "error", "warning", "mono", "mono-dim", ""]
+Role = Literal[
+    "title", "heading", "section", "dim", "small", "error", "warning", "mono", "mono-dim", "mono-warning", ""
+]
 
 
 def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:

@@ -1,0 +1,132 @@
+"""The overlay of compiled regions on one canvas: its layers, its legend, and the pointer at its signs."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent
+from PySide6.QtWidgets import QToolTip
+
+from studio.training.regions import Bridge
+from studio.ui.canvas.bridge_layer import BridgeLayer, tip
+from studio.ui.canvas.region_layer import Choice, RegionLayer
+from studio.ui.canvas.region_legend import RegionLegend
+from studio.ui.canvas.view import CanvasView
+from studio.ui.explainer import Explainer
+
+_EDGE = 12
+_WORKING = "Finding out on a copy of the model…"
+_STALE = "The graph was edited since."
+_EMPTY = "It is not known yet what is compiled."
+_BUSY = "Explaining…"
+
+
+class CompileOverlay(QObject):
+    """Off until it is asked for; then it follows the explainer."""
+
+    toggled = Signal(bool)
+    break_chosen = Signal(int)
+    """The sign of a break was clicked: its index in the explanation."""
+
+    def __init__(self, view: CanvasView, explainer: Explainer) -> None:
+        super().__init__(view)
+        self._view, self._explainer = view, explainer
+        scene = view.canvas
+        self.regions = RegionLayer(scene.surface, scene.nodes, scene.wires)
+        self.bridges = BridgeLayer(scene.surface, scene.nodes, scene.wires)
+        scene.addItem(self.regions)
+        scene.addItem(self.bridges)
+        self.legend = RegionLegend(lambda: self.show_overlay(False), explainer.explain, view.viewport())
+        self.legend.hide()
+        self._is_on = False
+        explainer.changed.connect(self._refresh)
+        scene.moved.connect(self._follow)
+        view.camera.changed.connect(self._follow_camera)
+
+    @property
+    def is_on(self) -> bool:
+        return self._is_on
+
+    def show_overlay(self, on: bool) -> None:
+        if on == self._is_on:
+            return
+        self._is_on = on
+        self._explainer.watch("overlay", on)
+        if on:
+            self._view.viewport().installEventFilter(self)
+        else:
+            self._view.viewport().removeEventFilter(self)
+        self._refresh()
+        self.regions.show_layer(on)
+        self.bridges.show_layer(on)
+        self.legend.setVisible(on)
+        self._place_legend()
+        self.toggled.emit(on)
+
+    def choose(self, chosen: Choice | None, *, bridge: int | None = None) -> None:
+        """Make a kernel, a segment or the sign of a break stand out."""
+        self.regions.choose(chosen)
+        self.bridges.choose(bridge)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The signs take the pointer before the canvas does."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            sign = self._sign(QPointF(event.pos()))
+            if sign is not None:
+                QToolTip.showText(event.globalPos(), tip(sign), self._view)
+                return True
+        elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
+            sign = self._sign(event.position())
+            if sign is not None and event.button() == Qt.MouseButton.LeftButton:
+                self.break_chosen.emit(sign.index)
+                return True
+        elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
+            if not event.buttons() and self._sign(event.position()) is not None:
+                self._view.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+                return True
+        elif event.type() == QEvent.Type.Resize:
+            self._place_legend()
+        return False
+
+    def _sign(self, place: QPointF) -> Bridge | None:
+        return self.bridges.sign_at(self._view.camera.to_scene(place))
+
+    def _refresh(self) -> None:
+        if not self._is_on:
+            return
+        found = self._explainer
+        self.regions.show_map(found.map, faded=found.is_stale)
+        self.bridges.show_map(found.map)
+        words, action = "", ""
+        if found.state == "working":
+            words = _WORKING if found.explanation is None else _BUSY
+        elif found.is_stale:
+            words, action = _STALE, "Explain again"
+        elif found.state == "failed":
+            words, action = found.problem, "Try again"
+        elif found.explanation is None:
+            words, action = _EMPTY, "Explain the training step"
+        self.legend.show_map(found.map, words, action)
+        self._place_legend()
+        QTimer.singleShot(0, self._place_legend)  # once new rows know their size
+
+    def _follow(self) -> None:
+        if self._is_on:
+            if self._explainer.explanation is not None:
+                self.regions.show_map(self._explainer.map, faded=self._explainer.is_stale)
+                self.bridges.show_map(self._explainer.map)
+            self.regions.refresh()
+            self.bridges.refresh()
+
+    def _follow_camera(self) -> None:
+        if self._is_on:
+            self.bridges.refresh()
+            self._place_legend()
+
+    def _place_legend(self) -> None:
+        """In the lower left corner, where scrolling the canvas must not leave it."""
+        room, size = self._view.viewport().size(), self.legend.sizeHint()
+        self.legend.resize(size)
+        self.legend.move(_EDGE, room.height() - size.height() - _EDGE)
+
+
+__all__ = ["CompileOverlay"]

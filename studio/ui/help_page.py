@@ -1,0 +1,53 @@
+"""Pages of the documentation, and a window that shows a part of one."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
+
+from engine.resources import page
+from studio.ui import fonts
+
+_BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SIZE = QSize(620, 560)
+
+
+@functools.cache
+def section(name: str, title: str) -> str:
+    """The part of a page under a heading of the third level, as Markdown; empty if there is none."""
+    text = page(name).read_text(encoding="utf-8")
+    found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^#{{1,3}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def examples(name: str, title: str) -> list[str]:
+    """The code blocks of a section."""
+    return [block.strip() for block in _BLOCK.findall(section(name, title))]
+
+
+class HelpPage(QDialog):
+    """A section of a page, to be read beside the work."""
+
+    def __init__(self, title: str, markdown: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.text = QTextBrowser()
+        self.text.setProperty("role", "page")
+        self.text.setOpenExternalLinks(True)
+        self.text.document().setDocumentMargin(12)
+        self.text.document().setDefaultStyleSheet(f"pre, code {{ font-family: '{fonts.monospace().family()}'; }}")
+        self.text.setMarkdown(f"## {title}\n\n{markdown}")
+        self.text.setAccessibleName(title)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.addWidget(self.text, 1)
+        column.addWidget(buttons)
+        self.resize(_SIZE)
+
+
+__all__ = ["HelpPage", "examples", "section"]

@@ -1,0 +1,1 @@
+"""What became of the compiled training step: segments, kernels, graph breaks, recompiles."""

@@ -1,0 +1,207 @@
+"""What is told of one thing in the outline, as plain data: the details pane lays it out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from engine.compiler.explanation import Explanation, GraphBreak, Guard, Kernel, Line, Recompiled, Segment
+from engine.compiler.reasons import REASONS
+from studio.training.regions import nodes_of, nodes_of_kernel, nodes_of_segment
+from studio.ui import figures, help_page
+
+_OF_CALLS = frozenset(("shape", "device", "observed", "limit", "exposed", "disabled"))
+"""Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
+_CODE = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    title: str
+    summary: str = ""
+    nodes: tuple[str, ...] = ()
+    """Canvas nodes to go to."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Label and text."""
+    code: str = ""
+    code_title: str = ""
+    mark: int | None = None
+    """A line of the code, from 1, that this is about."""
+    help: str = ""
+    """A section of the page on compiling."""
+
+
+def of_break(one: GraphBreak) -> Detail:
+    """A cause of graph breaks."""
+    reason = REASONS[one.reason]
+    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f". Needed is the result of {one.op}"
+    after = figures.count(one.after, "ops") if one.after else "nothing"
+    facts = [
+        ("Because", _sentence(f"{one.what}{of}")),
+        ("Instead", _sentence(_plain(one.rewrite))),
+        ("Parts", f"{figures.count(one.before, 'ops')} before it, {after} after it"),
+    ]
+    nodes = nodes_of(one.line)
+    if one.line is not None and not nodes:
+        facts.append(("Place", place(one.line)))
+    code, title, mark = _code_of_break(one)
+    times = "once a step" if one.count == 1 else f"{one.count} times a step"
+    summary = f"{times}, {figures.milliseconds(one.seconds)} lost"
+    return Detail(reason.title, summary, nodes, tuple(facts), code, title, mark, one.reason)
+
+
+def of_segment(segment: Segment) -> Detail:
+    """An island of compiled code."""
+    facts = [("Runs", _how(segment))]
+    if segment.memory or segment.held:
+        facts.append(("Memory", f"{figures.size(segment.memory)} inside; op by op {figures.size(segment.held)}"))
+    facts += [
+        ("Found again", ", ".join(_guards(segment)) or "in every step"),
+        ("Ends", "with the step" if segment.ended_by is None else f"by a break: {REASONS[segment.ended_by].title}"),
+    ]
+    if segment.plans > 1:
+        facts.append(("Plans", f"{segment.plans}, as other results were held at its end"))
+    summary = f"{figures.count(len(segment.operations), 'ops')}, {figures.milliseconds(segment.seconds)}"
+    title = f"Segment {segment.number}"
+    return Detail(
+        title, summary, nodes_of_segment(segment), tuple(facts), _listing(segment), "Ops, in the order they are called"
+    )
+
+
+def of_kernel(kernel: Kernel, number: int) -> Detail:
+    """A generated kernel; or the call of an op's own one, which has number 0."""
+    facts = [("Ops", " + ".join(_tallied(kernel.ops)))]
+    facts += [("Reads", ", ".join(_tallied(kernel.reads)) or "nothing"), ("Makes", ", ".join(_tallied(kernel.makes)))]
+    if kernel.note:
+        facts.append(("Note", _sentence(kernel.note)))
+    if number:
+        count = len(kernel.ops)
+        summary = f"{count} ops in one pass" if count > 1 else "1 op"
+        return Detail(
+            f"Kernel {number}", summary, nodes_of_kernel(kernel), tuple(facts), kernel.source, "Generated code"
+        )
+    return Detail(kernel.ops[0], "by the op's own kernel", nodes_of_kernel(kernel), tuple(facts))
+
+
+def of_recompile(one: Recompiled) -> Detail:
+    """A step that went another way than those before it."""
+    at = "" if one.expected_line in (None, one.line) else f", {place(one.expected_line)}"
+    facts = [
+        ("Expected", f"{one.expected}{at}"),
+        ("Got", one.got),
+        *(("Differs" if place_ == 0 else "", text) for place_, text in enumerate(one.differences)),
+        ("As before", f"the first {figures.count(one.after, 'ops')}" if one.after else "no op"),
+    ]
+    code = one.line.code if one.line else ""
+    return Detail(
+        "Recompile", f"call {one.call}", nodes_of(one.line), tuple(facts), code, "Where it left the known way"
+    )
+
+
+def of_all(found: Explanation) -> Detail:
+    """The step as a whole, while nothing is chosen."""
+    kernels = sum(kernel.kind == "kernel" for segment in found.segments for kernel in segment.kernels)
+    ops = sum(len(segment.operations) for segment in found.segments)
+    facts = [
+        ("One step", speed(found)),
+        ("Ops", f"{ops:,} recorded, fused to {figures.count(kernels, 'kernels')}"),
+        ("Memory", f"{figures.size(found.memory)} inside"),
+    ]
+    if found.first_seconds:
+        facts.append(("First step", f"{figures.milliseconds(found.first_seconds)}, as it was recorded"))
+    facts += [
+        ("Python", _sentence(f"runs on every step, because {text}")) for text in dict.fromkeys(found.replays.refused)
+    ]
+    facts += [
+        ("Ran again", _sentence(f"Python, once {text} was not as before")) for text in _tallied(found.replays.missed)
+    ]
+    return Detail("Training step", "forward, backward and the optimizers' update in one", facts=tuple(facts))
+
+
+def speed(found: Explanation) -> str:
+    """Compiled against eager."""
+    compiled = figures.milliseconds(found.compiled_seconds)
+    if not found.eager_seconds:
+        return compiled
+    eager, ratio = figures.milliseconds(found.eager_seconds), found.eager_seconds / max(found.compiled_seconds, 1e-12)
+    if 0.95 < ratio < 1.05:
+        return f"{compiled}, as long as eager mode ({eager})"
+    how = f"{ratio:.1f}× faster" if ratio > 1 else f"{1 / ratio:.1f}× slower"
+    return f"{compiled}, {how} than eager mode ({eager})"
+
+
+def place(line: Line | None) -> str:
+    """A node of the canvas, or file and line."""
+    if line is None:
+        return "unknown place"
+    return line.node or f"{Path(line.file).name}:{line.number}"
+
+
+def _how(segment: Segment) -> str:
+    made = sum(kernel.kind == "kernel" for kernel in segment.kernels)
+    own = sum(kernel.kind == "call" for kernel in segment.kernels)
+    if segment.how != "fused":
+        return _sentence(f"{segment.how}, because {segment.note}" if segment.note else segment.how)
+    parts = [figures.count(made, "generated kernels")] if made else []
+    parts += [f"{figures.count(own, 'calls')} of ops' own kernels"] if own else []
+    return " and ".join(parts) or "nothing but views"
+
+
+def _guards(segment: Segment) -> list[str]:
+    """The arrays that must look the same for the recording to be found again."""
+
+    def told(guard: Guard) -> str:
+        return f"{guard.array}{', written to' if guard.written else ''}"
+
+    counts = Counter(map(told, segment.guards))
+    texts = [f"{n}× {text}" if n > 1 else text for text, n in counts.items()]
+    if segment.numbers:
+        texts.append(f"{figures.count(segment.numbers, 'numbers')} that may change")
+    return texts
+
+
+def _listing(segment: Segment) -> str:
+    """For each line of the program what was recorded there."""
+    rows: list[tuple[str, str]] = []
+    for (line, backward), members in groupby(segment.operations, lambda one: (one.line, one.backward)):
+        ops = list(members)
+        names = " ".join(_tallied(f"{one.op}_" if one.writes else one.op for one in ops))
+        rows.append((f"{place(line)}, backward" if backward else place(line), f"{names} → {ops[-1].outputs[0]}"))
+    width = max((len(where) for where, _ in rows), default=0)
+    return "\n".join(f"{where:{width}}  {names}" for where, names in rows)
+
+
+def _code_of_break(one: GraphBreak) -> tuple[str, str, int | None]:
+    """The file where it happened, or what the line says and what to write instead, or an example of such a break."""
+    line = one.line
+    if line is not None and not line.node and Path(line.file).is_file():
+        text = Path(line.file).read_text(encoding="utf-8", errors="replace")
+        return text, f"{Path(line.file).name}, line {line.number}", line.number
+    instead = _CODE.findall(one.rewrite)
+    if line is not None and line.code and instead:
+        return f"# Now\n{line.code}\n\n# Instead\n" + "\n".join(instead), "In this line", None
+    examples = help_page.examples("compile.md", one.reason)
+    if len(examples) < 2:
+        return (line.code if line else ""), "The line", None
+    return f"# Breaks\n{examples[0]}\n\n# Does not\n{examples[1]}", "An example", None
+
+
+def _tallied(texts: Iterable[str]) -> Sequence[str]:
+    """Each text once, with how often it is there."""
+    return [text if n == 1 else f"{n}× {text}" for text, n in Counter(texts).items()]
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _sentence(text: str) -> str:
+    text = _plain(text)
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+__all__ = ["Detail", "of_all", "of_break", "of_kernel", "of_recompile", "of_segment", "place", "speed"]

@@ -1,0 +1,162 @@
+"""What is known of the chosen row: in words on the left, as code on the right."""
+
+from __future__ import annotations
+
+import html
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from studio.ui import fonts, help_page, theme
+from studio.ui.panels.code.editor import CodeEditor
+from studio.ui.panels.code.highlight import PythonHighlighter
+from studio.ui.panels.compile.detail import Detail
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+
+_LABEL_WIDTH = 64
+_MOST_NODES = 24
+
+
+class Details(QSplitter):
+    node_wanted = Signal(str)
+    """The name of a node that should come into view."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._detail = Detail("")
+        self._page: help_page.HelpPage | None = None
+        self._title = label("", "heading", wrap=True)
+        self._summary = label("", "dim", wrap=True)
+        self._nodes = QLabel()
+        self._nodes.setTextFormat(Qt.TextFormat.RichText)
+        self._nodes.setWordWrap(True)
+        self._nodes.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._nodes.setFont(fonts.monospace())
+        self._nodes.linkActivated.connect(self.node_wanted)
+        self._facts = QGridLayout()
+        self._facts.setHorizontalSpacing(8)
+        self._facts.setVerticalSpacing(5)
+        self._facts.setColumnMinimumWidth(0, _LABEL_WIDTH)
+        self._facts.setColumnStretch(1, 1)
+        self.help = buttons.push("More about this reason", self.open_help, kind="link", icon="book")
+        self.editor = CodeEditor()
+        self.editor.setAccessibleName("Code")
+        self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
+        self._code_title = label("", "section")
+        self.addWidget(self._words())
+        self.addWidget(self._code())
+        self.setStretchFactor(0, 1)
+        self.setStretchFactor(1, 1)
+        self.setSizes([300, 300])
+        self.setChildrenCollapsible(False)
+        theme.manager().changed.connect(self._repaint)
+
+    @property
+    def detail(self) -> Detail:
+        return self._detail
+
+    @property
+    def page(self) -> help_page.HelpPage | None:
+        """The window with the help that was opened last."""
+        return self._page
+
+    def show_detail(self, detail: Detail) -> None:
+        if detail == self._detail:
+            return
+        self._detail = detail
+        self._title.setText(detail.title)
+        self._summary.setText(detail.summary)
+        self._summary.setVisible(bool(detail.summary))
+        self._nodes.setText(_links(detail.nodes))
+        self._nodes.setVisible(bool(detail.nodes))
+        self._show_facts(detail)
+        self.help.setVisible(bool(detail.help))
+        self._code_pane.setVisible(bool(detail.code))
+        if self.editor.toPlainText() != detail.code:
+            self.editor.setPlainText(detail.code)
+        self._code_title.setText(detail.code_title)
+        self.editor.mark([] if detail.mark is None else [detail.mark])
+
+    def open_help(self) -> None:
+        """The page about the reason of the break that is shown."""
+        if not self._detail.help:
+            return
+        self._page = help_page.HelpPage(
+            self._detail.title, help_page.section("compile.md", self._detail.help), self.window()
+        )
+        self._page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._page.finished.connect(self._forget_page)
+        self._page.show()
+
+    def copy(self) -> None:
+        """The code, to the clipboard."""
+        QApplication.clipboard().setText(self._detail.code)
+
+    def _words(self) -> QWidget:
+        page = QWidget()
+        page.setObjectName("page")
+        column = QVBoxLayout(page)
+        column.setContentsMargins(12, 8, 12, 12)
+        column.setSpacing(4)
+        column.addWidget(self._title)
+        column.addWidget(self._summary)
+        column.addWidget(self._nodes)
+        column.addSpacing(4)
+        column.addLayout(self._facts)
+        column.addWidget(self.help, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(page)
+        scroll.setMinimumWidth(200)
+        return scroll
+
+    def _code(self) -> QWidget:
+        self._code_pane = QWidget()
+        column = QVBoxLayout(self._code_pane)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self._code_title.setContentsMargins(12, 8, 12, 4)
+        column.addWidget(self._code_title)
+        column.addWidget(self.editor, 1)
+        copy = buttons.tool("copy", "Copy the code", self.copy)
+        copy.setProperty("kind", "chip")
+        self.editor.set_corner(copy)
+        self._code_pane.setMinimumWidth(160)
+        return self._code_pane
+
+    def _show_facts(self, detail: Detail) -> None:
+        while (item := self._facts.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for row, (name, text) in enumerate(detail.facts):
+            self._facts.addWidget(label(name, "dim"), row, 0, Qt.AlignmentFlag.AlignTop)
+            self._facts.addWidget(label(text, wrap=True, selectable=True), row, 1)
+
+    def _forget_page(self, *_: object) -> None:
+        self._page = None
+
+    def _repaint(self, *_: object) -> None:
+        self._highlighter.set_theme(theme.current())
+        self._nodes.setText(_links(self._detail.nodes))
+        self.editor.mark(self.editor.marked, scroll=False)
+
+
+def _links(names: tuple[str, ...]) -> str:
+    color = theme.current().color("accent").name()
+    links = [
+        f'<a href="{html.escape(name)}" style="color:{color};text-decoration:none">{html.escape(name)}</a>'
+        for name in names[:_MOST_NODES]
+    ]
+    if len(names) > _MOST_NODES:
+        links.append(f"and {len(names) - _MOST_NODES} more")
+    return ", ".join(links)
+
+
+__all__ = ["Details"]

@@ -1,0 +1,175 @@
+"""The bar of the Compile panel: how steps run now, the figures of the compiled step, what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from engine.compiler import Explanation
+from studio.training.explaining import Stage
+from studio.ui import figures
+from studio.ui.panels.compile.detail import speed
+from studio.ui.runs import Run
+from studio.ui.tier import Tier, tier_of
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.tier_mark import tier_icon
+
+_TITLES = ("One step", "Breaks", "Kernels", "Segments", "Recompiles", "Memory inside")
+"""The most telling first: where there is no room, the last ones go."""
+STAGES = {
+    "preparing": "Reading the data",
+    "recording": "Recording a step on a copy of the model",
+    "compiling": "Compiling kernels",
+    "timing": "Timing compiled and eager steps",
+}
+
+
+class Header(QWidget):
+    def __init__(
+        self,
+        *,
+        explain: Callable[[], object],
+        cancel: Callable[[], object],
+        switch: Callable[[bool], object],
+        overlay: Callable[[bool], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 8, 6)
+        row.setSpacing(16)
+        self.badge = QToolButton()
+        self.badge.setProperty("kind", "status")
+        self.badge.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.badge.setIconSize(QSize(18, 18))
+        self.badge.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.badge.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
+        row.addWidget(self.badge)
+        self.figures = {title: _Figure(title) for title in _TITLES}
+        for figure in self.figures.values():
+            row.addWidget(figure)
+        self._stage = label("", "dim")
+        row.addWidget(self._stage)
+        row.addStretch(1)
+        self.switch = QCheckBox("Compile")
+        self.switch.setToolTip("Compile training step: steps run as plans of fused kernels, with the same numbers")
+        self.switch.clicked.connect(switch)
+        row.addWidget(self.switch)
+        tools = QHBoxLayout()
+        tools.setSpacing(2)
+        self.overlay = buttons.tool("regions", "Show compiled regions on the canvas")
+        self.overlay.setCheckable(True)
+        self.overlay.clicked.connect(overlay)
+        self.explain = buttons.tool("reset", "Explain again", explain)
+        self.cancel = buttons.tool("close", "Cancel", cancel)
+        for button in (self.overlay, self.explain, self.cancel):
+            tools.addWidget(button)
+        row.addLayout(tools)
+
+    def show_tier(self, run: Run | None, *, compiles: bool) -> None:
+        """How the steps of a run are made now."""
+        tier = tier_of(run, compiles=compiles) or Tier(
+            "Not run yet", "Run, to see how steps are made.", "text-dim", 0.0
+        )
+        self.badge.setText(f" {tier.title}")
+        self.badge.setIcon(tier_icon(tier))
+        self.badge.setToolTip(tier.tip)
+        self.switch.setChecked(compiles)
+        self._fit()
+
+    def show_explanation(self, found: Explanation | None, run: Run | None) -> None:
+        """The figures; those that a run tells of itself before those of a copy."""
+        if found is None:
+            for figure in self.figures.values():
+                figure.show_value("")
+            self._fit()
+            return
+        kernels = [kernel for segment in found.segments for kernel in segment.kernels if kernel.kind == "kernel"]
+        waiting = sum(bool(kernel.note) for kernel in kernels)
+        breaks = sum(one.count for one in found.breaks)
+        state = run.compile_state if run is not None else None
+        recompiles = max(len(found.recompiles), state.recompiles if state is not None else 0)
+        held = sum(segment.held for segment in found.segments)
+        step, eager = figures.milliseconds(found.compiled_seconds), figures.milliseconds(found.eager_seconds)
+        self.figures["One step"].show_value(step, f"eager {eager}" if found.eager_seconds else "", speed(found))
+        lost = figures.milliseconds(sum(one.seconds for one in found.breaks))
+        self.figures["Breaks"].show_value(
+            str(breaks), f"{lost} lost" if breaks else "", token="warning" if breaks else ""
+        )
+        ready = f"of {len(kernels)} ready" if waiting else "ready"
+        self.figures["Kernels"].show_value(str(len(kernels) - waiting), ready if kernels else "")
+        self.figures["Segments"].show_value(str(len(found.segments)))
+        self.figures["Recompiles"].show_value(str(recompiles))
+        self.figures["Memory inside"].show_value(
+            figures.size(found.memory), "", f"For values inside the step; op by op it would be {figures.size(held)}."
+        )
+        self._fit()
+
+    def show_stage(self, stage: Stage | None) -> None:
+        """What is under way; None for nothing."""
+        text = "" if stage is None else STAGES[stage.what]
+        if stage is not None and stage.what == "compiling":
+            text = f"{text}, {stage.ready} of {stage.kernels}"
+        self._stage.setText(f"{text}…" if text else "")
+        self._stage.setVisible(bool(text))
+        self.cancel.setVisible(stage is not None)
+        self.explain.setVisible(stage is None)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Figures for which there is no room stay away."""
+        fixed = [self.badge, self.switch, self.overlay, self.explain if self.cancel.isHidden() else self.cancel]
+        room = self.width() - sum(widget.sizeHint().width() for widget in fixed) - 20 - 5 * 16
+        if not self._stage.isHidden():
+            room -= self._stage.sizeHint().width() + 16
+        for figure in self.figures.values():
+            room -= figure.sizeHint().width() + 16
+            figure.setVisible(figure.has_value and room >= 0)
+
+
+class _Figure(QWidget):
+    """A title above a number, and what it is compared with."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(label(title, "small"))
+        line = QHBoxLayout()
+        line.setSpacing(6)
+        self._value, self._beside = label("", "mono"), label("", "mono-dim")
+        line.addWidget(self._value)
+        line.addWidget(self._beside)
+        line.addStretch(1)
+        column.addLayout(line)
+
+    @property
+    def has_value(self) -> bool:
+        return bool(self._value.text())
+
+    @property
+    def text(self) -> str:
+        return f"{self._value.text()} {self._beside.text()}".strip()
+
+    def show_value(self, value: str, beside: str = "", tip: str = "", *, token: str = "") -> None:
+        self._value.setText(value)
+        self._beside.setText(beside)
+        self._beside.setVisible(bool(beside))
+        self.setToolTip(tip)
+        role = "mono-warning" if token == "warning" else "mono"
+        if self._value.property("role") != role:
+            self._value.setProperty("role", role)
+            self._value.style().unpolish(self._value)
+            self._value.style().polish(self._value)
+
+
+__all__ = ["Header"]

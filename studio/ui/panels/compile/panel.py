@@ -1,0 +1,246 @@
+"""Compile: what became of the training step, on a copy of the model or in the run under way."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+
+from engine.compiler import Explanation
+from studio.document import edits
+from studio.training.regions import nodes_of_segment
+from studio.ui.canvas.region_layer import Choice
+from studio.ui.explainer import Explainer
+from studio.ui.panels.compile import detail
+from studio.ui.panels.compile.details import Details
+from studio.ui.panels.compile.header import STAGES, Header
+from studio.ui.panels.compile.outline import Key, Outline
+from studio.ui.runner import Runner
+from studio.ui.store import Store
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.picture import Picture
+
+_EMPTY, _WORKING, _FAILED, _FOUND = range(4)
+
+
+class CompilePanel(QWidget):
+    node_wanted = Signal(str)
+    """A node should come into view."""
+    overlay_wanted = Signal(bool)
+    """Compiled regions should be shown on the canvas, or no longer."""
+    chosen = Signal(object, object, object)
+    """What should stand out on the canvas: names of nodes; segment and kernel, or None; index of a break, or None."""
+
+    def __init__(self, store: Store, runner: Runner, explainer: Explainer, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._runner, self._explainer = store, runner, explainer
+        self._shown: Explanation | None = None
+        self.header = Header(
+            explain=explainer.explain,
+            cancel=explainer.cancel,
+            switch=self._switch,
+            overlay=self.overlay_wanted.emit,
+        )
+        self.outline = Outline()
+        self.details = Details()
+        self.stale = _Notice(
+            "The graph was edited since. What is shown is about the graph as it was.", explainer.explain
+        )
+        self.empty = EmptyState(
+            "compile",
+            "Nothing explained yet",
+            "Some steps on a copy of the model show what is compiled to which kernels, and what breaks the graph.",
+            action="Explain the training step",
+            run=explainer.explain,
+        )
+        self.failed = EmptyState(
+            "error", "The training step could not be explained", "", action="Try again", run=explainer.explain
+        )
+        self.working = _Working(explainer.cancel)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        line = QFrame()
+        line.setProperty("role", "line")
+        column.addWidget(line)
+        self._stack = QStackedLayout()
+        column.addLayout(self._stack, 1)  # first: the page in front is shown at once, and must not be a window
+        for page in (self.empty, self.working, self.failed, self._page()):
+            self._stack.addWidget(page)
+        self.outline.chosen.connect(self._choose)
+        self.outline.itemActivated.connect(self._activate)
+        self.details.node_wanted.connect(self.node_wanted)
+        explainer.changed.connect(self.refresh)
+        runner.events.connect(self._show_tier)
+        runner.state_changed.connect(self._show_tier)
+        store.document_changed.connect(self._show_tier)
+        store.selection_changed.connect(self._mark)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        found = self._explainer
+        self._show_tier()
+        self.header.show_stage(found.stage)
+        known = found.explanation
+        if known is not None and known is not self._shown:
+            self._shown = known
+            self.outline.show_explanation(known)
+            self._show_detail(self.outline.key)
+            if self.outline.key is None:
+                self.chosen.emit((), None, None)
+        self.stale.setVisible(found.is_stale and found.state != "working")
+        if found.state == "failed":
+            self.failed.set_text("The training step could not be explained", found.problem)
+            self._stack.setCurrentIndex(_FAILED)
+        elif known is not None:
+            self._stack.setCurrentIndex(_FOUND)
+        elif found.stage is not None:
+            self.working.show_text(STAGES[found.stage.what])
+            self._stack.setCurrentIndex(_WORKING)
+        else:
+            self._stack.setCurrentIndex(_EMPTY)
+
+    def show_break(self, index: int) -> None:
+        """Choose a cause of breaks, as its sign on the canvas asks for."""
+        self.outline.go_to(Key("break", index))
+        self.outline.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_overlay(self, on: bool) -> None:
+        """Regions are shown on the canvas, or no longer."""
+        self.header.overlay.setChecked(on)
+
+    def sizeHint(self) -> QSize:
+        return QSize(900, 272)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._explainer.watch("panel", True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._explainer.watch("panel", False)
+
+    def _page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.stale)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(self.outline)
+        splitter.addWidget(self.details)
+        splitter.setStretchFactor(0, 2)
+        splitter.setStretchFactor(1, 3)
+        splitter.setSizes([400, 540])
+        splitter.setChildrenCollapsible(False)
+        self.outline.setMinimumWidth(240)
+        column.addWidget(splitter, 1)
+        return page
+
+    def _show_tier(self, *_: object) -> None:
+        run = self._runner.run if self._runner.is_active or self._runner.state != "idle" else None
+        self.header.show_tier(run, compiles=self._store.document.training.compile)
+        self.header.show_explanation(self._explainer.explanation, run if self._explainer.is_live else None)
+
+    def _switch(self, on: bool) -> None:
+        title = "Compile the training step" if on else "Do not compile the training step"
+        self._store.edit(title, lambda document: edits.set_training(document, compile=on))
+
+    # -- choosing
+
+    def _choose(self, key: Key) -> None:
+        """A row was gone to: tell about it, and light up its nodes on the canvas."""
+        self._show_detail(key)
+        self.chosen.emit(self._nodes_of(key), _choice(key), key.number if key.kind == "break" else None)
+
+    def _activate(self, *_: object) -> None:
+        """Enter or a double click: to the node."""
+        key = self.outline.key
+        names = [name for name in self._nodes_of(key) if name in self._store.document.nodes] if key else []
+        if names:
+            self.node_wanted.emit(names[0])
+
+    def _mark(self, names: frozenset[str]) -> None:
+        """Nodes were selected on the canvas: choose their kernels."""
+        if self._shown is None:
+            return
+        key = self.outline.mark_nodes(names)
+        if key is not None:
+            self._show_detail(key)
+        self.chosen.emit((), _choice(key) if key else None, None)
+
+    def _nodes_of(self, key: Key) -> tuple[str, ...]:
+        if key.kind == "segment" and self._shown is not None:
+            return nodes_of_segment(self._shown.segments[key.number - 1])
+        return self.outline.nodes_of(key)
+
+    def _show_detail(self, key: Key | None) -> None:
+        if self._shown is not None:
+            self.details.show_detail(_detail(self._shown, key))
+
+
+class _Working(QWidget):
+    """While the first explanation is on its way."""
+
+    def __init__(self, cancel: object) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 16, 24, 16)
+        column.setSpacing(10)
+        column.addStretch(1)
+        self._text = label("", "dim")
+        bar = QProgressBar()
+        bar.setRange(0, 0)
+        bar.setTextVisible(False)
+        bar.setFixedWidth(240)
+        button = buttons.push("Cancel", cancel)  # pyright: ignore[reportArgumentType]
+        for widget in (self._text, bar, button):
+            column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
+
+    def show_text(self, text: str) -> None:
+        self._text.setText(f"{text}…")
+
+
+class _Notice(QFrame):
+    """A strip with a remark and what to do about it."""
+
+    def __init__(self, text: str, run: object) -> None:
+        super().__init__()
+        self.setProperty("role", "notice")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 4, 8, 4)
+        row.setSpacing(8)
+        row.addWidget(Picture("warning", "warning"))
+        row.addWidget(label(text, wrap=True), 1)
+        self.button = buttons.push("Explain again", run)  # pyright: ignore[reportArgumentType]
+        row.addWidget(self.button)
+
+
+def _choice(key: Key) -> Choice | None:
+    """What of the canvas's overlay stands out with a row."""
+    return (key.number, key.part) if key.kind in ("segment", "kernel") else None
+
+
+def _detail(found: Explanation, key: Key | None) -> detail.Detail:
+    match key:
+        case Key("break", index):
+            return detail.of_break(found.breaks[index])
+        case Key("recompile", index):
+            return detail.of_recompile(found.recompiles[index])
+        case Key("segment" | "owns", number):
+            return detail.of_segment(found.segments[number - 1])
+        case Key("kernel", number, part):
+            made = [kernel for kernel in found.segments[number - 1].kernels if kernel.kind == "kernel"]
+            return detail.of_kernel(made[part - 1], part)
+        case Key("own", number, part):
+            return detail.of_kernel(found.segments[number - 1].kernels[part], 0)
+        case _:
+            return detail.of_all(found)
+
+
+__all__ = ["CompilePanel"]

@@ -1,0 +1,53 @@
+"""The mark of a tier: a bolt in a ring that fills up as steps get faster."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPen, QPixmap
+
+from studio.ui import icons, theme
+from studio.ui.tier import Tier
+
+
+def tier_icon(tier: Tier) -> QIcon:
+    """Drawn in the colours that the theme has at the time."""
+    return QIcon(_Mark(tier))
+
+
+class _Mark(QIconEngine):
+    def __init__(self, tier: Tier) -> None:
+        super().__init__()
+        self._tier = tier
+
+    def paint(self, painter: QPainter, rect: object, mode: QIcon.Mode, state: QIcon.State) -> None:
+        colors = theme.current()
+        color = QColor(colors.color(self._tier.token))
+        area = QRectF(rect)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        side = min(area.width(), area.height())
+        square = QRectF(0, 0, side, side)
+        square.moveCenter(area.center())
+        width = side / 8
+        ring = square.adjusted(width / 2, width / 2, -width / 2, -width / 2)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(colors.color("pressed"), width))
+        painter.drawEllipse(ring)
+        if self._tier.filled:
+            painter.setPen(QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            painter.drawArc(ring, 90 * 16, round(-360 * 16 * self._tier.filled))
+        inner = side * 0.24
+        icons.paint(painter, "compile", square.adjusted(inner, inner, -inner, -inner), color)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        self.paint(painter, image.rect(), mode, state)
+        painter.end()
+        return QPixmap.fromImage(image)
+
+    def clone(self) -> QIconEngine:
+        return _Mark(self._tier)
+
+
+__all__ = ["tier_icon"]
