@@ -26,6 +26,8 @@ from engine.compiler.kernels.expression import Unlowered
 
 VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable with the folder to keep kernels in."""
+_USED = ("memory", "planes", "tiles")
+"""Modules beside this one that kernels import."""
 LIMIT = 256 << 20
 """Bytes that the folder may hold; the oldest kernels go first."""
 _PREFIX = "gradwire_kernel_"
@@ -85,6 +87,11 @@ class Compiler:
                     self._thread.start()
         return found
 
+    def known(self, source: str, title: str) -> Module:
+        """The module of a source, which nobody else builds."""
+        with self._lock:
+            return self.modules.setdefault(source, Module(source, title))
+
     def wait(self) -> None:
         """Returns once all modules are there that anybody asked for."""
         for module in list(self.modules.values()):
@@ -110,6 +117,19 @@ COMPILER = Compiler()
 load = COMPILER.load
 
 
+def built(source: str, title: str) -> Any:
+    """The function of a module that somebody waits for: it is built here, before what is in the queue."""
+    with _building:
+        module = COMPILER.known(source, title)
+        if module.error is None and not module.ready:
+            module.build()
+        module.wait()
+        return module.function
+
+
+_building = threading.Lock()
+
+
 def folder() -> Path:
     """Where kernels are kept, by what has a say in their machine code."""
     chosen = os.environ.get(VARIABLE)
@@ -128,9 +148,8 @@ def _circumstances() -> str:
         parts = [version("numba"), version("llvmlite"), version("numpy"), sys.version, platform.machine(),
                  binding.get_host_cpu_name(), features]  # fmt: skip
         here = Path(__file__).parent
-        parts += [
-            path.read_text(encoding="utf-8") for path in sorted([here / "memory.py", *here.glob("functions/*.py")])
-        ]
+        used = [*(here / f"{name}.py" for name in _USED), *sorted(here.glob("functions/*.py"))]
+        parts += [path.read_text(encoding="utf-8") for path in used]
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
         found = _known[""] = f"{version('numba')}-{binding.get_host_cpu_name()}-{digest}"
     return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from engine.backend import CPU
+from engine.backend import CPU, Device, namespace, namespace_of
 from engine.compiler.graph import Node, Output, Value
 from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
 from engine.compiler.kernels.fused import Fused
@@ -14,9 +15,6 @@ from engine.compiler.plan.memory import Life, lay_out
 from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_into
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
-
-in_order = np.asarray
-"""Called with (array, None, "C"): an array in C's order, also of NumPy's single numbers."""
 
 
 class Launch(Protocol):
@@ -28,16 +26,17 @@ class Launch(Protocol):
 class Emission:
     """The source of a plan as it grows, the objects that its names stand for, and the step behind each line."""
 
-    def __init__(self, decisions: Decisions, memory: np.ndarray[Any, Any], launch: Launch) -> None:
-        self.decisions, self.memory, self.launch = decisions, memory, launch
+    def __init__(self, decisions: Decisions, memory: Any, launch: Launch, device: Device = CPU) -> None:
+        self.decisions, self.memory, self.launch, self.device = decisions, memory, launch, device
+        self.xp = xp = namespace(device)
         self.names: dict[Value, str] = {}
         self.known: dict[str, Any] = {
-            "matmul": np.matmul,
-            "empty": np.empty,
-            "copyto": np.copyto,
-            "in_order": in_order,
+            "matmul": xp.matmul,
+            "empty": xp.empty,
+            "copyto": xp.copyto,
+            "in_order": xp.asarray,  # called with (array, None, "C"): an array, also of NumPy's single numbers
             "filled": filled,
-            "np": np,
+            "xp": xp,
             "own": own,
             "own_or_same": own_or_same,
         }
@@ -98,10 +97,12 @@ class Emission:
             self._result(value)
         if isinstance(step, Fused):
             self.add(f"{self.launch(self, number, step)}  # {step}")
+        elif step in self.decisions.routines:
+            self._routine(number, step)
         elif writes_into(step):
             self._writing(number, step)
         elif step.op.name == "fill" and not has_scalars(step.statics):
-            array = step.op.kernel(np, **step.statics)
+            array = step.op.kernel(self.xp, **step.statics)
             self.names[step.out] = self.keep(f"b{len(self.known)}", array)
             self.static.add(step.out)
         elif step.op.view and step.values[0] in self.static and not has_scalars(step.statics) and self._static(step):
@@ -123,8 +124,8 @@ class Emission:
     def _static(self, step: Node) -> bool:
         """A view of memory of the plan's own, made once; False if it turns out to be a copy."""
         base = self.known[self.names[step.values[0]]]
-        array = step.op.kernel(np, base, **(step.statics or {}))
-        if not np.may_share_memory(array, base) and array.size:
+        array = step.op.kernel(self.xp, base, **(step.statics or {}))
+        if not self.xp.may_share_memory(array, base) and array.size:
             return False
         self.names[step.out] = self.keep(f"b{len(self.known)}", array)
         self.static.add(step.out)
@@ -137,18 +138,27 @@ class Emission:
             self.add(f"matmul({', '.join(given)}, out={out})")
             return
         kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
-        self.add(f"{kernel}(np, {', '.join(given)}, out={out}{self._statics(number, step)})")
+        self.add(f"{kernel}(xp, {', '.join(given)}, out={out}{self._statics(number, step)})")
+
+    def _routine(self, number: int, step: Node) -> None:
+        """A kernel of the library, which takes arrays in C's order."""
+        routine = self.keep(f"{step.op.name}{number}", self.decisions.routines[step])
+        given = [self._operand(one) for one in step.inputs]
+        for place, one in enumerate(step.inputs):
+            if isinstance(one, Value) and not (one in self.static and self.known[given[place]].flags.c_contiguous):
+                given[place] = f"in_order({given[place]}, None, 'C')"
+        self.add(f"{routine}({', '.join([*given, *(self.names[value] for value in step.outputs)])})")
 
     def _calling(self, number: int, step: Node) -> None:
         given = ", ".join(self._operand(one) for one in step.inputs)
         statics = self._statics(number, step)
         if step.mixed:
             op = self.keep(f"{step.op.name}{number}", step.op)
-            self.known["promoted"] = _promoted
+            self.known["promoted"] = partial(_promoted, self.device)
             call = f"promoted({op}, [{given}]{statics})"
         else:
             kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
-            call = f"{kernel}(np{', ' if given else ''}{given}{statics})"
+            call = f"{kernel}(xp{', ' if given else ''}{given}{statics})"
         names = [self.name(value) for value in step.outputs]
         self.add(f"{', '.join(names)}{',' if step.op.outputs > 1 and len(names) == 1 else ''} = {call}")
         if not step.op.view:
@@ -209,12 +219,12 @@ class Emission:
         for place, (op, statics) in enumerate(output.chain):
             name = f"{op.name}_{output.slot}_{place}"
             given = self.keep(f"{name}_statics", statics or {})
-            text = f"{self.keep(name, op.kernel)}(np, {text}, **{given})"
+            text = f"{self.keep(name, op.kernel)}(xp, {text}, **{given})"
         return text
 
 
-def _promoted(op: Any, arrays: list[Any], **statics: Any) -> Any:
-    return compute_promoted(op, arrays, statics, CPU)
+def _promoted(device: Device, op: Any, arrays: list[Any], **statics: Any) -> Any:
+    return compute_promoted(op, arrays, statics, device)
 
 
 def size_of_memory(decisions: Decisions) -> int:
@@ -254,7 +264,7 @@ def own_or_same(array: Any, form: Any) -> Any:
 def own(array: Any, form: Any) -> Any:
     """`array` in memory that nobody else has, laid out as was foretold."""
     order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
-    made = np.empty([form.shape[axis] for axis in order], form.dtype)
+    made = namespace_of(array).empty([form.shape[axis] for axis in order], form.dtype)
     made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
     made[...] = array
     return made

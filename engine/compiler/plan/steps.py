@@ -8,8 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from engine.backend import CPU
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels.library import Routine, routine_of
 from engine.compiler.plan.fusion import Step
 from engine.dtypes import NATIVE_FLOATS
 from engine.ops.linalg.matmul import matmul
@@ -31,6 +33,8 @@ class Decisions:
     made_at: dict[Value, int] = field(default_factory=dict)
     last: dict[Value, int] = field(default_factory=dict)
     """The last step that reads a value or a view of it; the number of steps for what is needed at the end."""
+    routines: dict[Node, Routine] = field(default_factory=dict)
+    """What computes nodes in the place of NumPy."""
 
 
 def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
@@ -39,9 +43,11 @@ def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     for value in graph.inputs.values():
         found.place[value], found.made_at[value] = "input", -1
     for number, step in enumerate(steps):
+        if isinstance(step, Node) and (routine := routine_of(step)) is not None:
+            found.routines[step] = routine
         for value in results_of(step):
             found.made_at[value] = number
-            found.place[value] = "buffer" if writes_into(step) else "fresh"
+            found.place[value] = "buffer" if step in found.routines or writes_into(step) else "fresh"
     _find_last(found)
     _place_outputs(found)
     _place_targets(found)
@@ -64,6 +70,8 @@ def writes_into(step: Step) -> bool:
         return False
     if step.op is matmul:
         return all(len(value.shape) > 1 and value.dtype in NATIVE_FLOATS for value in step.values)
+    if step.out.device is not CPU:  # CuPy's functions do not all take `out`
+        return False
     return step.op.takes_out and step.op.kind == "elementwise" and step.out.dtype in NATIVE_FLOATS
 
 

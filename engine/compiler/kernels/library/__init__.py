@@ -1,0 +1,11 @@
+"""Kernels written by hand, for ops that are neither elementwise nor reductions.
+
+A plan waits for them before it runs for the first time, since NumPy's kernels add up in another order: what runs must
+not depend on when. They serve all sizes, so they are compiled once on a machine, in about a second each.
+"""
+
+from engine.compiler.kernels.library import convolution as convolution
+from engine.compiler.kernels.library.routine import Routine as Routine
+from engine.compiler.kernels.library.routine import routine_of as routine_of
+
+__all__ = ["Routine", "routine_of"]

@@ -1,0 +1,308 @@
+"""Convolution of images and sequences, with both gradients."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.compiler.graph import Node
+from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
+from engine.compiler.kernels.team import TEAM, shares, workspace
+from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+from engine.shape import count
+
+_CACHE_BYTES = 1 << 18
+"""Of what is copied before it is multiplied: it stays in the second level."""
+_BLOCK_BYTES = 3 << 17
+"""Of what is multiplied together."""
+_LINE = 16
+"""Numbers in the widest vector."""
+_MOST_ROWS, _DOT_ROWS, _DOT_COLUMNS = 8, 4, 6
+"""Of tiles, at most."""
+_MOST_TILE = 192
+"""Bytes of the sums of a tile of products: 24 in double precision."""
+_PARTS = 4
+"""In so many parts the sums over samples are made, which threads share."""
+_LEAST_CHANNELS = 4
+"""With fewer in a group tiles stay empty."""
+
+
+class Tap(NamedTuple):
+    """A place of the kernel in one dimension: it sees the input's plane `phase`, `shift` further on."""
+
+    place: int
+    phase: int
+    shift: int
+
+
+class Job(NamedTuple):
+    """Every `step`-th place of the output from `first` on, in one dimension, and the places of the kernel it sees."""
+
+    first: int
+    step: int
+    places: int
+    taps: tuple[Tap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One dimension of a correlation."""
+
+    size: int
+    phases: int
+    jobs: tuple[Job, ...]
+
+    @property
+    def shifts(self) -> tuple[int, int]:
+        """The smallest and the largest."""
+        found = [tap.shift for job in self.jobs for tap in job.taps] or [0]
+        return min(found), max(found)
+
+    @property
+    def places(self) -> int:
+        """Of the largest job."""
+        return max(job.places for job in self.jobs)
+
+
+def forward(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> Axis:
+    """A convolution's input, of which every `stride`-th element is in one plane."""
+    offsets = [index * dilation - padding for index in range(kernel)]
+    taps = tuple(Tap(index, offset % stride, offset // stride) for index, offset in enumerate(offsets))
+    return Axis(size, stride, (Job(0, 1, places, taps),))
+
+
+def backward(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> Axis:
+    """The gradient of a convolution's output; each phase of the input's gradient sees some places of the kernel."""
+    jobs: list[Job] = []
+    for first in range(min(stride, size)):
+        offsets = [(index, first + padding - index * dilation) for index in range(kernel)]
+        taps = tuple(Tap(index, 0, offset // stride) for index, offset in offsets if offset % stride == 0)
+        jobs.append(Job(first, stride, -(-(size - first) // stride), taps))
+    return Axis(places, 1, tuple(jobs))
+
+
+class Planes:
+    """How the channels of a group are laid out for tiles, in bands of rows."""
+
+    def __init__(self, down: Axis, across: Axis, channels: int, itemsize: int) -> None:
+        self.down, self.across, self.channels = down, across, channels
+        least, most = across.shifts
+        width = -(-across.size // across.phases)
+        self.pitch = max(width - min(least, 0), across.places + max(most, 0))
+        self.margin = max(0, -least)
+        self.low, self.high = down.shifts
+        self.low, self.high = min(self.low, self.high), max(self.low, self.high)
+        self.phases = down.phases * across.phases
+        self.rows = down.places
+        row = channels * self.phases * self.pitch * itemsize
+        room = max(_CACHE_BYTES // row - (self.high - self.low), 4 * (self.high - self.low), 1)
+        self.bands = -(-self.rows // room)
+        self.band = -(-self.rows // self.bands)
+        self.bands = -(-self.rows // self.band)
+        extent = self.margin + (self.band + self.high - self.low) * self.pitch + max(most, 0) + 2 * _LINE
+        self.length = apart(extent)
+
+    @property
+    def size(self) -> int:
+        """Numbers in all planes of a group."""
+        return self.channels * self.phases * self.length
+
+    def offset(self, channel: int, down: Tap, across: Tap) -> int:
+        """From the beginning to what a place of the kernel sees for the band's first output."""
+        plane = channel * self.phases + down.phase * self.across.phases + across.phase
+        return plane * self.length + self.margin + (down.shift - self.low) * self.pitch + across.shift
+
+    def settings(self, groups: int, outer: int) -> list[int]:
+        return [
+            groups, self.channels, outer, self.down.size, self.across.size, self.down.phases, self.across.phases,
+            self.pitch, self.length, self.low, self.high, self.margin, self.band, self.rows,
+        ]  # fmt: skip
+
+
+def apart(size: int) -> int:
+    """At least `size`, in lines, so that neighbours do not meet in one set of the cache."""
+    lines = -(-size // _LINE)
+    return (lines + 1 - lines % 2) * _LINE
+
+
+class Correlation:
+    """A convolution, or its gradient for the input.
+
+    Args:
+        strides: of the weight in elements: from group to group, and for its output and input channels as they are here
+    """
+
+    def __init__(
+        self, down: Axis, across: Axis, groups: int, inner: int, outer: int, sizes: tuple[int, int],
+        kernel_sizes: tuple[int, int], strides: tuple[int, int, int], batch: int, dtype: Any,
+    ) -> None:  # fmt: skip
+        planes = Planes(down, across, inner, dtype.itemsize)
+        self._batch = batch
+        jobs: list[int] = []
+        offsets: list[int] = []
+        sources: list[int] = []
+        group_skip, skip, inner_skip = strides
+        for y, x in itertools.product(down.jobs, across.jobs):
+            begin = len(offsets)
+            for channel, one, two in itertools.product(range(inner), y.taps, x.taps):
+                offsets.append(planes.offset(channel, one, two))
+                sources.append(channel * inner_skip + one.place * kernel_sizes[1] + two.place)
+            jobs += [len(offsets) - begin, begin, y.places, x.places, y.first, x.first, y.step, x.step]
+        run = apart(planes.band * planes.pitch)
+        packed = planes.size * dtype.itemsize
+        product = packed + aligned(groups * (outer + _MOST_ROWS) * len(offsets) * dtype.itemsize)
+        self._bytes = product + aligned(_MOST_ROWS * run * dtype.itemsize)
+        first = 26 + len(jobs)
+        self._settings = np.array([
+            *planes.settings(groups, outer), len(jobs) // 8, *sizes, skip, group_skip, len(offsets), run, packed,
+            product, first, first + len(offsets), 26, *jobs, *offsets, *sources,
+        ])  # fmt: skip
+        self._zeros = np.zeros(groups * outer, dtype)
+        self._work = batch * groups * outer * sum(
+            jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8)
+        )  # fmt: skip
+        self._kernel = kernel("correlate", dtype)
+
+    def __call__(self, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        bias = self._zeros if bias is None else bias
+        arrays = id(self._settings), id(x), id(weight), id(bias), id(out)
+        TEAM.run([partial(self._run, arrays, *share) for share in shares(self._batch, self._work)])
+
+    def _run(self, arrays: tuple[int, ...], first: int, last: int) -> None:
+        self._kernel(*arrays, workspace(self._bytes), first, last)
+
+
+class Slopes:
+    """The gradient of a convolution for its weight."""
+
+    def __init__(
+        self, down: Axis, across: Axis, groups: int, inner: int, outer: int, kernel_sizes: tuple[int, int],
+        batch: int, dtype: Any,
+    ) -> None:  # fmt: skip
+        planes = Planes(down, across, inner, dtype.itemsize)
+        lanes = 64 // dtype.itemsize
+        run = -(-planes.band * planes.pitch // lanes) * lanes
+        tall = -(-outer // _DOT_ROWS) * _DOT_ROWS
+        each = (planes.size + tall * run) * dtype.itemsize
+        units = batch * planes.bands
+        parts = min(units, _PARTS)
+        most = max(1, min(_BLOCK_BYTES // each, -(-units // parts)))
+        taps = itertools.product(range(inner), down.jobs[0].taps, across.jobs[0].taps)
+        offsets = [planes.offset(*tap) for tap in taps]
+        sums = len(offsets)
+        tiles = (outer + _DOT_ROWS) * (sums + _DOT_COLUMNS) // 4 + 1
+        upper = aligned(most * planes.size * dtype.itemsize)
+        found = upper + aligned(most * tall * run * dtype.itemsize)
+        ours = found + tiles * _MOST_TILE
+        theirs = ours + aligned(most * (run // lanes) * 8)
+        self._bytes = theirs + aligned(most * (run // lanes) * 8)
+        self._settings = np.array([
+            *planes.settings(groups, outer), across.places, planes.bands, most, sums, run, upper, found, ours, theirs,
+            24, *offsets, *[0] * _DOT_COLUMNS,
+        ])  # fmt: skip
+        self._size = groups * outer * sums
+        self._itemsize = dtype.itemsize
+        self._parts = [(units * i // parts, units * (i + 1) // parts) for i in range(parts)]
+        self._sums = np.empty((parts, self._size), dtype)
+        self._work = units * planes.band * across.places * self._size
+        self._kernel = kernel("slopes", dtype)
+
+    def __call__(self, g: Any, x: Any, out: Any) -> None:
+        address, step = self._sums.ctypes.data, self._size * self._itemsize
+        arrays = id(self._settings), id(x), id(g)
+        TEAM.run([
+            partial(self._run, arrays, [(address + i * step, *self._parts[i]) for i in range(*share)])
+            for share in shares(len(self._parts), self._work)
+        ])  # fmt: skip
+        found = out.reshape(-1)
+        np.copyto(found, self._sums[0])
+        for part in self._sums[1:]:
+            np.add(found, part, out=found)
+
+    def _run(self, arrays: tuple[int, ...], parts: Sequence[tuple[int, int, int]]) -> None:
+        for address, first, last in parts:
+            self._kernel(*arrays, address, workspace(self._bytes), first, last)
+
+
+def aligned(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+# -- nodes ------------------------------------------------------------------------------------
+
+
+def _fits(node: Node, channels: int) -> bool:
+    dtype, dims = node.out.dtype, len(node.out.shape)
+    return dtype in FLOATS and 3 <= dims <= 4 and channels >= _LEAST_CHANNELS
+
+
+def _sizes(shape: Sequence[int]) -> tuple[int, int]:
+    """Of an image; a sequence is one of a single row."""
+    return (1, shape[2]) if len(shape) == 3 else (shape[2], shape[3])
+
+
+def _windows(node: Node, kernel_sizes: tuple[int, int]) -> list[tuple[int, int, int, int]]:
+    """Kernel size, stride, padding and dilation in both dimensions."""
+    given = [tuple(node.statics[name]) for name in ("stride", "padding", "dilation")]
+    if len(given[0]) == 1:
+        given = [(neutral, *one) for neutral, one in zip((1, 0, 1), given, strict=True)]
+    return [(kernel_sizes[i], *(one[i] for one in given)) for i in range(2)]  # pyright: ignore[reportReturnType]
+
+
+def _axes(make: Any, x: Sequence[int], out: Sequence[int], node: Node, kernel_sizes: tuple[int, int]) -> list[Axis]:
+    """Of a convolution from images of shape `x` to those of shape `out`."""
+    sizes, places = _sizes(x), _sizes(out)
+    return [make(sizes[i], *window, places[i]) for i, window in enumerate(_windows(node, kernel_sizes))]
+
+
+@computes(convolution)
+def _(node: Node) -> Routine | None:
+    x, weight = node.values[0], node.values[1]
+    groups, out = node.statics["groups"], node.out
+    outer, inner = weight.shape[0] // groups, weight.shape[1]
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(weight.shape)
+    down, across = _axes(forward, x.shape, out.shape, node, sizes)
+    skip = inner * count(sizes)
+    return Correlation(
+        down, across, groups, inner, outer, _sizes(out.shape), sizes, (outer * skip, skip, count(sizes)),
+        x.shape[0], out.dtype,
+    )  # fmt: skip
+
+
+@computes(convolution_input)
+def _(node: Node) -> Routine | None:
+    g, weight = node.values
+    groups, out = node.statics["groups"], node.out
+    inner, outer = weight.shape[0] // groups, weight.shape[1]
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(weight.shape)
+    down, across = _axes(backward, out.shape, g.shape, node, sizes)
+    skip = outer * count(sizes)
+    found = Correlation(
+        down, across, groups, inner, outer, _sizes(out.shape), sizes, (inner * skip, count(sizes), skip),
+        g.shape[0], out.dtype,
+    )  # fmt: skip
+    return lambda g, weight, out: found(g, weight, None, out)
+
+
+@computes(convolution_weight)
+def _(node: Node) -> Routine | None:
+    g, x = node.values
+    groups, out = node.statics["groups"], node.out
+    outer, inner = g.shape[1] // groups, x.shape[1] // groups
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(out.shape)
+    down, across = _axes(forward, x.shape, g.shape, node, sizes)
+    return Slopes(down, across, groups, inner, outer, sizes, g.shape[0], out.dtype)
+
+
+__all__: list[str] = []

@@ -1,0 +1,58 @@
+"""What computes one node by a kernel of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.graph import Node
+from engine.compiler.kernels.cache import built
+from engine.compiler.kernels.expression import Unlowered
+from engine.ops.record import Op
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_SOURCES = Path(__file__).parent / "sources"
+
+
+Routine: TypeAlias = Callable[..., None]
+"""Computes a node: called with its inputs in C's order, None where there is none, then memory for its results."""
+Maker: TypeAlias = Callable[[Node], Routine | None]
+
+_MAKERS: dict[Op, Maker] = {}
+
+
+def computes(op: Op) -> Callable[[Maker], Maker]:
+    """Declares what makes routines for nodes of `op`; None for nodes that NumPy is to compute."""
+
+    def declare(maker: Maker) -> Maker:
+        _MAKERS[op] = maker
+        return maker
+
+    return declare
+
+
+def routine_of(node: Node) -> Routine | None:
+    """What computes a node, or None where that is NumPy."""
+    maker = _MAKERS.get(node.op)
+    values = [*node.values, *node.outputs]
+    if maker is None or node.mixed or any(value.device is not CPU or 0 in value.shape for value in values):
+        return None
+    try:
+        return maker(node)
+    except Unlowered:  # no such instructions here, or no compiler: it is the same in every run on this machine
+        return None
+
+
+def kernel(name: str, dtype: Any) -> Any:
+    """The kernel of a source file, for numbers of a dtype; compiled if it has to be."""
+    source = (_SOURCES / f"{name}.py").read_text(encoding="utf-8")
+    if dtype != np.float32:
+        source = source.replace("import float32 as number", f"import {np.dtype(dtype).name} as number")
+    return built(source, name)
+
+
+__all__ = ["FLOATS", "Routine", "computes", "kernel", "routine_of"]

@@ -1,0 +1,99 @@
+"""Kernels of the library beside the ops' own, in double precision where sums are made in another order."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.backend import CPU
+from engine.compiler.graph import Node, Operand, Value
+from engine.compiler.instruction import Constant
+from engine.compiler.kernels.library import routine_of
+from engine.ops.record import Op
+from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+
+
+def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[Node, list[Any]]:
+    """A node, and what NumPy makes of it in double precision."""
+    wide = [a.astype(np.float64) if a is not None and a.dtype.kind == "f" else a for a in arrays]
+    found = op.kernel(np, *wide, **statics)
+    found = list(found) if isinstance(found, tuple) else [found]
+    inputs: list[Operand] = [Constant(None) if a is None else Value(a.shape, a.dtype, CPU) for a in arrays]
+    node = Node(op, inputs, statics, False)
+    dtype = next(a.dtype for a in arrays if a is not None and a.dtype.kind == "f")
+    kinds = [dtype if one.dtype.kind == "f" else one.dtype for one in found]
+    node.outputs = [
+        Value(one.shape, kind, CPU, node, i) for i, (one, kind) in enumerate(zip(found, kinds, strict=True))
+    ]
+    return node, found
+
+
+def run(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[list[Any], list[Any]] | None:
+    """What the library computes, twice, and what it should."""
+    node, expected = node_of(op, arrays, statics)
+    routine = routine_of(node)
+    if routine is None:
+        return None
+    found = [np.full(value.shape, 77, value.dtype) for value in node.outputs]
+    routine(*arrays, *found)
+    again = [np.full(value.shape, 78, value.dtype) for value in node.outputs]
+    routine(*arrays, *again)
+    for one, other in zip(found, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    return found, expected
+
+
+def near(found: list[Any], expected: list[Any], terms: int) -> None:
+    for one, other in zip(found, expected, strict=True):
+        scale = max(1.0, float(abs(other).max())) if other.size else 1.0
+        np.testing.assert_allclose(one, other, rtol=0, atol=scale * terms**0.5 * 4 * np.finfo(one.dtype).eps)
+
+
+IMAGES = [(5, 5), (8, 9), (13, 7), (1, 6), (33, 34)]
+WINDOWS = [
+    ((3, 3), (1, 1), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1), (1, 1)), ((1, 1), (1, 1), (0, 0), (1, 1)),
+    ((1, 1), (2, 2), (0, 0), (1, 1)), ((2, 3), (1, 2), (0, 2), (2, 1)), ((4, 2), (3, 1), (3, 1), (1, 3)),
+    ((3, 3), (1, 1), (4, 5), (1, 1)), ((1, 5), (1, 3), (0, 0), (1, 1)), ((2, 2), (5, 4), (0, 0), (1, 1)),
+    ((3, 3), (3, 3), (2, 0), (2, 2)),
+]  # fmt: skip
+CHANNELS = [(1, 4, 1), (3, 5, 1), (4, 8, 1), (8, 16, 2), (17, 9, 1), (12, 12, 3)]
+
+
+def convolutions() -> list[Any]:
+    found = []
+    for number, (image, window, channels) in enumerate(itertools.product(IMAGES, WINDOWS, CHANNELS)):
+        k, _, p, d = window
+        if all(size + 2 * b >= e * (a - 1) + 1 for size, a, b, e in zip(image, k, p, d, strict=True)):
+            found.append(
+                (image, window, channels, (1, 3, 9)[number % 3], np.float64 if number % 4 == 3 else np.float32)
+            )
+    return found[::5]
+
+
+@pytest.mark.parametrize(("image", "window", "channels", "batch", "dtype"), convolutions())
+def test_convolution(image: Any, window: Any, channels: Any, batch: int, dtype: Any) -> None:
+    kernel, stride, padding, dilation = window
+    inner, outer, groups = channels
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((batch, inner, *image)).astype(dtype)
+    weight = draw.standard_normal((outer, inner // groups, *kernel)).astype(dtype)
+    bias = draw.standard_normal(outer).astype(dtype) if batch > 1 else None
+    statics: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    taps = inner // groups * kernel[0] * kernel[1]
+    found = run(convolution, [x, weight, bias], statics)
+    if outer // groups >= 4:
+        assert found is not None
+        near(*found, terms=taps)
+    places = convolution.kernel(np, x, weight, None, **statics).shape
+    g = draw.standard_normal(places).astype(dtype)
+    found = run(convolution_weight, [g, x], {**statics, "kernel": kernel})
+    if outer // groups >= 4:
+        assert found is not None
+        near(*found, terms=batch * places[2] * places[3])
+    found = run(convolution_input, [g, weight], {**statics, "sizes": image})
+    if inner // groups >= 4:
+        assert found is not None
+        near(*found, terms=taps * outer)
