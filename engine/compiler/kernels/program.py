@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,29 +47,57 @@ class Program:
 
 def program_of(fused: Fused) -> Program:
     """Raises Unlowered."""
-    return _Reader(fused).read()
+    reader = Reader(fused.shape, fused.inputs, fused.scalars)
+    for node in fused.nodes:
+        reader.read(node)
+    if (len(reader.inputs), len(reader.scalars)) != (len(fused.inputs), len(fused.scalars)):
+        raise Unlowered("a node uses what the kernel neither reads nor computes")
+    return reader.program(fused.outputs)
 
 
-class _Reader:
-    def __init__(self, fused: Fused) -> None:
-        self.fused = fused
-        self.space = fused.shape
-        self.inputs = {value: index for index, value in enumerate(fused.inputs)}
-        self.scalars = {scalar.place: index for index, scalar in enumerate(fused.scalars)}
-        self.placed: dict[Value, Placed] = {}
+class Reader:
+    """Nodes as expressions over one iteration space. More nodes can be read at any time.
 
-    def read(self) -> Program:
-        if 0 in self.space:
+    Args:
+        space: the iteration space
+        inputs: arrays from outside, in the order in which the kernel takes them; what else is read comes after them
+        scalars: numbers that may change, likewise
+    """
+
+    def __init__(self, space: tuple[int, ...], inputs: Iterable[Value] = (), scalars: Iterable[Scalar] = ()) -> None:
+        if 0 in space:
             raise Unlowered("there is nothing to compute")
-        for value in (*self.fused.inputs, *self.fused.outputs):
-            if value.dtype not in DTYPES:
-                raise Unlowered(f"there are no kernels for {value.dtype}")
-        for node in self.fused.nodes:
-            rule = _RULES.get(node.op.name, _Reader.elementwise)
-            rule(self, node)
-        outputs = tuple((self.whole(value), value) for value in self.fused.outputs)
-        _check_texts(placed.expression for placed, _ in outputs)
-        return Program(self.space, self.fused.inputs, outputs, self.fused.scalars)
+        self.space = space
+        self.inputs = {value: index for index, value in enumerate(inputs)}
+        self.scalars = {scalar: index for index, scalar in enumerate(scalars)}
+        self.placed: dict[Value, Placed] = {}
+        self.reductions: dict[frozenset[int], None] = {}
+        """Sets of axes that are reduced."""
+        for value in self.inputs:
+            _check_dtype(value)
+
+    def read(self, node: Node) -> None:
+        """Places the results of a node, which may use those of the nodes before it."""
+        rule = _RULES.get(node.op.name, Reader.elementwise)
+        rule(self, node)
+
+    def program(self, outputs: Sequence[Value]) -> Program:
+        """What computes `outputs`."""
+        for value in outputs:
+            _check_dtype(value)
+        placed = tuple((self.whole(value), value) for value in outputs)
+        _check_texts(one.expression for one, _ in placed)
+        return Program(self.space, tuple(self.inputs), placed, tuple(self.scalars))
+
+    def state(self) -> tuple[int, ...]:
+        """How much was read."""
+        return tuple(map(len, (self.inputs, self.scalars, self.placed, self.reductions)))
+
+    def back(self, state: tuple[int, ...]) -> None:
+        """Forgets what was read since it was in that state."""
+        for known, count in zip((self.inputs, self.scalars, self.placed, self.reductions), state, strict=True):
+            while len(known) > count:
+                known.popitem()
 
     # -- axes
 
@@ -100,7 +128,8 @@ class _Reader:
     def outside(self, value: Value, axes: Axes) -> Placed:
         """An input of the kernel, read along the last of these axes where its size is not 1."""
         if value not in self.inputs:
-            raise Unlowered("a node uses what the kernel neither reads nor computes")
+            _check_dtype(value)
+            self.inputs[value] = len(self.inputs)
         own = axes[len(axes) - len(value.shape) :]
         used = tuple(None if size == 1 else axis for size, axis in zip(value.shape, own, strict=True))
         return Placed(make("input", value.dtype, value=(self.inputs[value], used)), used)
@@ -118,9 +147,7 @@ class _Reader:
     def scalar(self, one: Any) -> Any:
         """Statics and numbers with expressions where they may change."""
         if isinstance(one, Scalar):
-            if one.place not in self.scalars:
-                raise Unlowered("it takes a number that is not among the kernel's")
-            return make("scalar", FLOAT, value=self.scalars[one.place], weak=True)
+            return make("scalar", FLOAT, value=self.scalars.setdefault(one, len(self.scalars)), weak=True)
         if isinstance(one, Constant):
             return one.value
         if type(one) in (tuple, list):
@@ -137,7 +164,10 @@ class _Reader:
         if any(one.dtype not in DTYPES for one in (*node.values, *node.outputs)):
             raise Unlowered(f"{op.name}: there are no kernels for {node.out.dtype}")
         known = [self.placed[value].axes for value in node.values if value in self.placed]
-        shape = np.broadcast_shapes(*(value.shape for value in node.values))
+        try:
+            shape = np.broadcast_shapes(*(value.shape for value in node.values))
+        except ValueError:
+            raise Unlowered(f"{op.name}: its inputs do not broadcast") from None
         if any(value.shape != shape for value in node.outputs):
             raise Unlowered(f"{op.name}: its results have other shapes than its inputs")
         axes = self.axes_of_result(shape, known)
@@ -164,6 +194,7 @@ class _Reader:
         source = self.operand(value)
         dims = wrap_dims(node.op.name, statics["dim"], len(value.shape))
         over = tuple(sorted(axis for dim in dims if (axis := source.axes[dim]) is not None))
+        self.reductions[frozenset(over)] = None
         make_reduced = _REDUCTIONS[node.op.name]
         dtype = None if statics["dtype"] is None else statics["dtype"].numpy
         expression = make_reduced(source.expression, over, dtype, node.out.dtype)
@@ -230,6 +261,11 @@ class _Reader:
         self.placed[node.out] = Placed(source.expression, (*(None,) * more, *source.axes))
 
 
+def _check_dtype(value: Value) -> None:
+    if value.dtype not in DTYPES:
+        raise Unlowered(f"there are no kernels for {value.dtype}")
+
+
 def _check_texts(roots: Iterable[Expression]) -> None:
     """Raises Unlowered for what has no scalar form. What was found to have one is not looked at again."""
     names, stack, fine = Names(), list(roots), set[Expression]()
@@ -278,15 +314,15 @@ _REDUCTIONS: dict[str, Callable[..., Expression]] = {
     "any": _truth("logical_or"),
     "all": _truth("logical_and"),
 }
-_RULES: dict[str, Callable[[_Reader, Node], None]] = {
-    **dict.fromkeys(_REDUCTIONS, _Reader.reduction),
-    "spread": _Reader.spread,
-    "permute": _Reader.reordered,
-    "reshape": _Reader.reshaped,
-    "place_along": _Reader.place,
-    "unsqueeze": _Reader.reshaped,
-    "squeeze": _Reader.reshaped,
-    "expand": _Reader.expanded,
+_RULES: dict[str, Callable[[Reader, Node], None]] = {
+    **dict.fromkeys(_REDUCTIONS, Reader.reduction),
+    "spread": Reader.spread,
+    "permute": Reader.reordered,
+    "reshape": Reader.reshaped,
+    "place_along": Reader.place,
+    "unsqueeze": Reader.reshaped,
+    "squeeze": Reader.reshaped,
+    "expand": Reader.expanded,
 }
 
 
@@ -295,4 +331,4 @@ def is_reduction(op: Op) -> bool:
     return op.name in _REDUCTIONS
 
 
-__all__ = ["DTYPES", "Axes", "Placed", "Program", "is_reduction", "program_of"]
+__all__ = ["DTYPES", "Axes", "Placed", "Program", "Reader", "is_reduction", "program_of"]

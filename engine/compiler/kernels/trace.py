@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.expression import FLOAT, TRUTH, Expression, Unlowered, cast, make, number
+from engine.compiler.kernels.expression import FLOAT, TRUTH, Expression, Unlowered, cast, make, number, walk
 from engine.dispatch.promotion import promote
-from engine.dtypes import NUMBERS
+from engine.dtypes import NUMBERS, DType
 from engine.errors import EngineError
 from engine.ops.record import Op
 
@@ -271,9 +271,79 @@ def trace(
 ) -> tuple[Expression, ...]:
     """The results of an op whose inputs are expressions, numbers or None. Statics may hold expressions.
 
+    Each op is traced once for inputs of the same kinds; other expressions are put into what came of it.
+
     Raises:
         Unlowered: the kernel cannot be traced
     """
+    key = _key(op, inputs, ndims, statics, mixed)
+    if key is None:
+        return _traced(op, inputs, ndims, statics, mixed)
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        given = [_hole(place, one) for place, one in enumerate(inputs)]
+        named = {name: _hole(name, one) for name, one in statics.items()}
+        try:
+            known = _traced(op, given, ndims, named, mixed)
+        except Unlowered as reason:
+            known = reason
+        _KNOWN[key] = known
+    if isinstance(known, Unlowered):
+        raise Unlowered(*known.args)
+    return _filled(known, inputs, statics)
+
+
+MOST_KNOWN = 4096
+_KNOWN: dict[Any, tuple[Expression, ...] | Unlowered] = {}
+"""Op and kinds of inputs → what its kernel computes from holes, or why it cannot be traced."""
+_PLAIN = (*NUMBERS, str, type(None), DType)
+
+
+def _key(op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool) -> Any:
+    """What a trace depends on; None where that cannot be said."""
+    found: list[Any] = [op, mixed, *ndims, *statics]
+    for value in (*inputs, *statics.values()):
+        if isinstance(value, Expression):
+            found.append((value if value.name == "number" else value.dtype.char, value.weak))
+        elif _is_plain(value):
+            found.append(repr(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _hole(place: int | str, value: Any) -> Any:
+    """Stands for an expression of that kind; numbers stay, since there are rules for them."""
+    if not isinstance(value, Expression) or value.name == "number":
+        return value
+    return make("hole", value.dtype, value=place, weak=value.weak)
+
+
+def _filled(found: tuple[Expression, ...], inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
+    """Expressions with what was given in the place of holes."""
+    done: dict[Expression, Expression] = {}
+    for one in walk(found):
+        if one.name == "hole":
+            given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
+            done[one] = given if one.weak == given.weak else cast(given, one.dtype)
+        elif one.args:
+            done[one] = make(one.name, one.dtype, tuple([done[arg] for arg in one.args]), one.value, one.weak)
+        else:
+            done[one] = one
+    return tuple([done[one] for one in found])
+
+
+def _traced(
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool
+) -> tuple[Expression, ...]:
     left = [MOST_ANSWERS]
 
     def explore(given: tuple[bool, ...]) -> tuple[Expression, ...]:

@@ -3,57 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from engine.backend import CPU
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import Scalar
-from engine.compiler.kernels import Fused, Unlowered, lowers
-from engine.compiler.kernels.program import program_of
-from engine.compiler.kernels.schedule import scheduled
+from engine.compiler.kernels import Fused
 from engine.shape import count
-
-Accepts: TypeAlias = Callable[[Sequence[Node]], bool]
-"""Whether one kernel can compute these nodes, which stand in an order in which they can run."""
 
 Step: TypeAlias = Node | Fused
 
+MOST_LOOKED_AT = 500
+"""Groups that are looked at for a way from one to another. Where there are more, the two stay apart."""
 
-def accepts(nodes: Sequence[Node]) -> bool:
-    """Whether a kernel can be generated for these nodes together."""
-    if not nodes[0].outputs or nodes[0].out.device is not CPU:
-        return False
-    if len(nodes) == 1:
-        return lowers(nodes[0])
-    used = {value for node in nodes for value in node.values}
-    made = [value for node in nodes for value in node.outputs]
-    fused = group_of(nodes, [value for value in made if value not in used] or made[-1:])
-    try:
-        scheduled(program_of(fused))
-    except Unlowered:
-        return False
-    return True
+
+class Growing(Protocol):
+    """What knows whether one kernel can compute some nodes."""
+
+    def take(self, nodes: Sequence[Node]) -> bool:
+        """Takes in nodes, if one kernel can compute all. They stand in order, and may use the results of the others."""
+        ...
 
 
 class _Group:
-    """Nodes that are to be one step."""
+    """Nodes that are to be one step, in order."""
 
-    def __init__(self, node: Node, place: int, fuses: bool) -> None:
+    def __init__(self, node: Node, place: int, growing: Growing | None) -> None:
         self.nodes = [node]
         self.first = self.last = place
-        self.fuses = fuses
+        self.growing = growing
+        """None for what no kernel can compute."""
+        self.refused: set[_Group] = set()
+        """Groups that did not go together with this one."""
 
 
 class _Grouping:
     """Groups as they grow. A group takes in a node only if no way between them leads through a third group."""
 
-    def __init__(self, graph: Graph, accepts: Accepts) -> None:
-        self.accepts = accepts
-        self.place = {node: place for place, node in enumerate(graph.nodes)}
+    def __init__(self, graph: Graph, begin: Callable[[Node], Growing | None]) -> None:
         self.group: dict[Node, _Group] = {}
-        for node, place in self.place.items():
-            self.group[node] = _Group(node, place, accepts([node]))
-            if self.group[node].fuses:
+        for place, node in enumerate(graph.nodes):
+            self.group[node] = group = _Group(node, place, begin(node))
+            if group.growing is not None:
                 self._join(node)
 
     def _join(self, node: Node) -> None:
@@ -61,12 +51,14 @@ class _Grouping:
         for producer in dict.fromkeys(value.producer for value in node.values):
             mine = self.group[node]
             other = mine if producer is None else self.group[producer]
-            if other is mine or not other.fuses or self._between(other, mine):
+            if other is mine or other.growing is None or mine in other.refused or self._leads(other, mine):
                 continue
-            nodes = sorted([*other.nodes, *mine.nodes], key=self.place.__getitem__)
-            if not self.accepts(nodes):
+            if not other.growing.take(mine.nodes):
+                other.refused.add(mine)
                 continue
-            other.nodes, other.first, other.last = nodes, min(other.first, mine.first), max(other.last, mine.last)
+            other.nodes += mine.nodes
+            other.first, other.last = min(other.first, mine.first), max(other.last, mine.last)
+            other.refused |= mine.refused
             for member in mine.nodes:
                 self.group[member] = other
 
@@ -75,16 +67,13 @@ class _Grouping:
         found = {self.group[v.producer] for node in group.nodes for v in node.values if v.producer is not None}
         return found - {group}
 
-    def _between(self, earlier: _Group, later: _Group) -> bool:
-        """Whether a way leads from one group to the other through a third, in either direction."""
-        return self._leads(earlier, later) or self._leads(later, earlier)
-
     def _leads(self, start: _Group, end: _Group) -> bool:
+        """Whether a way leads from one group to another through a third, or may do so."""
         waiting = list(self.before(end) - {start})
         seen = set(waiting)
         while waiting:
             group = waiting.pop()
-            if group is start:
+            if group is start or len(seen) > MOST_LOOKED_AT:
                 return True
             if group.last < start.first:
                 continue
@@ -108,15 +97,21 @@ class _Grouping:
         return list(order)
 
 
-def fuse(graph: Graph, accepts: Accepts) -> list[Step]:
-    """The steps of a graph, in order: nodes that stay alone, and groups that become kernels."""
-    grouping = _Grouping(graph, accepts)
+def fuse(graph: Graph, begin: Callable[[Node], Growing | None]) -> list[Step]:
+    """The steps of a graph, in order: nodes that stay alone, and groups that become kernels.
+
+    Args:
+        begin: what knows which nodes go together with one; None for a node that no kernel can compute
+    """
+    grouping = _Grouping(graph, begin)
     used = graph.uses()
     return [_step(group, used) for group in grouping.ordered()]
 
 
 def _step(group: _Group, used: dict[Value, int]) -> Step:
-    if not group.fuses or (len(group.nodes) == 1 and group.nodes[0].op.view):  # a view costs nothing, a kernel a copy
+    if group.growing is None or (
+        len(group.nodes) == 1 and group.nodes[0].op.view
+    ):  # a view costs nothing, a kernel a copy
         return group.nodes[0]
     inside: dict[Value, int] = {}
     for value in (value for node in group.nodes for value in node.values):
@@ -140,4 +135,4 @@ def scalars_of(node: Node) -> list[Scalar]:
     return [one for one in (*node.inputs, *(node.statics or {}).values()) if isinstance(one, Scalar)]
 
 
-__all__ = ["Accepts", "Step", "accepts", "fuse", "group_of", "scalars_of"]
+__all__ = ["Growing", "Step", "fuse", "group_of", "scalars_of"]

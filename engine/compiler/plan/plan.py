@@ -20,8 +20,9 @@ from engine.compiler.kernels import Fused, Kernel, Unlowered
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.plan.emit import Emission, aligned, size_of_memory
-from engine.compiler.plan.fusion import accepts, fuse
+from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.layouts import Strides, strides_of
+from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.sequential import compute_call, noted
 from engine.modes import MODES
@@ -43,7 +44,7 @@ class Plan:
         if any(v.device is not CPU for v in (*graph.inputs.values(), *(v for n in graph.nodes for v in n.outputs))):
             raise Unplanned("plans are for the CPU so far")
         self.graph = graph
-        decisions = decide(graph, fuse(graph, accepts))
+        decisions = decide(graph, fuse(graph, outline))
         decisions.steps = [
             _with_targets(step, decisions) if isinstance(step, Fused) else step for step in decisions.steps
         ]

@@ -23,8 +23,9 @@ from engine.compiler.passes.duplicates import share_duplicates
 from engine.compiler.passes.simplify import simplify
 from engine.compiler.plan import Plan
 from engine.compiler.plan.fusion import Step as PlanStep
-from engine.compiler.plan.fusion import accepts, fuse
+from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.memory import ALIGNMENT, Life, lay_out
+from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide, reads_of, results_of
 from engine.deferred import Form
 from engine.nn import functional
@@ -153,7 +154,7 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
         for rewrite in PASSES:
             rewrite(graph)
             check(graph)
-        check_decisions(decide(graph, fuse(graph, accepts)))
+        check_decisions(decide(graph, fuse(graph, outline)))
 
     with monkeypatch.context() as patch:
         patch.setattr(function_module, "optimize", optimize)
@@ -236,7 +237,6 @@ def check_order(graph: Graph, found: Sequence[PlanStep]) -> None:
     known, done = set(graph.inputs.values()), []
     for step in found:
         nodes = list(step.nodes) if isinstance(step, Fused) else [step]
-        assert [place[node] for node in nodes] == sorted(place[node] for node in nodes)
         inside: set[Value] = set()
         for node in nodes:
             assert all(value in known or value in inside for value in node.values)
@@ -252,18 +252,30 @@ def check_order(graph: Graph, found: Sequence[PlanStep]) -> None:
     assert sorted(place[node] for node in done) == list(range(len(graph.nodes)))
 
 
+class Few:
+    """Takes in nodes of some ops until there are so many."""
+
+    def __init__(self, fusible: set[str], most: int) -> None:
+        self.fusible, self.left = fusible, most - 1
+
+    def take(self, nodes: Sequence[Node]) -> bool:
+        fits = len(nodes) <= self.left and all(node.op.name in self.fusible for node in nodes)
+        self.left -= len(nodes) * fits
+        return fits
+
+
 @settings(max_examples=400)
 @given(graphs(), st.sets(st.sampled_from(["neg", "add", "mul", "permute", "matmul"])), st.integers(1, 6))
 def test_groups_form_no_circle_and_keep_the_order(graph: Graph, fusible: set[str], most: int) -> None:
     drop_dead(graph)
-    check_order(graph, fuse(graph, lambda nodes: len(nodes) <= most and all(n.op.name in fusible for n in nodes)))
+    check_order(graph, fuse(graph, lambda node: Few(fusible, most) if node.op.name in fusible else None))
 
 
 @settings(max_examples=200)
 @given(graphs())
 def test_groups_that_kernels_compute(graph: Graph) -> None:
     drop_dead(graph)
-    found = fuse(graph, accepts)
+    found = fuse(graph, outline)
     check_order(graph, found)
     check_decisions(decide(graph, found))
 
