@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.compiler.kernels.cache import VARIABLE
+
 SHIM = Path(__file__).parent / "cuda_shim"
 COMPILER = shutil.which("g++")
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w", "-shared", "-fPIC"]

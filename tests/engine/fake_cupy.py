@@ -168,6 +168,26 @@ class _Ufunc:
         return _wrapped(self._inside)(*args, **kwargs)
 
 
+def _asarray(value: Any, dtype: Any = None, order: Any = None) -> ndarray:
+    """Arrays of the device stay as they are where they fit."""
+    if isinstance(value, ndarray):
+        found = np.asarray(value._inside, dtype, order=order)
+        return value if found is value._inside else ndarray(found)
+    return ndarray(np.array(value, dtype, order=order or "K"))
+
+
+class Stream:
+    """The only one."""
+
+    ptr = 0
+
+    def record(self) -> object:
+        return object()
+
+    def wait_event(self, event: object) -> None:
+        pass
+
+
 def module(devices: int = 1) -> types.ModuleType:
     """A module to put into `sys.modules` as "cupy"; `cuda.used` counts the uses of each device."""
     cupy = _Namespace("cupy", np)
@@ -180,12 +200,13 @@ def module(devices: int = 1) -> types.ModuleType:
 
     cupy.ndarray = ndarray
     cupy.asnumpy = lambda array: array._inside.copy()
-    cupy.asarray = lambda value, dtype=None: ndarray(
-        np.array(value._inside if isinstance(value, ndarray) else value, dtype)
-    )
+    cupy.asarray = _asarray
     cupy.diagonal = lambda array, *args: _writeable(np.diagonal(array._inside, *args))
     cupy.RawModule = fake_cuda.RawModule
     cupy.cuda = types.SimpleNamespace(
-        Device=device, runtime=types.SimpleNamespace(getDeviceCount=lambda: devices), used=used
+        Device=device,
+        runtime=types.SimpleNamespace(getDeviceCount=lambda: devices),
+        used=used,
+        get_current_stream=Stream,
     )
     return cupy

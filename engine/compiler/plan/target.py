@@ -1,0 +1,67 @@
+"""The device that a plan is for: its array library, what computes groups of nodes there, and how a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backend import CPU, Device, namespace
+from engine.compiler.graph import Graph, Unplanned
+from engine.compiler.kernels import Fused, Kernel, cuda
+from engine.compiler.kernels.layout import Strides
+
+
+def device_of(graph: Graph) -> Device:
+    """Where everything in a graph is. Raises Unplanned if that is not one device."""
+    values = [*graph.inputs.values(), *(value for node in graph.nodes for value in node.outputs)]
+    devices = {value.device for value in values}
+    if len(devices) > 1:
+        raise Unplanned(f"it computes on {' and '.join(sorted(map(str, devices)))}")
+    return devices.pop() if devices else CPU
+
+
+class Gpu:
+    """A CUDA device. Kernels are waited for, since nothing else there adds up in their order.
+
+    Raises:
+        Unplanned: when it is made, for a device that plans are not for
+    """
+
+    def __init__(self, device: Device) -> None:
+        if device.type != "cuda":
+            raise Unplanned(f"there are no plans for {device}")
+        self.device, self.xp = device, namespace(device)
+        self._stream: Any = None
+
+    def kernel(self, fused: Fused, strides: Sequence[Strides]) -> cuda.Kernel:
+        """What computes a group. Raises Unlowered."""
+        return cuda.Kernel(fused, strides, self.device)
+
+    def memory(self, size: int) -> Any:
+        """Bytes on the device, to begin at a multiple of 256 as all that CuPy allocates."""
+        with self.xp.cuda.Device(self.device.index):
+            return self.xp.zeros(max(size, 1), np.uint8)
+
+    def bound(self, kernels: Sequence[cuda.Kernel]) -> dict[Fused, Any]:
+        """What runs each kernel. They share one memory for their sums, since they run one after the other."""
+        scratch = self.memory(max((kernel.scratch for kernel in kernels), default=0))
+        return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
+
+    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any]) -> Any:
+        """Calls a plan's function, after what the plan did in another stream: both use one memory."""
+        with self.xp.cuda.Device(self.device.index):
+            stream = self.xp.cuda.get_current_stream()
+            if self._stream is not None and stream.ptr != self._stream.ptr:
+                stream.wait_event(self._stream.record())
+            self._stream = stream
+            return function(externals, scalars)
+
+
+def kernel_for(gpu: Gpu | None, fused: Fused, strides: Sequence[Strides]) -> Kernel | cuda.Kernel:
+    """What computes a group, on a GPU or else on the CPU. Raises Unlowered."""
+    return Kernel(fused, strides) if gpu is None else gpu.kernel(fused, strides)
+
+
+__all__ = ["Gpu", "device_of", "kernel_for"]

@@ -1,0 +1,201 @@
+"""CUDA kernels, run by g++ behind a shim, give the CPU kernels' numbers bit for bit: sums have the same order."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from engine.compiler.kernels import Unlowered
+from engine.compiler.kernels.cuda.launches import launches_of
+from engine.compiler.kernels.program import program_of
+from engine.compiler.kernels.schedule import scheduled
+from tests.engine import fake_cupy
+from tests.engine.compiler.kernels import cuda_groups
+from tests.engine.compiler.kernels.groups import Group
+from tests.engine.compiler.kernels.test_groups import groups, normal
+from tests.engine.fake_cuda import needs_compiler
+
+pytestmark = needs_compiler
+FLOATS = [np.float32, np.float64]
+
+
+@pytest.fixture(autouse=True)
+def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
+
+
+Case = tuple[Group, tuple[int, ...], list[Any]]
+
+
+def kinds_of(case: Case) -> list[str]:
+    group, shape, outputs = case
+    kernel = cuda_groups.kernel_of(group, shape, outputs)
+    for value, mine, cpu in zip(outputs, cuda_groups.run(*case), group.run(shape, outputs), strict=True):
+        np.testing.assert_array_equal(mine, cpu)
+        np.testing.assert_allclose(mine, group.arrays[value], rtol=2e-4, atol=2e-3)
+    return [one.kind for one in kernel.written.functions]
+
+
+def softmax(shape: tuple[int, ...], dim: Any, dtype: Any = np.float32) -> Case:
+    group = Group()
+    x = group.input(normal(*shape, dtype=dtype))
+    powers = group.add("exp", group.add("sub", x, group.add("amax", x, dim=dim, keepdim=True)))
+    return group, shape, [group.add("div", powers, group.add("sum", powers, dim=dim, keepdim=True))]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("width", [1, 10, 32, 700, 5000])
+def test_rows_of_any_length_are_one_launch(width: int, dtype: Any) -> None:
+    assert kinds_of(softmax((3, width), 1, dtype)) == ["rows" if width > 1 else "elements"]
+
+
+def test_few_long_rows_are_cut_up() -> None:
+    assert kinds_of(softmax((3, 40_000), 1)) == ["blocks", "totals", "blocks", "totals", "elements"]
+
+
+@pytest.mark.parametrize("dim", [0, 1, (0, 1), (1, 2), (0, 2)])
+def test_a_softmax_over_any_dimensions(dim: Any) -> None:
+    kinds_of(softmax((4, 5, 70), dim))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int64])
+@pytest.mark.parametrize("rows", [1, 64, 65, 1000])
+def test_sums_over_rows(rows: int, dtype: Any) -> None:
+    group = Group()
+    x = group.input((normal(rows, 37) * 100).astype(dtype))
+    outputs = [group.add(name, x, dim=0) for name in ("sum", "amax", "prod")] + [group.add("sum", x)]
+    kinds_of((group, (rows, 37), outputs[:2] + outputs[3:]))
+
+
+def test_an_output_is_written_by_the_launch_that_sums_it_up() -> None:
+    """The gradients of a layer's input and bias."""
+    group = Group()
+    g, y = group.input(normal(500, 20)), group.input(normal(500, 20))
+    inputs = group.add("mul", g, group.add("gt", y, 0.0))
+    assert kinds_of((group, (500, 20), [inputs, group.add("sum", inputs, dim=0)])) == ["columns", "totals"]
+
+
+def test_what_needs_a_sum_over_rows_comes_in_later_launches() -> None:
+    group = Group()
+    x, weight = group.input(normal(8, 6, 50)), group.input(normal(6, 1))
+    mean = group.add("mean", x, dim=(0, 2), keepdim=True)
+    centred = group.add("sub", x, mean)
+    variance = group.add("mean", group.add("mul", centred, centred), dim=(0, 2), keepdim=True)
+    scaled = group.add("mul", centred, group.add("rsqrt", group.add("add", variance, 1e-5)))
+    kinds_of((group, (8, 6, 50), [group.add("mul", scaled, weight), mean, variance]))
+
+
+def test_sums_of_rows_and_over_rows() -> None:
+    """The gradients of a layer norm."""
+    group = Group()
+    x, g, weight = group.input(normal(130, 65)), group.input(normal(130, 65)), group.input(normal(65))
+    scaled = group.add("mul", g, weight)
+    rows = group.add("mean", scaled, dim=1, keepdim=True)
+    dots = group.add("mean", group.add("mul", scaled, x), dim=1, keepdim=True)
+    inputs = group.add("sub", group.add("sub", scaled, rows), group.add("mul", x, dots))
+    outputs = [
+        inputs,
+        group.add("sum", group.add("mul", g, x), dim=0),
+        group.add("sum", g, dim=0),
+        group.add("mean", dots),
+    ]
+    assert kinds_of((group, (130, 65), outputs))[0] == "rows"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1)])
+def test_inputs_in_any_order_of_memory(order: tuple[int, ...]) -> None:
+    base = normal(4, 5, 6)
+    shape = tuple(base.shape[axis] for axis in order)
+    group = Group()
+    x, y = group.input(base.transpose(order)), group.input(normal(*shape)[:, ::-1])
+    out = group.add("tanh", group.add("add", x, y))
+    kinds_of((group, shape, [out, group.add("sum", out, dim=-1)]))
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("width", [8, 7])
+def test_elements_are_moved_several_at_a_time_where_they_lie_so(start: int, width: int) -> None:
+    group = Group()
+    whole = normal(6 * 8 + 1)
+    x = group.input(whole[start : start + 6 * width].reshape(6, width))
+    mask = group.input(normal(6, width) > 0)
+    bias = group.input(normal(width))
+    out = group.add("mul", mask, group.add("add", x, bias))
+    kinds_of((group, (6, width), [out]))
+
+
+def test_outputs_written_over_inputs() -> None:
+    group = Group()
+    p, g, m = (group.input(normal(20, 7)) for _ in range(3))
+    momentum = group.add("lerp", m, g, 0.1)
+    moved = group.add("addcmul", p, momentum, g, value=-0.5)
+    kernel = cuda_groups.kernel_of(group, (20, 7), [moved, momentum], ((0, 0), (1, 2)))
+    arrays = [group.arrays[one].copy() for one in (p, g, m)]
+    kernel([fake_cupy.ndarray(one) for one in arrays], group.scalars, [])
+    np.testing.assert_array_equal(arrays[0], group.arrays[moved])
+    np.testing.assert_array_equal(arrays[2], group.arrays[momentum])
+
+
+def test_what_others_still_read_is_written_over_last() -> None:
+    """A running mean that is written where the old one was, which the sum is made with."""
+    group = Group()
+    x, running = group.input(normal(200, 9)), group.input(normal(9))
+    mean = group.add("mean", group.add("sub", x, running), dim=0)
+    moved = group.add("lerp", running, mean, 0.1)
+    fused = group.fused((200, 9), [moved, mean], ((0, 1),))
+    schedule = scheduled(program_of(fused))
+    launches = launches_of(schedule, (200, 9), ((0, 1),))
+    assert [one.kind for one in launches] == ["columns", "totals"]
+    centred = group.add("sub", x, mean)
+    fused = group.fused((200, 9), [moved, group.add("add", centred, running)], ((0, 1),))
+    launches = launches_of(scheduled(program_of(fused)), (200, 9), ((0, 1),))
+    assert [store.place for store in launches[-1].stores] == [0]
+
+
+def test_one_source_serves_all_sizes() -> None:
+    sources = set()
+    for rows in (64, 5):
+        group = Group()
+        x, b = group.input(normal(rows, 10)), group.input(normal(10))
+        out = group.add("relu", group.add("add", x, b))
+        sources.add(cuda_groups.kernel_of(group, (rows, 10), [out, group.add("sum", out, dim=1)]).source)
+        np.testing.assert_array_equal(cuda_groups.run(group, (rows, 10), [out])[0], group.arrays[out])
+    assert len(sources) == 1
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
+    x = normal(600, 4, dtype=dtype)
+    x[300, 1] = special
+    group = Group()
+    given = group.input(x)
+    kinds_of(
+        (group, (600, 4), [group.add("sum", given), group.add("sum", given, dim=1), group.add("amax", given, dim=1)])
+    )
+
+
+@settings(max_examples=25, derandomize=True)
+@given(groups())
+def test_random_groups(case: Any) -> None:
+    group, shape, outputs = case
+    if not outputs:
+        return
+    try:
+        scheduled(program_of(group.fused(shape, outputs)))
+    except Unlowered:
+        return
+    for mine, cpu in zip(cuda_groups.run(group, shape, outputs), group.run(shape, outputs), strict=True):
+        np.testing.assert_array_equal(mine, cpu)
+
+
+def test_the_shim_finds_threads_that_wait_for_others_in_vain() -> None:
+    body = "if (threadIdx.x == 0) __syncthreads(); else __shfl_xor_sync(~0u, 1, 1);"
+    source = f'namespace kernels {{ extern "C" __global__ void f(int) {{ {body} }} }}'
+    kernel = fake_cupy.module().RawModule(code=source, options=("--fmad=false",)).get_function("f")
+    with pytest.raises(RuntimeError, match="wait for others that never come"):
+        kernel((1,), (32,), (np.int32(0),))
