@@ -7,7 +7,7 @@ Fixtures are new in each pass; a test that hypothesis drives runs twice on each 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from fnmatch import fnmatch
 from typing import Any
@@ -16,8 +16,12 @@ import pytest
 from hypothesis import settings
 
 from engine.compiler import Compiled
+from engine.compiler.instruction import filled
+from engine.compiler.interpret import operand
+from engine.compiler.kernels import Fused
 from engine.compiler.passes.split import SPLITS
 from engine.compiler.plan import plan as plan_module
+from engine.compiler.sequential import compute_call
 from engine.modes import MODES
 from engine.ops.linalg.matmul import linear
 from engine.random import manual_seed
@@ -60,15 +64,25 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 class Uncompiled:
-    """In the place of a kernel: one that is never there, so that its nodes run one by one, as NumPy computes them."""
+    """In the place of a kernel: one that is never there, for which its nodes run one by one, as in eager mode."""
 
-    ready, source = False, ""
+    ready, source, failure = False, "", None
 
-    def __init__(self, *_: object) -> None:
-        pass
+    def __init__(self, fused: Fused, *_: object) -> None:
+        self.fused = fused
 
     def wait(self) -> None:
         pass
+
+    def stand_in(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
+        arrays = dict(zip(self.fused.inputs, inputs, strict=True))
+        numbers: Any = dict(zip([one.place for one in self.fused.scalars], scalars, strict=True))
+        for node in self.fused.nodes:
+            given = [operand(one, arrays, numbers) for one in node.inputs]
+            found = compute_call(node.op, given, filled(node.statics, numbers), node.out.device, node.mixed)
+            arrays.update(zip(node.outputs, found, strict=True))
+        for value, out in zip(self.fused.outputs, outputs, strict=True):
+            out[...] = arrays[value]
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def of_fused(fused: Fused, kernel: Kernel) -> Step:
     """Nodes that one generated kernel computes."""
     names = tuple(node.op.name for node in fused.nodes)
     reads, makes = tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs))
-    note = "" if kernel.ready else "still being compiled; until then its ops run one by one"
+    note = "" if kernel.ready else kernel.failure or "still being compiled; until then NumPy computes the same numbers"
     return Step(names, "kernel", reads, makes, lines_of(fused.nodes), kernel.source, note)
 
 

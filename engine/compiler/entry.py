@@ -115,7 +115,10 @@ def reset() -> None:
 
 
 def wait() -> None:
-    """Returns once all kernels are compiled that compiled functions have asked for. Until then they run unfused."""
+    """Returns once all kernels are compiled that compiled functions have asked for.
+
+    Until then NumPy computes the same numbers.
+    """
     COMPILER.wait()
 
 

@@ -45,7 +45,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
     Args:
         function: a function or module, or what `compile` made of one, whose recordings and counts are then used
         repeat: calls to be timed in either way
-        wait: until all kernels are compiled; otherwise the times may be those of ops that run one by one meanwhile
+        wait: until all kernels are compiled; otherwise the times may be those of what stands in for them
     """
     compiled = compiled_of(function) or Compiled(function)
 

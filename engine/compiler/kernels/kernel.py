@@ -17,6 +17,7 @@ from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.layout import Along, Layout, Strides, arrange, contiguous
 from engine.compiler.kernels.program import Placed, Program, program_of
 from engine.compiler.kernels.schedule import Schedule, scheduled
+from engine.compiler.kernels.stand_in import StandIn
 
 
 class Kernel:
@@ -95,6 +96,11 @@ class Kernel:
         module = self._module
         function = module.function if module.function is not None else module.waited()
         function(self._address, *map(id, inputs), *scalars, *map(id, outputs))
+
+    @functools.cached_property
+    def stand_in(self) -> StandIn:
+        """What computes the same numbers without being compiled, called with arrays, those written over included."""
+        return StandIn(self.program, self.schedule, written_over=bool(self.fused.in_place))
 
     @property
     def entry(self) -> tuple[Callable[..., None], int]:

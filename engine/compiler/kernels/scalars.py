@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.expression import TRUTH, Expression, Unlowered
+from engine.compiler.kernels.expression import FLOAT, TRUTH, Expression, Unlowered
 
 CHEAP, DEAR = 1, 12
 """What computing an expression costs, in additions."""
@@ -20,7 +20,7 @@ NAMES = {"?": "boolean", "f": "float32", "d": "float64", "b": "int8", "h": "int1
 _OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
                 "greater_equal": ">="}  # fmt: skip
-_ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
 _OWN = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}", "log2": "log2_{}",
         "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
 """Functions of ours, by the bits of the dtype."""
@@ -28,9 +28,11 @@ _SHARED = {"maximum", "minimum", "fmax", "fmin"}
 """Functions of ours that serve all dtypes."""
 _OF_FLOATS = {"remainder", "floor_divide", "fmod"}
 """Functions of ours that serve both float dtypes; whole numbers may be divided by 0, which must raise."""
-_LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh",
-            "arctan2", "hypot"}  # fmt: skip
-"""Functions of the C library, one element at a time."""
+LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh",
+            "arctan2"}  # fmt: skip
+"""Functions of the C library, one element at a time, in double precision."""
+SIMPLE_POWERS = {2.0: "square", 1.0: "positive", 0.5: "sqrt"}
+"""By their exponent."""
 
 
 class Names:
@@ -79,15 +81,23 @@ def text(one: Expression, args: Sequence[str], names: Names) -> str:
     special = _SPECIAL.get(one.name)
     if special is not None:
         return special(one, args, names)
-    if one.name in _ROUNDINGS:
+    if one.name in ROUNDINGS:
         return args[0] if kind in "iub" else f"{names.function(one.name)}({args[0]})"
-    if one.name in _OWN and kind == "f":
-        return f"{names.function(_OWN[one.name].format(one.dtype.itemsize * 8))}({', '.join(args)})"
-    if one.name in _SHARED or (one.name in _OF_FLOATS and kind == "f"):
-        return _kept(one, f"{names.function(one.name)}({', '.join(args)})", names)
-    if one.name in _LIBRARY and kind == "f":
-        return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({', '.join(args)}))"
+    own = function_of(one)
+    if own is not None:
+        return _kept(one, f"{names.function(own)}({', '.join(args)})", names)
+    if one.name in LIBRARY and kind == "f":
+        wide = ", ".join(f"{names.type(FLOAT)}({arg})" for arg in args)
+        return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({wide}))"
     raise Unlowered(f"numpy.{one.name} has no scalar form")
+
+
+def function_of(one: Expression) -> str | None:
+    """The function of ours that computes an expression, if one does."""
+    kind = one.args[0].dtype.kind if one.args else one.dtype.kind
+    if (one.name in _OWN or one.name == "power") and kind == "f":
+        return _OWN.get(one.name, "power{}").format(one.dtype.itemsize * 8)
+    return one.name if one.name in _SHARED or (one.name in _OF_FLOATS and kind == "f") else None
 
 
 def _of_library(name: str) -> str:
@@ -165,11 +175,10 @@ def _power(one: Expression, args: Sequence[str], names: Names) -> str:
     exponent = one.args[1]
     if one.dtype.kind != "f":
         raise Unlowered("whole powers have no scalar form")
-    if exponent.name == "number":
-        simple = {2.0: "({0} * {0})", 1.0: "{0}", 0.5: f"{names.function('sqrt')}({{0}})"}.get(exponent.value)
-        if simple is not None:
-            return simple.format(args[0])
-    return f"{names.function(f'power{one.dtype.itemsize * 8}')}({args[0]}, {args[1]})"
+    simple = SIMPLE_POWERS.get(exponent.value) if exponent.name == "number" else None
+    if simple is not None:
+        return _SPECIAL[simple](one, args, names)
+    return f"{names.function(function_of(one) or 'power')}({args[0]}, {args[1]})"
 
 
 _SPECIAL: dict[str, Callable[..., str]] = {
@@ -206,7 +215,7 @@ def cost(one: Expression) -> int:
     """What computing it costs, in additions, given its arguments."""
     if one.name in ("input", "number", "scalar", "size", "index", "cast"):
         return 0
-    if one.name in _OWN or one.name in _LIBRARY or one.name in _OF_FLOATS or one.name == "power":
+    if one.name in _OWN or one.name in LIBRARY or one.name in _OF_FLOATS or one.name == "power":
         return DEAR
     return 4 if one.name in ("true_divide", "divide", "sqrt", "floor_divide", "reciprocal") else CHEAP
 
@@ -216,4 +225,4 @@ def repeats(one: Expression) -> bool:
     return one.name in _DOUBLED or one.name in ("where", "isfinite", "isinf")
 
 
-__all__ = ["Names", "cost", "literal", "repeats", "text"]
+__all__ = ["LIBRARY", "ROUNDINGS", "SIMPLE_POWERS", "Names", "cost", "function_of", "literal", "repeats", "text"]

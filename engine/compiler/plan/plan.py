@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -14,8 +15,7 @@ import numpy as np
 from engine.backend import CPU
 from engine.compiler.description import Description, of_fused, of_node
 from engine.compiler.graph import Graph, Node, Unplanned, Value
-from engine.compiler.instruction import Scalar, filled
-from engine.compiler.interpret import operand
+from engine.compiler.instruction import filled
 from engine.compiler.kernels import Fused, Kernel, Unlowered
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
@@ -33,8 +33,8 @@ _numbers = count()
 class Plan:
     """Runs a graph: matrix products and ops with NumPy, the rest in kernels, in memory laid out ahead.
 
-    While the kernels are being compiled, their nodes run one by one. One run at a time: threads that share a plan take
-    turns.
+    While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit. One run at a
+    time: threads that share a plan take turns.
 
     Raises:
         Unplanned: something is not on the CPU.
@@ -56,22 +56,23 @@ class Plan:
         """Bytes of its own."""
         self._lock = threading.Lock()
         self._waiting = list(self.kernels.values())
-        self._write(Emission(decisions, self._memory, _interpreted))
+        self._write(Emission(decisions, self._memory, self._launched))
 
     @property
     def is_fused(self) -> bool:
         """Whether its kernels are compiled and in use."""
-        return not self._waiting
+        return not self._waiting and all(kernel.ready for kernel in self.kernels.values())
 
     def wait(self) -> None:
         """Returns once the next run will use kernels."""
         for kernel in list(self._waiting):
-            kernel.wait()
+            with suppress(Unlowered):
+                kernel.wait()
 
     def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
         """The wanted arrays; writes reach the external arrays themselves."""
         with self._lock:
-            if self._waiting and all(kernel.ready for kernel in self._waiting):
+            if self._waiting and all(kernel.ready or kernel.failure for kernel in self._waiting):
                 self._waiting = []
                 self._write(Emission(self._decisions, self._memory, self._launched))
             try:
@@ -99,8 +100,12 @@ class Plan:
         self._run: Any = emission.known["run"]
 
     def _launched(self, emission: Emission, number: int, fused: Fused) -> str:
-        """The call of a compiled kernel, which takes the ids of arrays."""
+        """The call of a kernel, by the ids of arrays, or of what stands in for it."""
         kernel = self.kernels[fused]
+        if self._waiting or not kernel.ready:
+            name = emission.keep(f"group{number}", _standing_in(kernel))
+            given = [emission.names[value] for value in fused.inputs] + [f"s[{one.place}]" for one in fused.scalars]
+            return f"{name}({', '.join([*given, *(emission.names[value] for value in fused.outputs)])})"
         function, layout = kernel.entry
         name = emission.keep(f"kernel{number}", function)
         replaced = {output for output, _ in fused.in_place}
@@ -167,39 +172,16 @@ def _id(emission: Emission, value: Value) -> str:
     return str(id(emission.known[name])) if value in emission.static else f"id({name})"
 
 
-def _interpreted(emission: Emission, number: int, fused: Fused) -> str:
-    """The call of what computes a group node by node, while its kernel is not there yet."""
-    name = emission.keep(f"group{number}", _node_by_node(fused))
-    given = [emission.names[value] for value in fused.inputs] + [f"s[{one.place}]" for one in fused.scalars]
-    return f"{name}({', '.join([*given, *(emission.names[value] for value in fused.outputs)])})"
-
-
-def _node_by_node(fused: Fused) -> Any:
-    places = {value: i for i, value in enumerate(fused.inputs)}
-    scalars = {scalar: len(places) + i for i, scalar in enumerate(fused.scalars)}
-    first = len(places) + len(scalars)
+def _standing_in(kernel: Kernel) -> Any:
+    """What computes a group by its kernel as soon as that is there, and until then by what gives the same numbers."""
+    inputs = len(kernel.fused.inputs)
+    first = inputs + len(kernel.fused.scalars)
 
     def run(*given: Any) -> None:
-        arrays = {value: given[place] for value, place in places.items()}
-        numbers = _Numbers(given, scalars)
-        for node in fused.nodes:
-            inputs = [operand(one, arrays, numbers) for one in node.inputs]
-            found = compute_call(node.op, inputs, filled(node.statics, numbers), node.out.device, node.mixed)
-            arrays.update(zip(node.outputs, found, strict=True))
-        for place, value in enumerate(fused.outputs):
-            given[first + place][...] = arrays[value]
+        compute = kernel if kernel.ready else kernel.stand_in
+        compute(given[:inputs], given[inputs:first], given[first:])
 
     return run
-
-
-class _Numbers:
-    """The numbers of a group by their places in the recording."""
-
-    def __init__(self, given: Any, scalars: dict[Scalar, int]) -> None:
-        self._given, self._places = given, {scalar.place: place for scalar, place in scalars.items()}
-
-    def __getitem__(self, place: int) -> Any:
-        return self._given[self._places[place]]
 
 
 __all__ = ["Plan"]
