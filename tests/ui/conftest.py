@@ -18,6 +18,18 @@ from studio.ui.window import MainWindow
 MakeWindow = Callable[[], MainWindow]
 
 
+class PatientBot(QtBot):
+    """Waits as long as a busy machine may take: what never comes fails all the same, only later."""
+
+    def waitUntil(self, callback: Callable[[], object], *, timeout: int = 100_000) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
+
+
 @pytest.fixture(scope="session")
 def qapp_cls() -> Callable[[list[str]], QApplication]:
     """The studio's own application: its fonts and its style."""

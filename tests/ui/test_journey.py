@@ -126,16 +126,14 @@ def test_build_train_save_and_reopen(
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_Return, CTRL)
     runner = project_of(window).runner
-    qtbot.waitUntil(
-        lambda: runner.run is not None and len(runner.run.curves.get(("loss", "train"), ())) > 5, timeout=20_000
-    )
+    qtbot.waitUntil(lambda: runner.run is not None and len(runner.run.curves.get(("loss", "train"), ())) > 5)
     run = runner.run
     assert run is not None
     seen = len(run.curves[("loss", "train")])
-    qtbot.waitUntil(lambda: len(run.curves[("loss", "train")]) > seen + 20, timeout=20_000)
-    qtbot.waitUntil(lambda: len(run.curves.get(("loss", "validation"), ())) > 0, timeout=60_000)
+    qtbot.waitUntil(lambda: len(run.curves[("loss", "train")]) > seen + 20)
+    qtbot.waitUntil(lambda: len(run.curves.get(("loss", "validation"), ())) > 0)
     QTest.keyClick(canvas, Qt.Key.Key_Period, CTRL)
-    qtbot.waitUntil(lambda: runner.state == "stopped", timeout=20_000)
+    qtbot.waitUntil(lambda: runner.state == "stopped")
 
     path = tmp_path / "first.gradwire"
     monkeypatch.setattr(dialogs, "path_to_save", lambda *_: path)

@@ -15,8 +15,6 @@ from studio.ui.project import Project
 from studio.ui.runs import Kind
 from studio.ui.window import MainWindow
 
-LONG = 20_000
-
 
 @pytest.fixture
 def endless(project: Project) -> Project:
@@ -32,50 +30,50 @@ def points(project: Project, quantity: str = "loss", kind: Kind = "train") -> in
 
 def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     QTest.keyClick(window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: points(endless) >= 1, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) >= 1)
     first = points(endless)
-    qtbot.waitUntil(lambda: points(endless) > first, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > first)
     plots = window.desks[endless].runs.plots
-    qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0, timeout=LONG)
+    qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0)
     window.desks[endless].runs.draw()
     drawn = plots["loss"].item.listDataItems()
     assert max(len(item.getData()[0]) for item in drawn if item.getData()[0] is not None) >= first
     assert "Epoch" in window.topbar._words.text()
     window.commands.run("run.stop")
-    qtbot.waitUntil(lambda: endless.runner.state == "stopped", timeout=LONG)
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped")
 
 
 def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     runner = endless.runner
     window.commands.run("run.step")
-    qtbot.waitUntil(lambda: runner.state == "paused", timeout=LONG)
+    qtbot.waitUntil(lambda: runner.state == "paused")
     assert points(endless) == 1
     window.commands.run("run.step")
-    qtbot.waitUntil(lambda: points(endless) == 2 and runner.state == "paused", timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) == 2 and runner.state == "paused")
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: points(endless) > 5, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > 5)
     window.commands.run("run.pause")
-    qtbot.waitUntil(lambda: runner.state == "paused", timeout=LONG)
+    qtbot.waitUntil(lambda: runner.state == "paused")
     held = points(endless)
     qtbot.wait(150)
     assert points(endless) == held
     window.commands.run("run.stop")
-    qtbot.waitUntil(lambda: runner.state == "stopped", timeout=LONG)
+    qtbot.waitUntil(lambda: runner.state == "stopped")
     assert window.commands.action("run.start").isEnabled()
 
 
 def test_the_window_answers_while_training_runs(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > 0)
     ticks: list[int] = []
     timer = QTimer()
     timer.timeout.connect(lambda: ticks.append(points(endless)))
     timer.start(10)
-    qtbot.waitUntil(lambda: len(ticks) >= 100, timeout=LONG)  # it would wait in vain for a loop that is held up
+    # It would wait in vain for a loop that is held up, or for training that stands still meanwhile.
+    qtbot.waitUntil(lambda: len(ticks) >= 100 and ticks[-1] > ticks[0])
     timer.stop()
-    assert ticks[-1] > ticks[0], "training stood still meanwhile"
     window.commands.run("run.stop")
-    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+    qtbot.waitUntil(lambda: not endless.runner.is_active)
 
 
 def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
@@ -90,14 +88,14 @@ def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
     with monkeypatch.context() as patch:
         patch.setattr(nn.Dropout, "forward", explode)
         window.commands.run("run.start")
-        qtbot.waitUntil(lambda: project.runner.state == "failed", timeout=LONG)
+        qtbot.waitUntil(lambda: project.runner.state == "failed")
     [problem] = project.store.report.errors
     assert problem.node == "dropout"
     assert "caught fire" in problem.message
     assert "1 error" in window.status.check.text()
     assert "caught fire" in window.desks[project].log.toPlainText()
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: project.runner.state == "done", timeout=LONG)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
     assert not project.store.report.errors
     assert len(project.runner.runs) == 2
 
@@ -112,7 +110,7 @@ def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, projec
 
 def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > 0)
     session = endless.runner._session
     assert session is not None
     window.workspace.close(endless)
@@ -121,19 +119,19 @@ def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endl
 
 def test_editing_while_a_run_goes_is_fine(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > 0)
     endless.store.edit("Remove", lambda document: edits.remove(document, ["accuracy", "dropout"]))
     before = points(endless)
-    qtbot.waitUntil(lambda: points(endless) > before, timeout=LONG)
+    qtbot.waitUntil(lambda: points(endless) > before)
     window.commands.run("run.stop")
-    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+    qtbot.waitUntil(lambda: not endless.runner.is_active)
     assert endless.runner.runs[-1].document is not endless.store.document
 
 
 def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     panel = window.desks[project].autograd
     window.commands.run("run.look")
-    qtbot.waitUntil(lambda: bool(panel.view.items_by_id), timeout=LONG)
+    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
     project.store.select(["hidden"])
     marked = [item for item in panel.view.items_by_id.values() if item.is_marked]
     assert {item.node.leaf for item in marked if item.node.leaf} == {"hidden.weight", "hidden.bias"}
@@ -149,12 +147,12 @@ def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow,
 
 def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: points(endless) > 0, timeout=LONG)
-    with qtbot.waitSignal(endless.runner.looked, timeout=LONG):
+    qtbot.waitUntil(lambda: points(endless) > 0)
+    with qtbot.waitSignal(endless.runner.looked, timeout=100_000):
         endless.runner.look()
     assert endless.runner.is_active
     window.commands.run("run.stop")
-    qtbot.waitUntil(lambda: not endless.runner.is_active, timeout=LONG)
+    qtbot.waitUntil(lambda: not endless.runner.is_active)
 
 
 def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWindow, project: Project) -> None:
@@ -189,7 +187,7 @@ def test_curves_can_be_read_hidden_and_copied(
     project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=2))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
-    qtbot.waitUntil(lambda: project.runner.state == "done", timeout=LONG)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
     panel = window.desks[project].runs
     panel.draw()
     plot = panel.plots["loss"]

@@ -116,7 +116,7 @@ def test_signals_end_the_run_and_keep_the_weights(project: Path, number: int, co
     assert json.loads(process.stdout.readline())["event"] == "epoch"
     process.send_signal(number)
     try:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == code
