@@ -23,7 +23,6 @@ from engine.compiler.plan.emit import Emission, aligned, size_of_memory
 from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.layouts import Strides, strides_of
 from engine.compiler.plan.outline import outline
-from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.sequential import compute_call, noted
 from engine.modes import MODES
