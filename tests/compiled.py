@@ -1,6 +1,7 @@
 """`pytest --compiled tests/engine`: every test of the engine inside a compiled function, several times.
 
 The first pass records, which runs ops one by one; the others find their path known, defer ops and run them as plans.
+NumPy stands in for the kernels: to the same bits, as `tests/engine/compiler/test_fused_programs.py` sees to.
 Fixtures are new in each pass; a test that hypothesis drives runs twice on each example.
 """
 
@@ -19,6 +20,8 @@ from engine.compiler import Compiled
 from engine.compiler.instruction import filled
 from engine.compiler.interpret import operand
 from engine.compiler.kernels import Fused
+from engine.compiler.kernels import kernel as kernel_module
+from engine.compiler.kernels.cache import Module
 from engine.compiler.passes.split import SPLITS
 from engine.compiler.plan import plan as plan_module
 from engine.compiler.sequential import compute_call
@@ -60,7 +63,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--compiled", action="store_true", help="run each engine test inside a compiled function")
     group.addoption("--passes", type=int, default=2, help="how often each; the first one records (default 2)")
     group.addoption("--share", type=int, default=1, help="of tests with many cases, run one in so many (default 1)")
-    group.addoption("--kernels", action="store_true", help="wait for compiled kernels; without, NumPy runs their nodes")
+    group.addoption("--kernels", action="store_true", help="wait for compiled kernels; without, NumPy stands in")
 
 
 class Uncompiled:
@@ -86,6 +89,22 @@ class Uncompiled:
 
 
 @contextmanager
+def standing_in() -> Iterator[None]:
+    """Inside, new plans have NumPy stand in for their kernels, which are never compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_module, "load", Module)
+        yield
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Inside, plans run only once their kernels are compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_module.Plan, "run", _waiting(plan_module.Plan.run))
+        yield
+
+
+@contextmanager
 def bitwise() -> Iterator[None]:
     """Inside, plans compute the ops of eager mode, whole and with its kernels: to the same bits."""
     with pytest.MonkeyPatch.context() as patch:
@@ -107,7 +126,7 @@ class CompiledTests:
         if config.option.kernels:
             plan_module.Plan.run = _waiting(plan_module.Plan.run)
         else:
-            plan_module.Kernel = Uncompiled  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
+            kernel_module.load = Module  # one that nobody builds
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Several passes, unless hypothesis repeats the test anyway."""

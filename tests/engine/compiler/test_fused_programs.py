@@ -1,4 +1,4 @@
-"""Random programs of what kernels are made of: they stay within rigorous bounds, whoever runs them."""
+"""Random programs of what kernels are made of: within rigorous bounds, and to the same bits with NumPy for kernels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import engine
 from engine import optim
 from engine.compiler import Compiled
-from engine.compiler.plan import plan as plan_module
 from engine.nn import functional
+from tests.compiled import standing_in, waiting
 from tests.engine.compiler.bounds import Bounded
 
 SHAPES = ((3, 4), (5, 70), (2, 700), (130, 3), (1, 9), (40, 1))
@@ -261,28 +261,22 @@ def steps() -> st.SearchStrategy[Step]:
     st.sampled_from(SHAPES),
     st.sampled_from([np.float32, np.float64]),
 )
-def test_programs_stay_within_bounds_whoever_runs_them(program: list[Step], shape: tuple[int, int], dtype: Any) -> None:
+def test_kernels_and_stand_ins_agree_within_bounds(program: list[Step], shape: tuple[int, int], dtype: Any) -> None:
     numbers, judge = Numbers(shape, dtype), Judge(Numbers(shape, dtype))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bounded, "unit", float(np.finfo(dtype).eps) / 2)
         bounds = [judge.run(program, number) for number in range(CALLS)]
     eager = history(Real(numbers), Real.run, program)
-    waiting = history(Real(numbers), Compiled(Real.run), program)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module.Plan, "run", _run_compiled)
-        kernels = history(Real(numbers), Compiled(Real.run), program)
-    for found in (eager, waiting, kernels):
+    with standing_in():
+        uncompiled = history(Real(numbers), Compiled(Real.run), program)
+    with waiting():
+        compiled = history(Real(numbers), Compiled(Real.run), program)
+    for ours, wanted in zip(compiled, uncompiled, strict=True):
+        assert [array.tobytes() for array in ours] == [array.tobytes() for array in wanted]
+    for found in (eager, compiled):
         for call, wanted in zip(found, bounds, strict=True):
             for number, (array, bound) in enumerate(zip(call, wanted, strict=True)):
                 assert array.shape == bound.shape
                 off = np.abs(array.astype(np.float64) - bound.value)
                 inside = off <= bound.error
                 assert inside.all(), f"value {number}: {off[~inside][0]}, not at most {bound.error[~inside][0]}"
-
-
-_run_plan = plan_module.Plan.run
-
-
-def _run_compiled(self: plan_module.Plan, *args: Any) -> list[Any]:
-    self.wait()
-    return _run_plan(self, *args)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 import engine
 from engine.compiler import Compiled
-from engine.compiler.plan import plan as plan_module
 from engine.errors import ShapeError
 from engine.modes import MODES
-from tests.compiled import bitwise
+from tests.compiled import bitwise, waiting
 from tests.engine import fake_cupy
 from tests.engine.compiler.worlds import Step, World, history, same, steps
 from tests.engine.programs import VIEW
@@ -60,17 +59,8 @@ def test_a_program_does_what_it_does_in_eager_mode(program: list[Step]) -> None:
 @settings(max_examples=25)
 @given(st.lists(steps().filter(lambda step: step.name in BITWISE), min_size=2, max_size=10))
 def test_compiled_kernels_do_what_numpy_does(program: list[Step]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module.Plan, "run", _run_compiled)
+    with waiting():
         compare(program)
-
-
-_run_plan = plan_module.Plan.run
-
-
-def _run_compiled(self: plan_module.Plan, *args: Any) -> list[Any]:
-    self.wait()
-    return _run_plan(self, *args)
 
 
 def calls(function: Any, count: int = 3) -> tuple[list[Any], list[Any]]:
@@ -158,8 +148,7 @@ def test_what_only_repeats_is_written_as_a_whole() -> None:
         total = (cube * 2).sum(1).unsqueeze(1).expand(2, 3, 4)
         return [(rows * 2).expand(3, 4), total, total + cube, cube.mean().expand(2, 2)]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module.Plan, "run", _run_compiled)
+    with waiting():
         eager, compiled = calls(f, 2)
     for one, two in zip(eager, compiled, strict=True):
         assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
