@@ -104,12 +104,29 @@ def _groups(segment: Segment, members: frozenset[str]) -> tuple[Group, ...]:
     taken: set[str] = set()
     groups: list[Group] = []
     numbered = list(enumerate(_generated(segment), start=1))
+    backward = _with_gradients(segment)
+    turn = _turn(segment, backward)
     for number, kernel in sorted(numbered, key=lambda one: (_is_scalar(one[1]), one[0])):
         own = frozenset(nodes_of_kernel(kernel)) & members - taken
+        if turn is not None and number > turn:
+            own -= backward  # what is left for them are their gradients
         taken |= own
         if own:
             groups.append(Group(segment.number, number, kernel.ops, own))
     return tuple(sorted(groups, key=lambda group: group.number))
+
+
+def _with_gradients(segment: Segment) -> frozenset[str]:
+    """Nodes that have ops of the backward pass in a segment."""
+    return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line))
+
+
+def _turn(segment: Segment, backward: frozenset[str]) -> int | None:
+    """The number of the kernel in which the forward pass ends, that of the loss; None if there is none."""
+    forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line)]
+    last = next((name for name in reversed(forward) if name in backward), None)
+    kernels = enumerate(_generated(segment), start=1)
+    return next((number for number, kernel in kernels if last in nodes_of_kernel(kernel)), None)
 
 
 def _is_scalar(kernel: Kernel) -> bool:

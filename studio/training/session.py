@@ -158,6 +158,11 @@ class Session:
                 return
         threading.Thread(target=self._look_alone, name="gradwire-look", daemon=True).start()
 
+    def step_seconds(self) -> float | None:
+        """That the last compiled training step took; None before the first. May be asked from any thread."""
+        step = None if self._task is None else self._task.step
+        return None if step is None else step.seconds
+
     def explanation(self) -> Explanation | None:
         """What became of the compiled training step, in the words of the canvas; None before the first step.
 

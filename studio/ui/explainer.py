@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from statistics import median
 from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
@@ -21,6 +23,8 @@ from studio.ui.store import Store
 
 State = Literal["empty", "working", "ready", "failed"]
 
+_SAMPLES = 15
+"""Steps of a run whose middle one is told: single ones are held up by whatever else the machine does."""
 _LAST_SECONDS = 5.0
 """For what is under way when the project is closed."""
 
@@ -41,6 +45,7 @@ class Explainer(QObject):
         self._watchers: set[str] = set()
         self._missed_news = False
         self._stale = False
+        self._seconds: deque[float] = deque(maxlen=_SAMPLES)
         self._map: Map | None = None
         self._asked: Document | None = None
         self.state: State = "empty"
@@ -70,6 +75,13 @@ class Explainer(QObject):
             document = self._store.document
             self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else Map()
         return self._map
+
+    @property
+    def step_seconds(self) -> float:
+        """A compiled step; in a run, the middle one of those looked at lately."""
+        if self.is_live and len(self._seconds) >= _SAMPLES // 3:
+            return median(self._seconds)
+        return self.explanation.compiled_seconds if self.explanation else 0.0
 
     # -- changing
 
@@ -107,6 +119,10 @@ class Explainer(QObject):
     # -- a run
 
     def _follow(self, events: list[object]) -> None:
+        if any(isinstance(event, fit.Started) for event in events):
+            self._seconds.clear()
+        if self._watchers and (seconds := self._runner.step_seconds()):
+            self._seconds.append(seconds)
         if any(isinstance(event, fit.CompileState) for event in events):
             if self._watchers:
                 self._read_run()
@@ -116,7 +132,10 @@ class Explainer(QObject):
     def _read_run(self) -> None:
         self._missed_news = False
         run = self._runner.run
-        if run is None or self.state == "working":
+        if run is None:
+            return
+        if self.state == "working":
+            self._missed_news = True  # until that is done
             return
         self._asked = run.document
         self._begin(_read(self._runner.explanation))
@@ -162,17 +181,17 @@ class Explainer(QObject):
                 self._fail(_words(item))
             case _:
                 self._enter("ready" if self.explanation else "empty")
+                if self._watchers and self._missed_news and self._runner.is_active:
+                    self._read_run()
 
     def _show(self, found: Explanation) -> None:
         live = self.state != "working"
-        known = self.explanation
-        if (
-            not found.eager_seconds
-            and known
-            and self.document
-            and is_same_step(self.document, self._asked or Document())
-        ):
-            found = replace(found, eager_seconds=known.eager_seconds)
+        known, before, now = self.explanation, self.document, self._asked
+        if known and before and now and is_same_step(before, now):
+            if live and any(segment.how == "recorded" for segment in found.segments):
+                return  # a step that went a new way, such as the last batch: less is known of it than before
+            if not found.eager_seconds:
+                found = replace(found, eager_seconds=known.eager_seconds)
         self.explanation, self.document, self._map = found, self._asked, None
         self.is_live = live
         self.problem = ""

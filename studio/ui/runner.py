@@ -114,6 +114,10 @@ class Runner(QObject):
         session.look()
         self._timer.start()
 
+    def step_seconds(self) -> float | None:
+        """That the last compiled step of the run took."""
+        return None if self._session is None else self._session.step_seconds()
+
     def explanation(self) -> Explanation | None:
         """What became of the compiled step of the present or last run. May be asked from any thread."""
         return None if self._session is None else self._session.explanation()

@@ -15,9 +15,8 @@ from studio.ui.explainer import Explainer
 
 _EDGE = 12
 _WORKING = "Finding out on a copy of the model…"
-_STALE = "The graph was edited since."
-_EMPTY = "It is not known yet what is compiled."
-_BUSY = "Explaining…"
+_STALE = "The graph was edited since"
+_EMPTY = "Not known yet what is compiled"
 
 
 class CompileOverlay(QObject):
@@ -38,6 +37,7 @@ class CompileOverlay(QObject):
         self.legend = RegionLegend(lambda: self.show_overlay(False), explainer.explain, view.viewport())
         self.legend.hide()
         self._is_on = False
+        self._words = ("", "")
         explainer.changed.connect(self._refresh)
         scene.moved.connect(self._follow)
         view.camera.changed.connect(self._follow_camera)
@@ -98,14 +98,14 @@ class CompileOverlay(QObject):
         self.bridges.show_map(found.map)
         words, action = "", ""
         if found.state == "working":
-            words = _WORKING if found.explanation is None else _BUSY
+            words = _WORKING
         elif found.is_stale:
             words, action = _STALE, "Explain again"
         elif found.state == "failed":
             words, action = found.problem, "Try again"
         elif found.explanation is None:
             words, action = _EMPTY, "Explain the training step"
-        self.legend.show_map(found.map, words, action)
+        self._words = words, action
         self._place_legend()
         QTimer.singleShot(0, self._place_legend)  # once new rows know their size
 
@@ -124,7 +124,9 @@ class CompileOverlay(QObject):
 
     def _place_legend(self) -> None:
         """In the lower left corner, where scrolling the canvas must not leave it."""
-        room, size = self._view.viewport().size(), self.legend.sizeHint()
+        room = self._view.viewport().size()
+        self.legend.show_map(self._explainer.map, *self._words, room.width())
+        size = self.legend.sizeHint()
         self.legend.resize(size)
         self.legend.move(_EDGE, room.height() - size.height() - _EDGE)
 

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidg
 from studio.document.model import Wire
 from studio.training.regions import Group, Map, Region
 from studio.ui import figures
-from studio.ui.canvas import region_style
 from studio.ui.canvas.detail import Detail
 from studio.ui.canvas.geometry import CORNER
 from studio.ui.canvas.node_item import NodeItem
+from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.canvas.style import interface_font
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_item import WireItem
@@ -31,7 +31,6 @@ _PLANK = 12.0
 _NAME_PX, _TAG_PX = 11.0, 10.0
 _LARGEST = 4.0
 """Text grows up to so much on the canvas to stay readable from afar."""
-_FADED = 0.4
 
 Choice = tuple[int, int]
 """Segment, and kernel in it; kernel 0 is the whole segment."""
@@ -97,31 +96,29 @@ class RegionLayer(QGraphicsRectItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._drawn is None:
             self._gather()
-        painter.setOpacity(_FADED if self._faded else 1.0)
+        style = RegionStyle(self._surface.style.theme, self._faded)
         for drawn in self._drawn or ():
-            self._paint_region(painter, drawn)
-        self._paint_planks(painter)
+            self._paint_region(painter, drawn, style)
+        self._paint_planks(painter, style)
         for drawn in self._drawn or ():
-            self._paint_name(painter, drawn)
-        painter.setOpacity(1.0)
+            self._paint_name(painter, drawn, style)
 
-    def _paint_region(self, painter: QPainter, drawn: _Drawn) -> None:
-        theme, zoom = self._surface.style.theme, self._surface.zoom
-        segment = drawn.region.segment
+    def _paint_region(self, painter: QPainter, drawn: _Drawn, style: RegionStyle) -> None:
+        zoom, segment = self._surface.zoom, drawn.region.segment
         far = zoom.detail is Detail.COLOR
         edge = max(_LINE, (2.0 if far else _LINE) / zoom.scale)
         chosen = self._chosen == (segment, 0)
-        color = theme.color("accent") if chosen else region_style.line(theme, segment)
+        color = style.chosen() if chosen else style.line(segment)
         _blob(painter, drawn.shape, _PAD, _CORRIDOR, edge * (1.8 if chosen else 1.0), color)
-        _blob(painter, drawn.shape, _PAD, _CORRIDOR, 0.0, region_style.fill(theme, segment, far=far))
+        _blob(painter, drawn.shape, _PAD, _CORRIDOR, 0.0, style.fill(segment, far=far))
         if far:
             return
         for group, shape, corners in drawn.groups:
             chosen = self._chosen == (segment, group.number)
-            color = theme.color("accent") if chosen else region_style.line(theme, segment)
+            color = style.chosen() if chosen else style.line(segment)
             if chosen:
                 _blob(painter, shape, _BAND_PAD, _BAND_CORRIDOR, 2.0 * max(1.0, 1.0 / zoom.scale), color)
-            _blob(painter, shape, _BAND_PAD, _BAND_CORRIDOR, 0.0, region_style.group_fill(theme, segment))
+            _blob(painter, shape, _BAND_PAD, _BAND_CORRIDOR, 0.0, style.band(segment))
             for corner in corners:
                 self._paint_tag(painter, corner, str(group.number), color)
 
@@ -133,19 +130,19 @@ class RegionLayer(QGraphicsRectItem):
         metrics = painter.fontMetrics()
         height = (_TAG_PX + 4) * growth
         width = max(metrics.horizontalAdvance(words) + 7 * growth, height)
-        tag = QRectF(corner.x(), corner.y() - height / 2, width, height)
+        tag = QRectF(corner.x(), corner.y() - height + 7, width, height)
         painter.setPen(self._surface.style.no_pen)
         painter.setBrush(color)
         painter.drawRoundedRect(tag, 4 * growth, 4 * growth)
         painter.setPen(self._surface.style.theme.on(color))
         painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, words)
 
-    def _paint_planks(self, painter: QPainter) -> None:
-        theme, scale = self._surface.style.theme, self._surface.zoom.scale
+    def _paint_planks(self, painter: QPainter, style: RegionStyle) -> None:
+        scale = self._surface.zoom.scale
         width = max(_PLANK, 6.0 / scale)
-        pen = QPen(region_style.plank(theme), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+        pen = QPen(style.plank(), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         pen.setDashPattern([0.28, 0.4])
-        ring = QPen(region_style.plank(theme), max(2.0, 2.0 / scale))
+        ring = QPen(style.plank(), max(2.0, 2.0 / scale))
         ring.setDashPattern([3, 2])
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for bridge in self._map.bridges:
@@ -157,17 +154,18 @@ class RegionLayer(QGraphicsRectItem):
                 painter.setPen(ring)
                 painter.drawRoundedRect(_box(node).adjusted(-4, -4, 4, 4), CORNER + 4, CORNER + 4)
 
-    def _paint_name(self, painter: QPainter, drawn: _Drawn) -> None:
+    def _paint_name(self, painter: QPainter, drawn: _Drawn, style: RegionStyle) -> None:
         region, growth = drawn.region, self._growth()
         painter.setFont(interface_font(round(_NAME_PX * growth)))
         metrics = painter.fontMetrics()
-        words = f"Segment {region.segment} · {figures.count(region.kernels, 'kernels')}"
+        kernels = f" · {figures.count(region.kernels, 'kernels')}" if region.kernels else ""
+        words = f"Segment {region.segment}{kernels}"
         foot = drawn.corner - QPointF(0, 6 * growth)
         back = QRectF(foot.x(), foot.y() - metrics.ascent(), metrics.horizontalAdvance(words), metrics.height())
         painter.setPen(self._surface.style.no_pen)
         painter.setBrush(self._surface.style.theme.color("background", 0.85))
         painter.drawRoundedRect(back.adjusted(-4 * growth, 0, 4 * growth, 0), 4 * growth, 4 * growth)
-        painter.setPen(region_style.text(self._surface.style.theme, region.segment))
+        painter.setPen(style.text(region.segment))
         painter.drawText(foot, words)
 
     def _growth(self) -> float:

@@ -1,21 +1,26 @@
-"""What the colours of the overlay mean, in a corner of the canvas."""
+"""What the colours of the overlay mean, in a strip at the foot of the canvas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from PySide6.QtCore import QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from studio.training.regions import Map
-from studio.ui import figures, fonts, theme
-from studio.ui.canvas import region_style
+from studio.ui import fonts, theme
+from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.widgets import buttons
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
-_SHOWN = 5
+_MOST = 4
 """Segments that are named."""
+_FEW = 2
+"""Where there is little room."""
+_NARROW = 640
+_WORDS = 260
 
 
 class RegionLegend(QFrame):
@@ -23,91 +28,96 @@ class RegionLegend(QFrame):
         super().__init__(parent)
         self.setProperty("role", "popup")
         self.setAccessibleName("Legend of compiled regions")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(10, 6, 10, 8)
-        self._column.setSpacing(4)
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        title = label("Compiled training step", "section")
-        head.addWidget(title)
-        head.addStretch(1)
+        self._shown: object = None
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(10, 4, 4, 4)
+        self._row.setSpacing(14)
+        self._samples = QHBoxLayout()
+        self._samples.setSpacing(14)
+        self._row.addLayout(self._samples)
+        self._words = ElidedLabel("", self)
+        self._words.setProperty("role", "dim")
+        self._words.setFont(fonts.interface(12))
+        self._row.addWidget(self._words)
+        self.button = buttons.push("Explain", explain, kind="link", parent=self)
+        self._row.addWidget(self.button)
         close = buttons.tool("close", "Hide compiled regions", hide, token="text-dim", size=12)
         close.setProperty("kind", "small")
-        head.addWidget(close)
-        self._column.addLayout(head)
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(3)
-        self._column.addLayout(self._rows)
-        self._words = label("", "dim", wrap=True)
-        self._words.setFont(fonts.interface(12))
-        self._words.setFixedWidth(196)
-        self._column.addWidget(self._words)
-        self.button = buttons.push("Explain", explain, kind="link")
-        self._column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._row.addWidget(close)
 
-    def show_map(self, map: Map, words: str, action: str) -> None:
+    def show_map(self, map: Map, words: str, action: str, room: int) -> None:
         """The samples of what is drawn; a remark, and what can be done about it."""
-        while (item := self._rows.takeAt(0)) is not None:
+        shown = (map, words, action, room < _NARROW)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        while (item := self._samples.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        for region in map.regions[:_SHOWN]:
-            kernels = figures.count(region.kernels, "kernels")
-            self._add(_Sample("region", region.segment), f"Segment {region.segment}, {kernels}")
-        if len(map.regions) > _SHOWN:
-            self._add(_Sample("none"), f"and {len(map.regions) - _SHOWN} more segments")
-        if any(region.groups for region in map.regions):
-            self._add(_Sample("kernel", map.regions[0].segment), "Fused into one kernel")
-        if map.bridges:
-            self._add(_Sample("bridge"), "Bridge through Python")
+        self._fill(map, _FEW if room < _NARROW else _MOST)
         self._words.setText(words)
+        self._words.setFixedWidth(min(self._words.sizeHint().width() + 1, _WORDS))
         self._words.setVisible(bool(words))
         self.button.setText(action)
         self.button.setVisible(bool(action))
+        self._row.activate()
         self.adjustSize()
 
-    def _add(self, sample: QWidget, words: str) -> None:
-        row = QWidget()
-        line = QHBoxLayout(row)
+    def _fill(self, map: Map, most: int) -> None:
+        for region in map.regions[:most]:
+            self._add("region", f"Segment {region.segment}", region.segment)
+        if len(map.regions) > most:
+            text = label(f"+{len(map.regions) - most}", "dim")
+            self._samples.addWidget(text)
+            text.show()
+        grouped = next((region.segment for region in map.regions if region.groups), None)
+        if grouped is not None:
+            self._add("kernel", "One kernel", grouped)
+        if map.bridges:
+            self._add("bridge", "Python bridge")
+
+    def _add(self, kind: Literal["region", "kernel", "bridge"], words: str, segment: int = 1) -> None:
+        pair = QWidget(self)
+        line = QHBoxLayout(pair)
         line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(sample)
+        line.setSpacing(6)
+        line.addWidget(_Sample(kind, segment))
         text = label(words)
         text.setFont(fonts.interface(12))
-        line.addWidget(text, 1)
-        self._rows.addWidget(row)
+        line.addWidget(text)
+        self._samples.addWidget(pair)
+        pair.show()  # so that its size counts at once
 
 
 class _Sample(QWidget):
     """A little of what is drawn on the canvas."""
 
-    def __init__(self, kind: str, segment: int = 1) -> None:
+    def __init__(self, kind: str, segment: int) -> None:
         super().__init__()
         self._kind, self._segment = kind, segment
-        self.setFixedSize(QSize(26, 16))
+        self.setFixedSize(QSize(24, 16))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colors = theme.current()
+        style = RegionStyle(theme.current())
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         body = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         if self._kind == "bridge":
-            pen = QPen(region_style.plank(colors), 10, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+            pen = QPen(style.plank(), 10, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
             pen.setDashPattern([0.28, 0.4])
             painter.setPen(pen)
             painter.drawLine(QLineF(body.left(), body.center().y(), body.right(), body.center().y()))
-        elif self._kind == "region":
-            painter.setPen(QPen(region_style.line(colors, self._segment), 1.25))
-            painter.setBrush(region_style.fill(colors, self._segment))
-            painter.drawRoundedRect(body, 5, 5)
-        elif self._kind == "kernel":
-            painter.setPen(QPen(region_style.line(colors, self._segment), 1.0))
-            painter.setBrush(region_style.group_fill(colors, self._segment))
-            painter.drawRoundedRect(body.adjusted(2, 2, 0, 0), 4, 4)
-            tag = QRectF(0, 0, 10, 9)
+            return
+        painter.setPen(QPen(style.line(self._segment), 1.25))
+        painter.setBrush(style.fill(self._segment))
+        painter.drawRoundedRect(body, 5, 5)
+        if self._kind == "kernel":
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(region_style.line(colors, self._segment))
-            painter.drawRoundedRect(tag, 3, 3)
+            painter.setBrush(style.band(self._segment))
+            painter.drawRoundedRect(body.adjusted(4, 3.5, -3, -2.5), 3, 3)
+            painter.setBrush(style.line(self._segment))
+            painter.drawRoundedRect(QRectF(2, 1.5, 8, 7), 2, 2)
 
 
 __all__ = ["RegionLegend"]

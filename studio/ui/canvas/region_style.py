@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtGui import QColor
 
 from studio.ui.theme import Theme, mix
 
-
-def hue(theme: Theme, segment: int) -> QColor:
-    """The colour that stands for a segment."""
-    return QColor(theme.series[(segment - 1) % len(theme.series)])
+_FADED = 0.4
 
 
-def fill(theme: Theme, segment: int, *, far: bool = False) -> QColor:
-    """Behind the nodes of a region; stronger where nodes are patches of colour."""
-    share = 0.34 if far else 0.16 if theme.is_dark else 0.11
-    return mix(theme.color("background"), hue(theme, segment), share)
+@dataclass(frozen=True, slots=True)
+class RegionStyle:
+    """By the number of a segment. Faded colours are for what is about another graph than the one that is shown."""
+
+    theme: Theme
+    is_faded: bool = False
+
+    def fill(self, segment: int, *, far: bool = False) -> QColor:
+        """Behind the nodes of a region; stronger where nodes are patches of colour."""
+        return self._on_ground(self._hue(segment), 0.34 if far else 0.16 if self.theme.is_dark else 0.11)
+
+    def line(self, segment: int) -> QColor:
+        """Around a region."""
+        return self._on_ground(self._hue(segment), 0.8)
+
+    def band(self, segment: int) -> QColor:
+        """Behind the nodes of one kernel."""
+        return self._on_ground(self._hue(segment), 0.36 if self.theme.is_dark else 0.27)
+
+    def text(self, segment: int) -> QColor:
+        """The name of a region, on the ground."""
+        return mix(self._hue(segment), self.theme.color("text"), 0.35)
+
+    def plank(self) -> QColor:
+        """Of a bridge."""
+        return self._on_ground(self.theme.color("warning"), 0.85)
+
+    def chosen(self) -> QColor:
+        return self.theme.color("accent")
+
+    def _hue(self, segment: int) -> QColor:
+        return QColor(self.theme.series[(segment - 1) % len(self.theme.series)])
+
+    def _on_ground(self, color: QColor, share: float) -> QColor:
+        return mix(self.theme.color("background"), color, share * (_FADED if self.is_faded else 1.0))
 
 
-def line(theme: Theme, segment: int) -> QColor:
-    """Around a region."""
-    return mix(theme.color("background"), hue(theme, segment), 0.8)
-
-
-def group_fill(theme: Theme, segment: int) -> QColor:
-    """Behind the nodes of one kernel."""
-    return mix(theme.color("background"), hue(theme, segment), 0.36 if theme.is_dark else 0.27)
-
-
-def text(theme: Theme, segment: int) -> QColor:
-    """The name of a region, on the ground."""
-    return mix(hue(theme, segment), theme.color("text"), 0.35)
-
-
-def plank(theme: Theme) -> QColor:
-    """Of a bridge."""
-    return mix(theme.color("background"), theme.color("warning"), 0.85)
-
-
-__all__ = ["fill", "group_fill", "hue", "line", "plank", "text"]
+__all__ = ["RegionStyle"]

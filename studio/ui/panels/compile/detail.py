@@ -201,7 +201,9 @@ def _plain(text: str) -> str:
 
 def _sentence(text: str) -> str:
     text = _plain(text)
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+    first = text.partition(" ")[0]
+    begin = text[:1] if "(" in first or "." in first or "_" in first else text[:1].upper()  # code stays as it is
+    return f"{begin}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 
 __all__ = ["Detail", "of_all", "of_break", "of_kernel", "of_recompile", "of_segment", "place", "speed"]

@@ -37,6 +37,7 @@ class Details(QSplitter):
         self._nodes.setFont(fonts.monospace())
         self._nodes.linkActivated.connect(self.node_wanted)
         self._facts = QGridLayout()
+        self._rows: list[tuple[QLabel, QLabel]] = []
         self._facts.setHorizontalSpacing(8)
         self._facts.setVerticalSpacing(5)
         self._facts.setColumnMinimumWidth(0, _LABEL_WIDTH)
@@ -131,13 +132,17 @@ class Details(QSplitter):
         return self._code_pane
 
     def _show_facts(self, detail: Detail) -> None:
-        while (item := self._facts.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
-        for row, (name, text) in enumerate(detail.facts):
-            self._facts.addWidget(label(name, "dim"), row, 0, Qt.AlignmentFlag.AlignTop)
-            self._facts.addWidget(label(text, wrap=True, selectable=True), row, 1)
+        """Rows are used again: during a run this comes often, and nothing should flicker."""
+        while len(self._rows) < len(detail.facts):
+            row = label("", "dim"), label("", wrap=True, selectable=True)
+            self._facts.addWidget(row[0], len(self._rows), 0, Qt.AlignmentFlag.AlignTop)
+            self._facts.addWidget(row[1], len(self._rows), 1)
+            self._rows.append(row)
+        for index, row in enumerate(self._rows):
+            texts = detail.facts[index] if index < len(detail.facts) else ("", "")
+            for widget, text in zip(row, texts, strict=True):
+                widget.setText(text)
+                widget.setVisible(index < len(detail.facts))
 
     def _forget_page(self, *_: object) -> None:
         self._page = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QItemSelectionModel, QSize, Qt, Signal
-from PySide6.QtGui import QIcon
+from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
 from engine.compiler.explanation import Explanation, Kernel, Segment
@@ -18,8 +18,12 @@ from studio.ui.panels.compile.swatch import swatch
 
 _KEY = int(Qt.ItemDataRole.UserRole)
 _NODES = _KEY + 1
-_WIDTHS = {0: 176, 2: 48, 3: 68}
-"""Of the columns; the other one takes what is left."""
+_NARROW = {2: 48, 3: 78}
+"""Widths of the columns of figures."""
+_TITLES = 0.62
+"""Share of the titles in what is left."""
+_LEAST = 230
+"""Pixels for titles and places below which the places are left out."""
 _FEW = 4
 """Segments up to which all are opened."""
 
@@ -53,12 +57,18 @@ class Outline(QTreeWidget):
         header.setMinimumSectionSize(36)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
+        for column, width in _NARROW.items():
             header.resizeSection(column, width)
         for column in (2, 3):
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.currentItemChanged.connect(self._tell)
         theme.manager().changed.connect(self._paint_anew)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.viewport().width() - sum(_NARROW.values())
+        self.setColumnHidden(1, room < _LEAST)
+        self.header().resizeSection(0, room if room < _LEAST else round(max(_TITLES * room, 150)))
 
     # -- filling
 

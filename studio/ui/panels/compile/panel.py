@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
@@ -74,7 +76,7 @@ class CompilePanel(QWidget):
         self.outline.itemActivated.connect(self._activate)
         self.details.node_wanted.connect(self.node_wanted)
         explainer.changed.connect(self.refresh)
-        runner.events.connect(self._show_tier)
+        runner.events.connect(self._take)
         runner.state_changed.connect(self._show_tier)
         store.document_changed.connect(self._show_tier)
         store.selection_changed.connect(self._mark)
@@ -119,6 +121,7 @@ class CompilePanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._explainer.watch("panel", True)
+        self._show_tier()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -144,7 +147,15 @@ class CompilePanel(QWidget):
     def _show_tier(self, *_: object) -> None:
         run = self._runner.run if self._runner.is_active or self._runner.state != "idle" else None
         self.header.show_tier(run, compiles=self._store.document.training.compile)
-        self.header.show_explanation(self._explainer.explanation, run if self._explainer.is_live else None)
+        found = self._explainer.explanation
+        if found is not None:
+            found = replace(found, compiled_seconds=self._explainer.step_seconds)
+        self.header.show_explanation(found, run if self._explainer.is_live else None)
+
+    def _take(self, _: object) -> None:
+        """Something happened in the run."""
+        if self.isVisible():
+            self._show_tier()
 
     def _switch(self, on: bool) -> None:
         title = "Compile the training step" if on else "Do not compile the training step"

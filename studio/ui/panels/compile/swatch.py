@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPen, QPixmap
 
 from studio.ui import fonts, theme
-from studio.ui.canvas import region_style
+from studio.ui.canvas.region_style import RegionStyle
 
 
 def swatch(segment: int, kernel: int = 0) -> QIcon:
@@ -27,7 +27,8 @@ class _Swatch(QIconEngine):
         square.moveCenter(area.center())
         unit = side / 16
         body = square.adjusted(unit, unit, -unit, -unit)
-        color = region_style.line(colors, self._segment)
+        style = RegionStyle(colors)
+        color = style.line(self._segment)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._kernel:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -38,7 +39,7 @@ class _Swatch(QIconEngine):
             painter.drawText(body, Qt.AlignmentFlag.AlignCenter, str(self._kernel))
         else:
             painter.setPen(QPen(color, 1.5 * unit))
-            painter.setBrush(region_style.group_fill(colors, self._segment))
+            painter.setBrush(style.band(self._segment))
             painter.drawRoundedRect(body, 4 * unit, 4 * unit)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
