@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.compiler.function import DEFAULT, EXISTING, Compiled
 from engine.compiler.kernels.cache import COMPILER
+from engine.compiler.kernels.cuda.nvrtc import COMPILER as NVRTC
 from engine.compiler.reasons import DISABLED, EXPLICIT
 from engine.errors import CompileError
 from engine.modes import MODES
@@ -120,6 +121,7 @@ def wait() -> None:
     Until then NumPy computes the same numbers.
     """
     COMPILER.wait()
+    NVRTC.wait()
 
 
 def is_compiling() -> bool:

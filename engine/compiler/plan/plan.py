@@ -16,6 +16,7 @@ from engine.backend import CPU
 from engine.compiler.description import Description, of_fused, of_node
 from engine.compiler.graph import Graph, Node, Unplanned, Value
 from engine.compiler.instruction import filled
+from engine.compiler.interpret import Interpreter
 from engine.compiler.kernels import Fused, Kernel, Unlowered
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
@@ -24,6 +25,7 @@ from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.layouts import Strides, strides_of
 from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide
+from engine.compiler.plan.target import Gpu, device_of, kernel_for
 from engine.compiler.sequential import compute_call, noted
 from engine.modes import MODES
 
@@ -31,32 +33,36 @@ _numbers = count()
 
 
 class Plan:
-    """Runs a graph: matrix products and ops with NumPy, the rest in kernels, in memory laid out ahead.
+    """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in memory laid out ahead.
 
-    While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit. One run at a
-    time: threads that share a plan take turns.
+    While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit; a GPU waits
+    for them. One run at a time: threads that share a plan take turns.
 
     Raises:
-        Unplanned: something is not on the CPU.
+        Unplanned: not everything is on one device, or not on one that there are kernels for.
     """
 
     def __init__(self, graph: Graph) -> None:
-        if any(v.device is not CPU for v in (*graph.inputs.values(), *(v for n in graph.nodes for v in n.outputs))):
-            raise Unplanned("plans are for the CPU so far")
+        self.device = device_of(graph)
+        self._gpu = None if self.device is CPU else Gpu(self.device)
         self.graph = graph
         decisions = decide(graph, fuse(graph, outline))
         decisions.steps = [
             _with_targets(step, decisions) if isinstance(step, Fused) else step for step in decisions.steps
         ]
         self.steps = decisions.steps
-        self.kernels = _kernels(decisions, strides_of(decisions))
+        self.kernels = _kernels(self._gpu, decisions, strides_of(decisions))
         self._decisions = decisions
-        self._memory = aligned(size_of_memory(decisions))
+        size = size_of_memory(decisions)
+        self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
         self.memory = self._memory.nbytes
         """Bytes of its own."""
         self._lock = threading.Lock()
         self._waiting = list(self.kernels.values())
-        self._write(Emission(decisions, self._memory, self._launched))
+        self._instead: Interpreter | None = None
+        self._run: Any = None
+        if self._gpu is None:
+            self._write(Emission(decisions, self._memory, self._launched))
 
     @property
     def is_fused(self) -> bool:
@@ -72,6 +78,8 @@ class Plan:
     def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
         """The wanted arrays; writes reach the external arrays themselves."""
         with self._lock:
+            if self._gpu is not None:
+                return self._run_there(self._gpu, externals, scalars)
             if self._waiting and all(kernel.ready or kernel.failure for kernel in self._waiting):
                 self._waiting = []
                 self._write(Emission(self._decisions, self._memory, self._launched))
@@ -80,6 +88,34 @@ class Plan:
             except Exception as error:
                 self._explain(error, scalars)
                 raise
+
+    def _run_there(self, gpu: Gpu, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+        """`run` on a GPU. What NVRTC does not compile runs node by node, each time."""
+        if self._instead is None and self._run is None:
+            self._begin_there(gpu)
+        if self._instead is not None:
+            return self._instead.run(externals, scalars)
+        try:
+            return gpu.run(self._run, externals, scalars)
+        except Exception as error:
+            self._explain(error, scalars)
+            raise
+
+    def _begin_there(self, gpu: Gpu) -> None:
+        self.wait()
+        failure = next((kernel.failure for kernel in self.kernels.values() if kernel.failure), None)
+        if failure is not None:
+            self._instead = Interpreter(self.graph, failure)
+            return
+        self._waiting = []
+        bound = gpu.bound(list(self.kernels.values()))
+
+        def launched(emission: Emission, number: int, fused: Fused) -> str:
+            name = emission.keep(f"kernel{number}", bound[fused])
+            return f"{name}({', '.join(_given(emission, fused))})"
+
+        with gpu.here():
+            self._write(Emission(self._decisions, self._memory, launched, self.device))
 
     def _quietly(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
         try:
@@ -97,7 +133,7 @@ class Plan:
         self._file = f"<plan {next(_numbers)}>"
         linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
         exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
-        self._run: Any = emission.known["run"]
+        self._run = emission.known["run"]
 
     def _launched(self, emission: Emission, number: int, fused: Fused) -> str:
         """The call of a kernel, by the ids of arrays, or of what stands in for it."""
@@ -125,11 +161,13 @@ class Plan:
         names = {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
         arrays = [eval(one, names, {"s": scalars}) for one in self._operands[trace.tb_lineno]]  # noqa: S307 - as above
         with noted(step.op, step.where[0] if step.where else None):
-            compute_call(step.op, arrays, filled(step.statics, scalars) or {}, CPU, step.mixed)
+            compute_call(step.op, arrays, filled(step.statics, scalars) or {}, self.device, step.mixed)
             raise error
 
     def describe(self) -> Description:
         """What it does, for `explain`."""
+        if self._instead is not None:
+            return self._instead.describe()
         steps = [of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one]) for one in self.steps]
         return Description("fused", tuple(steps), self.memory)
 
@@ -155,15 +193,23 @@ def _with_targets(step: Fused, decisions: Decisions) -> Fused:
     return replace(step, in_place=tuple(pairs)) if pairs else step
 
 
-def _kernels(decisions: Decisions, strides: Mapping[Value, Strides]) -> dict[Fused, Kernel]:
-    found: dict[Fused, Kernel] = {}
+def _kernels(gpu: Gpu | None, decisions: Decisions, strides: Mapping[Value, Strides]) -> dict[Fused, Any]:
+    found: dict[Fused, Any] = {}
     for step in decisions.steps:
         if isinstance(step, Fused):
             try:
-                found[step] = Kernel(step, [strides[value] for value in (*step.inputs, *step.outputs)])
+                found[step] = kernel_for(gpu, step, [strides[value] for value in (*step.inputs, *step.outputs)])
             except Unlowered as why:
                 raise Unplanned(f"{step}: {why}") from why
     return found
+
+
+def _given(emission: Emission, fused: Fused) -> list[str]:
+    """What a kernel is called with: its inputs, numbers, and the outputs that are not written over inputs."""
+    replaced = {output for output, _ in fused.in_place}
+    written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
+    numbers = [f"s[{one.place}]" for one in fused.scalars]
+    return [*(emission.names[one] for one in fused.inputs), *numbers, *(emission.names[one] for one in written)]
 
 
 def _id(emission: Emission, value: Value) -> str:

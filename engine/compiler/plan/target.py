@@ -39,9 +39,13 @@ class Gpu:
         """What computes a group. Raises Unlowered."""
         return cuda.Kernel(fused, strides, self.device)
 
+    def here(self) -> Any:
+        """In it, CuPy allocates and launches on this device."""
+        return self.xp.cuda.Device(self.device.index)
+
     def memory(self, size: int) -> Any:
         """Bytes on the device, to begin at a multiple of 256 as all that CuPy allocates."""
-        with self.xp.cuda.Device(self.device.index):
+        with self.here():
             return self.xp.zeros(max(size, 1), np.uint8)
 
     def bound(self, kernels: Sequence[cuda.Kernel]) -> dict[Fused, Any]:
@@ -51,7 +55,7 @@ class Gpu:
 
     def run(self, function: Any, externals: dict[int, Any], scalars: list[Any]) -> Any:
         """Calls a plan's function, after what the plan did in another stream: both use one memory."""
-        with self.xp.cuda.Device(self.device.index):
+        with self.here():
             stream = self.xp.cuda.get_current_stream()
             if self._stream is not None and stream.ptr != self._stream.ptr:
                 stream.wait_event(self._stream.record())
