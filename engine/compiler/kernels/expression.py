@@ -34,13 +34,16 @@ class Expression:
         return f"{self.name}:{self.dtype}({', '.join(map(repr, self.args))})"
 
 
+_EXACT = (int, tuple, type(None))
+"""What is the same if it is equal, and of no other type here."""
 _known: weakref.WeakValueDictionary[Any, Expression] = weakref.WeakValueDictionary()
 
 
 def make(name: str, dtype: Any, args: tuple[Expression, ...] = (), value: Any = None, weak: bool = False) -> Expression:
     """The expression; the same object for the same arguments."""
     dtype = np.dtype(dtype)
-    key = (name, dtype.char, tuple(map(id, args)), repr(value), weak)
+    part = value if type(value) in _EXACT else repr(value)
+    key = (name, dtype.char, tuple(map(id, args)), part, weak)
     found = _known.get(key)
     if found is None:
         found = _known[key] = Expression(name, dtype, args, value, weak)

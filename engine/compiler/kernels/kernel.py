@@ -12,12 +12,15 @@ from engine.compiler.graph import Node, Value
 from engine.compiler.instruction import Scalar
 from engine.compiler.kernels.cache import Module, load
 from engine.compiler.kernels.cpu import Writer
-from engine.compiler.kernels.expression import Expression, Unlowered, walk
+from engine.compiler.kernels.expression import Unlowered, walk
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.layout import Along, Layout, Strides, arrange, contiguous
-from engine.compiler.kernels.program import Placed, Program, program_of
-from engine.compiler.kernels.schedule import Schedule, scheduled
+from engine.compiler.kernels.program import Placed, program_of
+from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.kernels.stand_in import StandIn
+
+MOST_SOURCES = 1024
+_SOURCES: dict[Any, str] = {}
 
 
 class Kernel:
@@ -38,9 +41,9 @@ class Kernel:
         chosen = [contiguous(value.shape) for value in values]
         for place, given in enumerate(strides or ()):
             chosen[place] = chosen[place] if given is None else given
-        self.inputs = _input_expressions(self.schedule)
+        self.inputs = self.schedule.inputs
         layout, told = self._arranged(chosen)
-        self.source = _source(self.program, self.schedule, layout, self.inputs, dict(fused.in_place), self.name)
+        self.source = self._source(layout)
         self._module: Module = load(self.source, self.name)
         self._told = np.array(told, np.int64)
         self._address = self._told.ctypes.data
@@ -55,6 +58,19 @@ class Kernel:
             _along(strides[first + place], placed.axes) for place, (placed, _) in enumerate(self.program.outputs)
         ]
         return arrange(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
+
+    def _source(self, layout: Layout) -> str:
+        """The same for all kernels of one structure, which are many in a network: it is written once."""
+        key = self.name, self.schedule, layout, self.fused.in_place, self.program.dtypes, len(self.program.scalars)
+        found = _SOURCES.get(key)
+        if found is None:
+            accesses: dict[int, int] = {id(one): place for place, one in enumerate(self.inputs)}
+            accesses.update({-1 - place: len(self.inputs) + place for place in range(len(self.program.outputs))})
+            writer = Writer(self.program, self.schedule, layout, accesses, dict(self.fused.in_place))
+            if len(_SOURCES) >= MOST_SOURCES:
+                _SOURCES.clear()
+            found = _SOURCES[key] = writer.source(self.name)
+        return found
 
     def _indexed(self) -> frozenset[int]:
         """Axes whose index is computed with."""
@@ -107,19 +123,6 @@ class Kernel:
         """The compiled function and its first argument; see `bind` for the others."""
         self._module.wait()
         return self._module.function, self._address
-
-
-def _source(
-    program: Program, schedule: Schedule, layout: Layout, inputs: list[Expression], in_place: dict[int, int], name: str
-) -> str:
-    accesses: dict[int, int] = {id(one): place for place, one in enumerate(inputs)}
-    accesses.update({-1 - place: len(inputs) + place for place in range(len(program.outputs))})
-    return Writer(program, schedule, layout, accesses, in_place).source(name)
-
-
-def _input_expressions(schedule: Schedule) -> list[Expression]:
-    found = walk(store.expression for store in schedule.stores)
-    return [one for one in found if one.name == "input"]
 
 
 def _along(strides: Strides, axes: Sequence[int | None]) -> Along:

@@ -44,6 +44,11 @@ class Program:
     outputs: tuple[tuple[Placed, Value], ...]
     scalars: tuple[Scalar, ...]
 
+    @property
+    def dtypes(self) -> tuple[Any, ...]:
+        """Of inputs and outputs."""
+        return (*[value.dtype for value in self.inputs], None, *[value.dtype for _, value in self.outputs])
+
 
 def program_of(fused: Fused) -> Program:
     """Raises Unlowered."""

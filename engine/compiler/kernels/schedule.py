@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from engine.compiler.kernels.expression import Expression, Unlowered, make, walk
 from engine.compiler.kernels.program import Placed, Program
@@ -43,7 +44,7 @@ class Order:
     chunk: int = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schedule:
     """A program with its loops chosen. Reductions of everything have become reductions of reductions."""
 
@@ -106,25 +107,40 @@ class Schedule:
     def check_written_over(self, place: int, source: int) -> None:
         """Raises Unlowered unless an output may be written over an input: read in step, not afterwards."""
         store = self.stores[place]
-        reads = [one for one in walk(each.expression for each in self.stores) if one.name == "input"]
-        axes = {one.value[1] for one in reads if one.value[0] == source}
+        axes = {one.value[1] for one in self.inputs if one.value[0] == source}
         if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
             raise Unlowered("an output is written over an input that is read in another order")
-        stages, phases = dict[int, int](), dict[int, int]()
-        mine = self.stage(store.expression, stages), self.phase(store.expression, phases)
-        if any(when > mine for when in self._reads(source, stages, phases)):
+        mine = self.stage(store.expression, self._stages), self.phase(store.expression, self._phases)
+        if any(when > mine for when in self._reads.get(source, ())):
             raise Unlowered("an output is written over an input that is read again")
 
-    def _reads(self, source: int, stages: dict[int, int], phases: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """In which passes, and there in which loops over a row, an input is read."""
+    @cached_property
+    def inputs(self) -> list[Expression]:
+        """What is read, each once for each way of going through it."""
+        return [one for one in walk(store.expression for store in self.stores) if one.name == "input"]
+
+    @cached_property
+    def _stages(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _phases(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _reads(self) -> dict[int, set[tuple[int, int]]]:
+        """For each input in which passes, and there in which loops over a row, it is read."""
+        found: dict[int, set[tuple[int, int]]] = {}
         everything = list(walk(store.expression for store in self.stores))
         sums = [one for one in everything if one.name == "reduce" and not self.is_of_row(one)]
-        roots = [*[store.expression for store in self.stores], *[one.args[0] for one in sums]]
-        for root in roots:
+        for root in dict.fromkeys([*[store.expression for store in self.stores], *[one.args[0] for one in sums]]):
             in_rows = [one.args[0] for one in self.below([root]) if one.name == "reduce" and self.is_of_row(one)]
             for used in (root, *in_rows):
-                if any(one.name == "input" and one.value[0] == source for one in _directly(used)):
-                    yield self.stage(root, stages), self.phase(used, phases)
+                when = self.stage(root, self._stages), self.phase(used, self._phases)
+                for one in _directly(used):
+                    if one.name == "input":
+                        found.setdefault(one.value[0], set()).add(when)
+        return found
 
 
 def _directly(root: Expression) -> Iterator[Expression]:
@@ -142,12 +158,17 @@ def _directly(root: Expression) -> Iterator[Expression]:
 
 def scheduled(program: Program) -> Schedule:
     """Raises Unlowered."""
-    space = tuple(axis for axis, size in enumerate(program.space) if size != 1)
-    outputs = [_without_ones(placed, frozenset(space)) for placed, _ in program.outputs]
-    inner, outer = loops(program.space, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
+    return _scheduled(program.space, tuple([placed for placed, _ in program.outputs]))
+
+
+@lru_cache(maxsize=512)
+def _scheduled(whole: tuple[int, ...], placed: tuple[Placed, ...]) -> Schedule:
+    space = frozenset(axis for axis, size in enumerate(whole) if size != 1)
+    outputs = [_without_ones(one, space) for one in placed]
+    inner, outer = loops(whole, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
     stores = tuple(
-        Store(place, _nested(one, inner, outer), frozenset(a for a in placed.axes if a is not None))
-        for place, (one, (placed, _)) in enumerate(zip(outputs, program.outputs, strict=True))
+        Store(place, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
+        for place, (one, result) in enumerate(zip(outputs, placed, strict=True))
     )
     return Schedule(inner, outer, stores)
 

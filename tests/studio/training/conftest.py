@@ -73,4 +73,4 @@ def session(digits) -> Iterator[Callable[..., Session]]:
     yield make
     for each in made:
         each.stop()
-        assert each.join(10)
+        assert each.join(600)

@@ -23,7 +23,7 @@ from studio.training.records import Record, fresh_folder
 
 def finished(run: Session) -> list[Any]:
     run.start()
-    assert run.join(60)
+    assert run.join(600)
     return run.events()
 
 
@@ -77,7 +77,7 @@ def test_a_stopped_run_keeps_its_weights(session, digits, tmp_path: Path) -> Non
     while not any(isinstance(event, fit.Step) for event in run.events(1)):
         pass
     run.stop()
-    assert run.join(10)
+    assert run.join(600)
     assert json.loads((tmp_path / "run.json").read_text())["state"] == "stopped"
     assert load_file(tmp_path / "weights.safetensors")
 
