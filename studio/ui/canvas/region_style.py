@@ -24,7 +24,7 @@ class RegionStyle:
 
     def line(self, segment: int) -> QColor:
         """Around a region."""
-        return self._on_ground(self._hue(segment), 0.8)
+        return self._on_ground(self._hue(segment), 0.9)
 
     def band(self, segment: int) -> QColor:
         """Behind the nodes of one kernel."""

@@ -171,7 +171,7 @@ def _listing(segment: Segment) -> str:
         ops = list(members)
         names = " ".join(_tallied(f"{one.op}_" if one.writes else one.op for one in ops))
         rows.append((f"{place(line)}, backward" if backward else place(line), f"{names} → {ops[-1].outputs[0]}"))
-    width = max((len(where) for where, _ in rows), default=0)
+    width = min(max((len(where) for where, _ in rows), default=0), 24)
     return "\n".join(f"{where:{width}}  {names}" for where, names in rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from studio.ui import fonts, help_page, theme
@@ -16,14 +17,16 @@ from studio.ui.widgets.labels import label
 
 _LABEL_WIDTH = 64
 _MOST_NODES = 24
+_NARROW = 400
+"""Pixels below which words and code take turns."""
 
 
-class Details(QSplitter):
+class Details(QWidget):
     node_wanted = Signal(str)
     """The name of a node that should come into view."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
+        super().__init__(parent)
         self._detail = Detail("")
         self._page: help_page.HelpPage | None = None
         self._title = label("", "heading", wrap=True)
@@ -47,12 +50,20 @@ class Details(QSplitter):
         self.editor.setAccessibleName("Code")
         self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
         self._code_title = label("", "section")
-        self.addWidget(self._words())
-        self.addWidget(self._code())
-        self.setStretchFactor(0, 1)
-        self.setStretchFactor(1, 1)
-        self.setSizes([300, 300])
-        self.setChildrenCollapsible(False)
+        self.flip = buttons.tool("code", "Show the code")
+        self.flip.setCheckable(True)
+        self.flip.toggled.connect(self._fit)
+        panes = QSplitter(Qt.Orientation.Horizontal)
+        panes.addWidget(self._words())
+        panes.addWidget(self._code())
+        panes.setStretchFactor(0, 1)
+        panes.setStretchFactor(1, 1)
+        panes.setSizes([300, 300])
+        panes.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(panes)
+        self.flip.setParent(self)
         theme.manager().changed.connect(self._repaint)
 
     @property
@@ -75,7 +86,7 @@ class Details(QSplitter):
         self._nodes.setVisible(bool(detail.nodes))
         self._show_facts(detail)
         self.help.setVisible(bool(detail.help))
-        self._code_pane.setVisible(bool(detail.code))
+        self._fit()
         if self.editor.toPlainText() != detail.code:
             self.editor.setPlainText(detail.code)
         self._code_title.setText(detail.code_title)
@@ -96,6 +107,21 @@ class Details(QSplitter):
         """The code, to the clipboard."""
         QApplication.clipboard().setText(self._detail.code)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self, *_: object) -> None:
+        """Where there is no room for both, the button decides which of the two is shown."""
+        is_narrow, has_code = self.width() < _NARROW, bool(self._detail.code)
+        self.flip.setVisible(is_narrow and has_code)
+        flipped = is_narrow and has_code and self.flip.isChecked()
+        self._word_pane.setVisible(not flipped)
+        self._code_pane.setVisible(has_code and (flipped or not is_narrow))
+        self.flip.adjustSize()
+        self.flip.move(self.width() - self.flip.width() - 16, 4)
+        self.flip.raise_()
+
     def _words(self) -> QWidget:
         page = QWidget()
         page.setObjectName("page")
@@ -115,6 +141,7 @@ class Details(QSplitter):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(page)
         scroll.setMinimumWidth(200)
+        self._word_pane = scroll
         return scroll
 
     def _code(self) -> QWidget:

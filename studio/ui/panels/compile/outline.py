@@ -66,7 +66,9 @@ class Outline(QTreeWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = self.viewport().width() - sum(_NARROW.values())
+        width = self.viewport().width()
+        self.setColumnHidden(2, width < _LEAST + 60)
+        room = width - sum(_NARROW[column] for column in _NARROW if not self.isColumnHidden(column))
         self.setColumnHidden(1, room < _LEAST)
         self.header().resizeSection(0, room if room < _LEAST else round(max(_TITLES * room, 150)))
 

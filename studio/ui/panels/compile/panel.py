@@ -140,7 +140,7 @@ class CompilePanel(QWidget):
         splitter.setStretchFactor(1, 3)
         splitter.setSizes([400, 540])
         splitter.setChildrenCollapsible(False)
-        self.outline.setMinimumWidth(240)
+        self.outline.setMinimumWidth(220)
         column.addWidget(splitter, 1)
         return page
 

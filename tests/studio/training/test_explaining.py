@@ -1,0 +1,116 @@
+"""Explaining on a copy of the model, and where the explanation lies on the canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from engine.compiler import Explanation
+from studio.document import edits
+from studio.document.model import Document
+from studio.document.templates import template
+from studio.lowering.program import LoweringError
+from studio.nodes.catalogue import catalogue
+from studio.training.explaining import Stage, explaining, is_same_step
+from studio.training.regions import on_canvas
+from tests.studio.training.looking import break_relu
+
+
+@pytest.fixture(scope="module")
+def digits() -> Document:
+    return template("digits-mlp").document
+
+
+def explained(document: Document) -> Explanation:
+    found = [item for item in explaining(document, catalogue()) if isinstance(item, Explanation)]
+    return found[-1]
+
+
+def test_stages_come_before_what_is_found(digits: Document) -> None:
+    items = list(explaining(digits, catalogue()))
+    stages = [item.what for item in items if isinstance(item, Stage)]
+    assert stages[:2] == ["preparing", "recording"]
+    assert set(stages[2:-1]) <= {"compiling"}
+    assert stages[-1] == "timing"
+    first, last = (item for item in items if isinstance(item, Explanation))
+    assert first is items[2]
+    assert last is items[-1]
+    assert not any(kernel.note for kernel in last.segments[0].kernels if kernel.kind == "kernel")
+    [recompile] = last.recompiles
+    assert recompile.differences == ("input 1 is 30×64, was 32×64",)
+
+
+def test_who_does_not_go_on_ends_it(digits: Document) -> None:
+    items = explaining(digits, catalogue())
+    assert next(items) == Stage("preparing")
+    items.close()
+    assert list(items) == []
+
+
+def test_graphs_with_errors_are_refused(digits: Document) -> None:
+    broken = edits.set_param(digits, "logits", "in_features", 100)
+    with pytest.raises(LoweringError, match="logits"):
+        list(explaining(broken, catalogue()))
+
+
+@pytest.mark.parametrize(
+    ("edit", "same"),
+    [
+        (lambda d: edits.move(d, {"relu": (320, 0)}), True),
+        (lambda d: edits.set_note(d, "relu", "why?"), True),
+        (lambda d: edits.set_description(d, "why?"), True),
+        (lambda d: edits.set_training(d, epochs=99), True),
+        (lambda d: edits.set_training(d, device="cuda"), False),
+        (lambda d: edits.set_param(d, "hidden", "out_features", 12), False),
+        (lambda d: edits.set_flag(d, ["relu"], muted=True), False),
+        (lambda d: edits.set_flag(d, ["hidden"], frozen=True), False),
+        (lambda d: edits.remove(d, ["accuracy"]), False),
+        (lambda d: edits.rename(d, "relu", "bend"), False),
+    ],
+)
+def test_what_makes_it_another_step(digits: Document, edit: Callable[[Document], Document], same: bool) -> None:
+    assert is_same_step(digits, edit(digits)) is same
+
+
+def test_one_region_holds_all_that_is_trained(digits: Document) -> None:
+    found = on_canvas(explained(digits), digits.nodes, digits.wires)
+    [region] = found.regions
+    assert region.nodes == {"hidden", "relu", "dropout", "logits", "cross_entropy", "accuracy", "adam"}
+    assert found.bridges == ()
+    groups = {name: group for group in region.groups for name in group.nodes}
+    assert groups["hidden"] is groups["relu"], "bias and ReLU are one kernel"
+    assert len([name for group in region.groups for name in group.nodes]) == len(groups), "a node in two kernels"
+
+
+def test_a_break_parts_two_regions(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_relu(monkeypatch)
+    explanation = explained(digits)
+    [one] = explanation.breaks
+    assert (one.reason, one.line.node if one.line else None, one.count) == ("bool", "relu", 1)
+    found = on_canvas(explanation, digits.nodes, digits.wires)
+    first, second = found.regions
+    assert first.nodes == {"hidden", "relu"}
+    assert {"dropout", "logits", "adam"} <= second.nodes
+    [bridge] = found.bridges
+    assert (bridge.title, bridge.node, bridge.index) == ("Decision by a tensor", "relu", 0)
+    assert {str(wire) for wire in bridge.wires} == {"relu.output -> dropout.input"}
+
+
+def test_a_break_inside_a_node_crosses_no_wire(digits: Document) -> None:
+    node = replace(digits.nodes["adam"], type="optim.Adafactor", params={})
+    document = replace(digits, nodes={**digits.nodes, "adam": node})
+    explanation = explained(document)
+    found = on_canvas(explanation, document.nodes, document.wires)
+    assert len(explanation.segments) > len(found.regions) == 1
+    [bridge] = found.bridges
+    assert (bridge.node, bridge.wires) == ("adam", frozenset())
+    assert bridge.count > 1
+
+
+def test_what_is_not_on_the_canvas_is_left_out(digits: Document) -> None:
+    explanation = explained(digits)
+    found = on_canvas(explanation, ["relu"], ())
+    assert [region.nodes for region in found.regions] == [{"relu"}]
+    assert on_canvas(explanation, (), ()).regions == ()
