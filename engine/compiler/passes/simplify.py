@@ -48,6 +48,10 @@ def _unchanged(node: Node) -> Value | None:
 def _join(node: Node) -> None:
     """A change of shape of a change of shape is one."""
     first = node.inputs[0] if node.inputs else None
+    if node.op is permute and isinstance(first, Value) and first.producer is not None and first.producer.op is permute:
+        inside = first.producer
+        dims = [inside.statics["dims"][dim] % len(first.shape) for dim in node.statics["dims"]]
+        node.inputs[0], node.statics = inside.inputs[0], {"dims": tuple(dims)}
     if node.op is not reshape or not isinstance(first, Value):
         return
     while isinstance(first, Value) and first.producer is not None and first.producer.op is reshape:

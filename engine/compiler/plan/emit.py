@@ -11,6 +11,7 @@ from engine.backend import CPU, Device, namespace, namespace_of
 from engine.compiler.graph import Node, Output, Value
 from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
 from engine.compiler.kernels.fused import Fused
+from engine.compiler.kernels.library import STRIDED
 from engine.compiler.plan.memory import Life, lay_out
 from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_into
 from engine.dispatch.run import compute_promoted
@@ -141,10 +142,10 @@ class Emission:
         self.add(f"{kernel}(xp, {', '.join(given)}, out={out}{self._statics(number, step)})")
 
     def _routine(self, number: int, step: Node) -> None:
-        """A kernel of the library, which takes arrays in C's order."""
+        """A kernel of the library, of which most take arrays in C's order."""
         routine = self.keep(f"{step.op.name}{number}", self.decisions.routines[step])
         given = [self._operand(one) for one in step.inputs]
-        for place, one in enumerate(step.inputs):
+        for place, one in enumerate(() if step.op in STRIDED else step.inputs):
             if isinstance(one, Value) and not (one in self.static and self.known[given[place]].flags.c_contiguous):
                 given[place] = f"in_order({given[place]}, None, 'C')"
         self.add(f"{routine}({', '.join([*given, *(self.names[value] for value in step.outputs)])})")

@@ -4,8 +4,10 @@ A plan waits for them before it runs for the first time, since NumPy's kernels a
 not depend on when. They serve all sizes, so they are compiled once on a machine, in about a second each.
 """
 
+from engine.compiler.kernels.library import attention as attention
 from engine.compiler.kernels.library import convolution as convolution
+from engine.compiler.kernels.library.routine import STRIDED as STRIDED
 from engine.compiler.kernels.library.routine import Routine as Routine
 from engine.compiler.kernels.library.routine import routine_of as routine_of
 
-__all__ = ["Routine", "routine_of"]
+__all__ = ["STRIDED", "Routine", "routine_of"]

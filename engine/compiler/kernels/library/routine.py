@@ -23,13 +23,17 @@ Routine: TypeAlias = Callable[..., None]
 Maker: TypeAlias = Callable[[Node], Routine | None]
 
 _MAKERS: dict[Op, Maker] = {}
+STRIDED: set[Op] = set()
+"""Ops whose routines take their inputs in any order of memory."""
 
 
-def computes(op: Op) -> Callable[[Maker], Maker]:
+def computes(op: Op, *, strided: bool = False) -> Callable[[Maker], Maker]:
     """Declares what makes routines for nodes of `op`; None for nodes that NumPy is to compute."""
 
     def declare(maker: Maker) -> Maker:
         _MAKERS[op] = maker
+        if strided:
+            STRIDED.add(op)
         return maker
 
     return declare
@@ -55,4 +59,4 @@ def kernel(name: str, dtype: Any) -> Any:
     return built(source, name)
 
 
-__all__ = ["FLOATS", "Routine", "computes", "kernel", "routine_of"]
+__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "routine_of"]

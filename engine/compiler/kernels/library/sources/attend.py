@@ -3,9 +3,9 @@
 from numba import float32 as number
 from numba import int64, njit
 
-from engine.compiler.kernels.blocks import copies, products
+from engine.compiler.kernels.blocks import address, copies, products
 from engine.compiler.kernels.functions import added, exp32, exp64, larger
-from engine.compiler.kernels.memory import elements, memory
+from engine.compiler.kernels.memory import elements, memory, wide_vectors
 from engine.compiler.kernels.tiles import LANES, ROWS
 
 lanes, width = LANES[number], number.bitwidth // 8
@@ -18,6 +18,7 @@ exp = exp64 if number.bitwidth == 64 else exp32
       error_model="numpy")  # fmt: skip
 def kernel(told, queries, keys, values, results, weights, scale, place, first, last):
     """Heads from `first` to `last`. `told` are the settings of an `Attention`, `place` memory of this thread."""
+    wide_vectors()
     settings = elements(told, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]
@@ -28,15 +29,13 @@ def kernel(told, queries, keys, values, results, weights, scale, place, first, l
     scored, result = place + settings[21], place + settings[22]
     scores = memory(scored, number, 1)
     weight = elements(weights, number, 2)
-    query, key, value = elements(queries, int64, 3), elements(keys, int64, 3), elements(values, int64, 3)
+    query, key, value, out = address(queries), address(keys), address(values), address(results)
     factor = number(scale)
     for head in range(first, last):
         b, h = head // heads, head % heads
-        turned(address(key) + (b * of_key[0] + h * of_key[1]) * width, of_key[2], size, inner, turned_keys, pitch)
-        padded(
-            address(value) + (b * of_value[0] + h * of_value[1]) * width, of_value[2], size, outer, rows_of_values, broad
-        )
-        here = address(query) + (b * of_query[0] + h * of_query[1]) * width
+        turned(key + (b * of_key[0] + h * of_key[1]) * width, of_key[2], size, inner, turned_keys, pitch)
+        padded(value + (b * of_value[0] + h * of_value[1]) * width, of_value[2], size, outer, rows_of_values, broad)
+        here = query + (b * of_query[0] + h * of_query[1]) * width
         for start in range(0, length, ROWS):
             rows = min(ROWS, length - start)
             seen = min(start + rows, size) if causal else size
@@ -47,12 +46,12 @@ def kernel(told, queries, keys, values, results, weights, scale, place, first, l
             for row in range(rows):
                 own = scores + row * pitch
                 count = min(start + row + 1, size) if causal else size
-                top = own[0]
+                top = own[0] * factor
                 for i in range(count):
+                    own[i] = own[i] * factor
                     top = larger(top, own[i])
-                top = top * factor
                 for i in range(count):
-                    own[i] = exp(own[i] * factor - top)
+                    own[i] = exp(own[i] - top)
                 share = number(1.0) / added(own, count, 32)
                 to = weight + (head * length + start + row) * size
                 for i in range(count):
@@ -64,5 +63,5 @@ def kernel(told, queries, keys, values, results, weights, scale, place, first, l
                 for i in range(seen, size):
                     to[i] = number(0.0)
             multiply(scored, pitch, 1, rows_of_values, broad, seen, result, broad, rows, broad // lanes, 0)
-            to = address(elements(results, int64, 4)) + (b * of_result[0] + h * of_result[1] + start * of_result[2]) * width
-            back(result, broad, rows, outer, to, of_result[2])
+            to = out + (b * of_result[0] + h * of_result[1] + start * of_result[2]) * width
+            back(result, broad, rows, outer, to, of_result[2], number(1.0))

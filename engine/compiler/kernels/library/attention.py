@@ -1,0 +1,127 @@
+"""Attention of heads, one after the other, in memory that stays in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.graph import Node
+from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
+from engine.compiler.kernels.team import TEAM, shares, workspace
+from engine.ops.attend import attend, attend_slopes, attend_slopes_together
+
+_BYTES = 64
+_BLOCK = 64
+"""Rows of weights whose gradients are kept at a time: a multiple of what a tile has."""
+_SPARE = 64
+"""Numbers behind what sums in lanes read."""
+
+
+class Attention:
+    """Where everything of one attention is. Positions are called rows, of queries `length`, of keys `size`."""
+
+    def __init__(
+        self, query: Sequence[int], key: Sequence[int], value: Sequence[int], causal: bool, dtype: Any
+    ) -> None:
+        batch, self.heads, length, inner = query
+        size, outer = key[2], value[3]
+        lanes = _BYTES // dtype.itemsize
+        self.count, self.itemsize = batch * self.heads, dtype.itemsize
+        self.work = self.count * length * size * (inner + outer)
+        pitch, broad, deep = (-(-one // lanes) * lanes for one in (size, outer, inner))
+        forward = _places([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
+        back = _places(
+            [outer * pitch, size * deep, length * deep, length * broad, _BLOCK * pitch + _SPARE, size * deep,
+             size * broad, 8 * deep, pitch + _SPARE], dtype,
+        )  # fmt: skip
+        self.settings = np.zeros(42, np.int64)
+        self.settings[:8] = self.heads, length, size, inner, outer, causal, pitch, broad
+        self.settings[20:23] = forward[1:4]
+        self.settings[23:33] = deep, _BLOCK, *back[1:9]
+        self.bytes = max(forward[-1], back[-1])
+
+    def place(self, at: int, array: Any) -> Any:
+        """Notes the steps of an array of heads, or of a copy of it whose rows are not strided."""
+        if array.strides[3] != self.itemsize:
+            array = np.ascontiguousarray(array)
+        self.settings[at : at + 3] = [step // self.itemsize for step in array.strides[:3]]
+        return array
+
+    def run(self, function: Any, *given: Any) -> None:
+        task = partial(function, self.settings_id, *given)
+        TEAM.run([partial(_run, task, self.bytes, *share) for share in shares(self.count, self.work)])
+
+    @property
+    def settings_id(self) -> int:
+        return id(self.settings)
+
+
+def _run(task: Any, size: int, first: int, last: int) -> None:
+    task(workspace(size), first, last)
+
+
+def _places(sizes: list[int], dtype: Any) -> list[int]:
+    """Where memory of those sizes begins, one after the other, and at last where it ends."""
+    found = [0]
+    for size in sizes:
+        found.append(found[-1] + -(-size * dtype.itemsize // _BYTES) * _BYTES + _BYTES)
+    return found
+
+
+class Attend:
+    """`attend`."""
+
+    def __init__(self, attention: Attention, dtype: Any) -> None:
+        self._attention, self._kernel = attention, kernel("attend", dtype)
+
+    def __call__(self, query: Any, key: Any, value: Any, scale: float, out: Any, weights: Any) -> None:
+        place = self._attention.place
+        arrays = [place(8, query), place(11, key), place(14, value)]
+        place(17, out.transpose(0, 2, 1, 3))
+        self._attention.run(self._kernel, *map(id, arrays), id(out), id(weights), scale)
+
+
+class AttendSlopes:
+    """`attend_slopes`, also of results in one array."""
+
+    def __init__(self, attention: Attention, dtype: Any) -> None:
+        self._attention, self._kernel = attention, kernel("attend_slopes", dtype)
+
+    def __call__(
+        self, g: Any, query: Any, key: Any, value: Any, weights: Any, first: float, second: float, *out: Any
+    ) -> None:
+        place = self._attention.place
+        arrays = [place(17, g), place(8, query), place(11, key), place(14, value), np.ascontiguousarray(weights)]
+        if len(out) == 1:
+            results = list(next(iter(out)).transpose(2, 0, 3, 1, 4))
+        else:
+            results = [one.transpose(0, 2, 1, 3) for one in out]
+        for at, one in zip((33, 36, 39), results, strict=True):
+            place(at, one)
+        self._attention.run(self._kernel, *map(id, arrays), *map(id, results), first, second)
+
+
+def _attention(node: Node, first: int) -> tuple[Attention, Any] | None:
+    query, key, value = node.values[first : first + 3]
+    if any(one.dtype != node.out.dtype for one in node.values) or node.out.dtype not in FLOATS:
+        return None
+    return Attention(query.shape, key.shape, value.shape, bool(node.statics["causal"]), node.out.dtype), node.out.dtype
+
+
+@computes(attend, strided=True)
+def _(node: Node) -> Routine | None:
+    found = _attention(node, 0)
+    return None if found is None else Attend(*found)
+
+
+@computes(attend_slopes, strided=True)
+@computes(attend_slopes_together, strided=True)
+def _(node: Node) -> Routine | None:
+    found = _attention(node, 1)
+    return None if found is None else AttendSlopes(*found)
+
+
+__all__: list[str] = []

@@ -1,0 +1,101 @@
+"""Attention as one op of plans, beside eager mode's parts: results, gradients, and where it stays in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.compiler.graph import Node
+from engine.nn import functional
+
+CASES = [
+    (2, 3, 37, 37, 20, 20, True, np.float32),
+    (2, 2, 100, 130, 32, 17, False, np.float32),
+    (1, 2, 200, 70, 9, 40, True, np.float64),
+    (1, 2, 70, 200, 16, 16, True, np.float32),
+]
+
+
+def tensors(*shapes: tuple[int, ...], dtype: Any = np.float32) -> list[engine.Tensor]:
+    draw = np.random.default_rng(0)
+    return [engine.tensor(draw.normal(size=shape).astype(dtype), requires_grad=True) for shape in shapes]
+
+
+def numbers(function: Any, given: list[engine.Tensor]) -> list[Any]:
+    for one in given:
+        one.grad = None
+    found = [function(*given)]
+    return [one.detach().numpy().copy() for one in [*found, *(one.grad for one in given)] if one is not None]
+
+
+def ops_of(compiled: Any, given: list[engine.Tensor]) -> set[str]:
+    """The ops that its plans run by kernels of their own."""
+    compiled(*given)
+    compiled(*given)
+    found, waiting = set[str](), [compiled.root]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children.values()
+        found |= {step.op.name for plan in node.plans.values() for step in plan.steps if isinstance(step, Node)}
+    return {name for name in found if name.startswith("att")}
+
+
+def agree(function: Any, given: list[engine.Tensor]) -> Any:
+    compiled = engine.compile(function)
+    for _ in range(3):
+        for eager, found in zip(numbers(function, given), numbers(compiled, given), strict=True):
+            bound = 1e-5 if eager.dtype == np.float32 else 1e-13
+            np.testing.assert_allclose(found, eager, rtol=bound, atol=bound * np.abs(eager).max())
+    return compiled
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_separate_heads(case: Any) -> None:
+    batch, heads, length, size, inner, outer, causal, dtype = case
+
+    def step(query: Any, key: Any, value: Any) -> Any:
+        out = functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        out.square().sum().backward()
+        return out
+
+    shapes = [(batch, heads, length, inner), (batch, heads, size, inner), (batch, heads, size, outer)]
+    given = tensors(*shapes, dtype=dtype)
+    assert ops_of(agree(step, given), given) == {"attend", "attend_slopes"}
+
+
+@pytest.mark.parametrize("scale", [None, -0.7])
+def test_heads_of_one_projection(scale: float | None) -> None:
+    def step(x: Any) -> Any:
+        query, key, value = x.reshape(2, 65, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        out = functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale)
+        out = out.transpose(1, 2).reshape(2, 65, 16)
+        out.square().sum().backward()
+        return out
+
+    given = tensors((2, 65, 48))
+    assert ops_of(agree(step, given), given) == {"attend", "attend_slopes_together"}
+
+
+def test_one_tensor_as_query_key_and_value() -> None:
+    def step(x: Any) -> Any:
+        out = functional.scaled_dot_product_attention(x, x, x)
+        out.square().sum().backward()
+        return out
+
+    agree(step, tensors((2, 2, 9, 8)))
+
+
+def test_weights_that_are_dropped_or_masked_stay_in_parts() -> None:
+    def dropped(query: Any, key: Any, value: Any) -> Any:
+        return functional.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
+
+    def masked(query: Any, key: Any, value: Any) -> Any:
+        mask = engine.ones(5, 5, dtype=engine.bool).tril()
+        return functional.scaled_dot_product_attention(query, key, value, mask)
+
+    for function in (dropped, masked):
+        given = tensors(*[(1, 2, 5, 4)] * 3)
+        assert ops_of(engine.compile(function), given) == {"attention_weights"}
