@@ -1,0 +1,37 @@
+"""What a person does with the Compile panel."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.ui.panels.compile.outline import Key
+from studio.ui.panels.compile.panel import CompilePanel
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import CTRL, SHIFT
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def click(widget: object) -> None:
+    QTest.mouseClick(widget, LEFT)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def explain(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    """By the key."""
+    QTest.keyClick(window, Qt.Key.Key_E, CTRL | SHIFT)
+    qtbot.waitUntil(lambda: project.explainer.state in ("ready", "failed"))
+
+
+def click_row(panel: CompilePanel, key: Key) -> None:
+    outline = panel.outline
+    item = next(item for found, item in outline._items() if found == key)
+    outline.scrollToItem(item)
+    QTest.mouseClick(outline.viewport(), LEFT, pos=outline.visualItemRect(item).center())
+
+
+def marked(window: MainWindow) -> set[str]:
+    assert window.canvas is not None
+    return {name for name, item in window.canvas.canvas.nodes.items() if item.look.marked}

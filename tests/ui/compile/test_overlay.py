@@ -1,0 +1,140 @@
+"""Compiled regions and bridges on the canvas, with mouse and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from engine.compiler import Explanation
+from studio.document import edits
+from studio.ui import theme as themes
+from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.panels.compile.outline import Key
+from studio.ui.project import Project
+from studio.ui.theme import contrast
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.compile.actions import LEFT, explain, marked
+
+
+def color_at(window: MainWindow, x: float, y: float) -> str:
+    """Of a place of the canvas, as it is on the screen."""
+    assert window.canvas is not None
+    place = window.canvas.camera.to_view(QPointF(x, y)).toPoint()
+    return window.canvas.viewport().grab().toImage().pixelColor(place).name()
+
+
+def test_regions_are_coloured_by_a_key(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    overlay: CompileOverlay,
+    broken: Explanation,
+    tell: Callable[..., None],
+) -> None:
+    tell(broken)
+    explain(qtbot, window, project)
+    assert window.canvas is not None
+    boxes = window.canvas.canvas.boxes()
+    places = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "flatten")]
+    plain = [color_at(window, *place) for place in places]
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
+    assert overlay.is_on
+    assert overlay.legend.isVisible()
+    assert window.commands.action("view.regions").isChecked()
+    assert window.settings.shows_regions
+    first, second, none = (color_at(window, *place) for place in places)
+    style = RegionStyle(themes.current())
+    assert (first, second) == (style.fill(1).name(), style.fill(2).name())
+    assert none == plain[2]
+    QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
+    assert [color_at(window, *place) for place in places] == plain
+    assert not overlay.regions.isVisible()
+    assert not overlay.legend.isVisible()
+
+
+def test_the_sign_of_a_break_opens_its_row(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    overlay: CompileOverlay,
+    broken: Explanation,
+    tell: Callable[..., None],
+) -> None:
+    tell(broken)
+    window.docks["runs"].reveal()
+    project.explainer.explain()
+    qtbot.waitUntil(lambda: project.explainer.state == "ready")
+    overlay.show_overlay(True)
+    [(bridge, sign)] = overlay.bridges.signs()
+    assert bridge.node == "relu"
+    assert window.canvas is not None
+    place = window.canvas.camera.to_view(sign.center()).toPoint()
+    QTest.mouseMove(window.canvas.viewport(), place)
+    QTest.mouseClick(window.canvas.viewport(), LEFT, pos=place)
+    panel = window.desks[project].compile
+    qtbot.waitUntil(panel.isVisible)
+    assert panel.outline.key == Key("break", 0)
+    assert panel.details.detail.help == "bool"
+    assert marked(window) == {"relu"}
+    assert not project.store.selection, "the canvas was not clicked"
+
+
+def test_regions_follow_their_nodes(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    overlay: CompileOverlay,
+    whole: Explanation,
+    tell: Callable[..., None],
+) -> None:
+    tell(whole)
+    explain(qtbot, window, project)
+    overlay.show_overlay(True)
+    assert window.canvas is not None
+    hand = Hand(window.canvas)
+    box = window.canvas.canvas.nodes["accuracy"].box
+    hand.drag(hand.node("accuracy"), hand.node("accuracy") + QPoint(0, 60))
+    moved = window.canvas.canvas.nodes["accuracy"].box
+    assert moved.top > box.top
+    assert color_at(window, moved.right - 20, moved.bottom + 12) == RegionStyle(themes.current()).fill(1).name()
+    project.store.edit("Remove", lambda document: edits.remove(document, ["accuracy"]))
+    assert all("accuracy" not in drawn.region.nodes for drawn in overlay.regions._drawn or ())
+    assert project.explainer.is_stale
+
+
+def test_signs_keep_a_readable_size(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    overlay: CompileOverlay,
+    broken: Explanation,
+    tell: Callable[..., None],
+) -> None:
+    tell(broken)
+    explain(qtbot, window, project)
+    overlay.show_overlay(True)
+    assert window.canvas is not None
+    for scale in (1.5, 1.0, 0.5, 0.34):
+        window.canvas.camera.zoom_to(scale, animated=False)
+        [(_, sign)] = overlay.bridges.signs()
+        assert sign.height() * scale >= 20
+    window.canvas.viewport().grab()
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_regions_can_be_told_from_the_ground_and_read_on(name: str) -> None:
+    theme = themes.load(name)
+    style, ground = RegionStyle(theme), theme.color("background")
+    for segment in range(1, len(theme.series) + 1):
+        assert contrast(style.line(segment), ground) >= 3, segment
+        assert contrast(style.text(segment), ground) >= 4.5, segment
+        for back in (style.fill(segment), style.band(segment)):
+            assert contrast(theme.color("text"), back) >= 4.5, segment
+    assert contrast(style.plank(), ground) >= 3

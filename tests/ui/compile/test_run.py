@@ -1,0 +1,89 @@
+"""The badge, the panel and the overlay while a run trains; the switch."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.panels.compile.panel import CompilePanel
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import CTRL
+from tests.ui.compile.actions import click
+
+
+@pytest.fixture
+def endless(project: Project) -> Project:
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=10_000))
+    return project
+
+
+def stop(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not project.runner.is_active)
+
+
+def test_the_badge_and_the_panel_follow_a_run(
+    qtbot: QtBot, window: MainWindow, endless: Project, overlay: CompileOverlay
+) -> None:
+    badge = window.status.tier
+    assert not badge.isVisible()
+    seen: list[str] = []
+    endless.runner.events.connect(lambda _: seen.append(badge.text().strip()))
+    window.commands.run("run.start")
+    window.docks["compile"].reveal()
+    overlay.show_overlay(True)
+    qtbot.waitUntil(lambda: badge.text().strip() in ("Compiled", "Replayed"))
+    assert {text.partition(" ")[0] for text in seen} <= {"", "Recording", "Interpreted", "Compiled", "Replayed"}
+    explainer = endless.explainer
+    qtbot.waitUntil(lambda: explainer.explanation is not None and explainer.is_live)
+    panel = window.desks[endless].compile
+    qtbot.waitUntil(lambda: panel.outline.isVisible() and panel.header.badge.text() == badge.text())
+    assert "kernels" in badge.toolTip()
+    assert overlay.regions._drawn
+    window.docks["runs"].reveal()
+    click(badge)
+    qtbot.waitUntil(panel.isVisible)
+    stop(qtbot, window, endless)
+
+
+def test_the_window_keeps_answering(
+    qtbot: QtBot, window: MainWindow, endless: Project, overlay: CompileOverlay
+) -> None:
+    window.commands.run("run.start")
+    window.docks["compile"].reveal()
+    overlay.show_overlay(True)
+    qtbot.waitUntil(lambda: endless.explainer.explanation is not None)
+    ticks: list[int] = []
+    timer = QTimer()
+    timer.timeout.connect(lambda: ticks.append(endless.runner.runs[-1].progress.step))
+    timer.start(10)
+    qtbot.waitUntil(lambda: len(ticks) >= 100 and ticks[-1] > ticks[0])
+    timer.stop()
+    stop(qtbot, window, endless)
+
+
+def test_compiling_can_be_switched_off_and_undone(
+    qtbot: QtBot, window: MainWindow, endless: Project, panel: CompilePanel
+) -> None:
+    assert panel.header.switch.isChecked()
+    assert window.commands.action("run.compile").isChecked()
+    click(panel.header.switch)
+    assert not endless.store.document.training.compile
+    assert not window.commands.action("run.compile").isChecked()
+    assert window.status.tier.text().strip() == "Eager"
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 2)
+    assert endless.runner.run is not None
+    assert endless.runner.run.compile_state is None
+    assert window.status.tier.text().strip() == "Eager"
+    stop(qtbot, window, endless)
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert endless.store.document.training.compile
+    assert panel.header.switch.isChecked()
+    window.commands.run("run.compile")
+    assert not endless.store.document.training.compile
