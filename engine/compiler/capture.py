@@ -6,57 +6,37 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.backend import META, Device, MetaArray
-from engine.compiler.instruction import FLOAT, Instruction, Trie, Unhashable, frozen, template
-from engine.compiler.reasons import (
-    DATA_DEPENDENT,
-    DEVICE,
-    EXPOSED,
-    ITERATION,
-    LIMIT,
-    OBSERVED,
-    OPAQUE,
-    Reason,
-    reason_of_frame,
-)
+from engine.backend import META, Device
+from engine.compiler.fill import FILL
+from engine.compiler.instruction import FLOAT, Trie, Unhashable, frozen, template
+from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, OBSERVED, OPAQUE, Reason
 from engine.compiler.replay import Drawn, Stepped
 from engine.compiler.report import Ran
-from engine.compiler.rewrite import rewrite
-from engine.compiler.segment import Segment
-from engine.compiler.sequential import compute_call, is_mixed
-from engine.deferred import Deferred, Form, adopt
+from engine.compiler.rewrite import refusal
+from engine.compiler.segment import Segment, adopt_saved
+from engine.compiler.sequential import Sequential, compute_call, is_mixed
+from engine.compiler.undo import Undo
+from engine.compiler.witness import instruction_of, is_foreseeable, origin
+from engine.deferred import Deferred, Form
 from engine.dispatch import run
 from engine.dispatch.in_place import write
-from engine.dispatch.kernels import infer
 from engine.dispatch.recording import record
-from engine.dispatch.run import number, shares_memory, view_of
-from engine.dtypes import NUMBERS, from_numpy
+from engine.dispatch.run import number, view_of
 from engine.errors import CompileError, EngineError
-from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
 from engine.random import State
-from engine.shape import Dim, Spec
+from engine.shape import Dim
 from engine.tensor import Storage, Tensor
 
 if TYPE_CHECKING:
-    from engine.compiler.function import Compiled
-
-
-def _kernel_fill(xp: Any, shape: tuple[int, ...], dtype: object, value: object) -> Any:
-    """One value in a shape and dtype."""
-    return xp.full(shape, value, dtype)
-
-
-_kernel_fill.__name__ = "fill"
-FILL = Op(_kernel_fill, "other", method=False)
-FILL.shape(lambda shape, dtype, value: Spec(tuple(shape), from_numpy(dtype)))
+    from engine.compiler.function import Compiled, Plan
 
 MOST_PATHS = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
@@ -125,11 +105,7 @@ class Capture:
         segment.node = node
         if numbers:
             segment.scalars += numbers
-        outs = self._outputs(op, inputs, statics, node, None)
-        if wants and MODES.grad and op.rules:
-            record(op, inputs, statics, outs, node.call.where)
-            _adopt_saved(outs)
-        return outs[0] if op.outputs == 1 else tuple(outs)
+        return self._made(op, inputs, statics, node, None, wants=wants)
 
     def _call_any(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         """`call` for whatever there is."""
@@ -155,11 +131,16 @@ class Capture:
         found = self._next(op, inputs, statics, device, in_place=False)
         if isinstance(found, Reason):
             return self._aside(op, inputs, statics, found)
-        node, values = found
+        return self._made(op, inputs, statics, *found, wants=wants)
+
+    def _made(
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Any, *, wants: bool
+    ) -> Any:
+        """The results of a call, with their history."""
         outs = self._outputs(op, inputs, statics, node, values)
         if wants and MODES.grad and op.rules:
             record(op, inputs, statics, outs, node.call.where)
-            _adopt_saved(outs)
+            adopt_saved(outs)
         return outs[0] if op.outputs == 1 else tuple(outs)
 
     def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
@@ -235,16 +216,9 @@ class Capture:
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
     ) -> tuple[Trie, Any] | Reason:
         segment = self.segment
-        scalars, part = segment.scalars, segment.part
-        scalar, met = len(scalars), len(segment.met)
+        scalar, met = len(segment.scalars), len(segment.met)
         try:
-            parts = [
-                part(v)
-                if isinstance(v, Tensor)
-                else frozen(v if type(v) in NUMBERS and op.takes_numbers else number(op, v), scalars)
-                for v in inputs
-            ]
-            fixed = None if statics is op.defaults else frozen(statics, scalars)
+            parts, fixed = segment.parts(op, inputs, statics)
         except Unhashable:
             return OPAQUE
         key = (op, in_place, fixed, *parts) if parts else (op, in_place, fixed, device)
@@ -253,18 +227,19 @@ class Capture:
             return node
         if node is not None and segment.deferring:
             if self.traced:
-                segment.origins.append(_origin())
+                segment.origins.append(origin())
             segment.node = node
             return node, None
         if node is None and (len(segment.node.children) >= MOST_PATHS or self.owner.recorded >= MOST_CALLS):
             return LIMIT
         was_known = segment.deferring
         if was_known:
-            self._run(segment)
-            segment.deferring = False
+            self._begin_recording(segment)
         arrays = [segment.array(v) if isinstance(v, Tensor) else v for v in inputs]
         if in_place:
             values = None
+            if segment.undo is not None and segment.uses(inputs[0]):
+                segment.undo.save(arrays[0])
             write(op, Tensor(arrays[0], inputs[0]._storage), list(arrays), statics, device)
         else:
             values = compute_call(op, arrays, statics, device, is_mixed(arrays))
@@ -273,8 +248,8 @@ class Capture:
             slots = segment.inputs(inputs, parts, scalar, found)
             place = [scalar + sum(isinstance(one, str) for one in parts)]
             fixed = statics if statics is op.defaults else template(statics, place)
-            call = self._instruction(op, slots, fixed, device, arrays, values)
-            if not in_place and not _is_foreseeable(op, arrays, statics, call.forms):
+            call = instruction_of(op, slots, fixed, device, arrays, values, segment.count)
+            if not in_place and not is_foreseeable(op, arrays, statics, call.forms):
                 segment.node.children[key] = DATA_DEPENDENT
                 return DATA_DEPENDENT
             # Another thread may have recorded the same call meanwhile; there is to be one place for it.
@@ -285,26 +260,9 @@ class Capture:
             if was_known:
                 self.owner.report.note_new(self.number, segment.start, node)
         if self.traced:
-            segment.origins.append(_origin())
+            segment.origins.append(origin())
         segment.node = node
         return node, values
-
-    def _instruction(
-        self,
-        op: Op,
-        slots: tuple[Any, ...],
-        statics: dict[str, Any],
-        device: Device,
-        arrays: Sequence[Any],
-        values: Sequence[Any] | None,
-    ) -> Instruction:
-        mixed, (where, backward) = is_mixed(arrays), _origin()
-        if values is None:
-            return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where, backward)
-        outputs = tuple(range(self.segment.count, self.segment.count + len(values)))
-        views = op.view and shares_memory(values[0], arrays[0])
-        forms = tuple(map(Form.of, values))
-        return Instruction(op, slots, statics, outputs, forms, views, False, mixed, device, where, backward)
 
     def _outputs(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Sequence[Any] | None
@@ -329,18 +287,28 @@ class Capture:
 
     # -- running
 
-    def _run(self, segment: Segment) -> None:
-        """Computes what was deferred, as far as somebody holds it, and does what was to be written."""
+    def _begin_recording(self, segment: Segment) -> None:
+        """The path is new from here on: what was deferred is computed, call by call as what follows."""
+        if self.owner.exact:
+            segment.undo = Undo()
+            segment.undo.save_written(segment)
+        if segment.node.depth:
+            wanted = segment.wanted()
+            self._run(segment, wanted, Sequential(segment.node, tuple([one.slot for one in wanted])))
+            segment.plan = None
+        segment.deferring = False
+
+    def _run_planned(self, segment: Segment) -> None:
+        """Computes the segment by its plan. Where it was recorded just now, what its ops have done is undone before."""
         if not segment.node.depth:
             return
-        wanted: list[Deferred] = []
-        for deferred in segment.alive():
-            array = segment.externals.get(deferred.slot)
-            if array is None:
-                wanted.append(deferred)
-            else:  # that of a tensor from outside, which was written to
-                deferred.value = array
-        plan = self.owner.plan(segment.node, tuple([deferred.slot for deferred in wanted]))
+        if segment.undo is not None:
+            segment.undo.restore()
+        wanted = segment.wanted()
+        self._run(segment, wanted, self.owner.plan(segment.node, tuple([one.slot for one in wanted])))
+
+    def _run(self, segment: Segment, wanted: list[Deferred], plan: Plan) -> None:
+        """Computes what is wanted, and does what was to be written."""
         began = perf_counter()
         try:
             values = plan.run(segment.externals, segment.scalars)
@@ -363,8 +331,8 @@ class Capture:
         """
         segment, began, where = self.segment, perf_counter(), None if reason is None else call_site()
         node, known, report = segment.node, segment.deferring, self.owner.report
-        if known:
-            self._run(segment)
+        if known or segment.undo is not None:
+            self._run_planned(segment)
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
@@ -390,9 +358,9 @@ class Capture:
                 "over. Wait for the call to return."
             )
         if reason is None:
-            reason = ITERATION if asked in segment.elements else reason_of_frame()
+            reason = segment.reason(asked)
         if self.owner.fullgraph and not self.traced:
-            self._refuse(reason)
+            raise CompileError(refusal(reason, call_site()))
         self.finish(reason, asked)
 
     @contextmanager
@@ -410,13 +378,6 @@ class Capture:
         if self.segment.uses(tensor):
             self.demand(self.segment, asked=self.segment.slot_of(tensor))
 
-    def _refuse(self, reason: Reason) -> NoReturn:
-        where = call_site()
-        place = "" if where is None else f" at {where[0]}:{where[1]}"
-        raise CompileError(
-            f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {rewrite(reason, where)}"
-        )
-
     def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: Reason | None = None) -> Any:
         """Runs a call eagerly; if for a reason, after all that was recorded before it."""
         if reason is not None:
@@ -429,33 +390,6 @@ class Capture:
             return run(op, inputs, statics)
         finally:
             MODES.capture = self
-
-
-def _adopt_saved(outs: Sequence[Tensor]) -> None:
-    """Has the tensors that an autograd node keeps of its own results get their arrays as well."""
-    node = outs[0]._node
-    for key, (tensor, version) in getattr(node, "saved", {}).items():
-        if key < 0 and version is not None:
-            adopt(tensor)
-
-
-def _origin() -> tuple[Place, bool]:
-    """The line that calls an op, or whose gradient is computed; and whether a backward pass is under way."""
-    walk = MODES.walk
-    if walk is None:
-        return call_site(), False
-    return (None if walk.node is None else walk.node.where) or call_site(), True
-
-
-def _is_foreseeable(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:
-    """Whether the shapes of the results follow from those of the inputs, whatever the numbers in them."""
-    specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
-    try:
-        found = infer(op, specs, statics)
-    except Exception:  # noqa: BLE001 - a rule says no in many ways, and the kernel has already run
-        return False
-    found = found if isinstance(found, tuple) else (found,)
-    return [tuple(one.shape) for one in found] == [form.shape for form in forms]
 
 
 __all__ = ["Capture"]

@@ -52,13 +52,21 @@ class Compiled:
     """A compiled function. Python runs on every call; the ops that it calls are run together where that is possible."""
 
     def __init__(
-        self, function: Callable[..., Any], *, fullgraph: bool = False, backend: str = DEFAULT, name: str | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        fullgraph: bool = False,
+        exact: bool = False,
+        backend: str = DEFAULT,
+        name: str | None = None,
     ) -> None:
         # A module's attributes are its state, and no business of this object's.
         updated = ("__dict__",) if inspect.isroutine(function) else ()
         functools.update_wrapper(self, function, updated=updated)
         self.function = function
         self.fullgraph = fullgraph
+        self.exact = exact
+        """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
         self.backend = backend
         """How recordings are run: fused, or more simply for comparison."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
@@ -178,15 +186,15 @@ class Compiled:
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
 
-    def _settings(self) -> tuple[bool, str, str]:
-        return self.fullgraph, self.backend, self.name
+    def _settings(self) -> tuple[bool, bool, str, str]:
+        return self.fullgraph, self.exact, self.backend, self.name
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"
 
 
-def _rebuilt(function: Callable[..., Any], fullgraph: bool, backend: str, name: str) -> Compiled:
-    return Compiled(function, fullgraph=fullgraph, backend=backend, name=name)
+def _rebuilt(function: Callable[..., Any], fullgraph: bool, exact: bool, backend: str, name: str) -> Compiled:
+    return Compiled(function, fullgraph=fullgraph, exact=exact, backend=backend, name=name)
 
 
 EXISTING: weakref.WeakSet[Compiled] = weakref.WeakSet()

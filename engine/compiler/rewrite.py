@@ -7,6 +7,7 @@ import linecache
 from collections.abc import Iterator
 
 from engine.compiler.reasons import BOOL, ITERATION, LIST, NUMBER, PRINT, Reason
+from engine.compiler.syntax import parsed
 from engine.graph import Place
 
 
@@ -16,6 +17,12 @@ def rewrite(reason: Reason, where: Place) -> str:
     for statement in _around(where):
         found = found or _FOR.get(reason.id, _nothing)(statement)
     return found or reason.advice
+
+
+def refusal(reason: Reason, where: Place) -> str:
+    """What an error says where breaks are not allowed."""
+    place = "" if where is None else f" at {where[0]}:{where[1]}"
+    return f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {rewrite(reason, where)}"
 
 
 def code(where: Place) -> str:
@@ -29,7 +36,7 @@ def _around(where: Place) -> Iterator[ast.stmt]:
         return
     filename, line = where
     try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
+        tree = parsed("".join(linecache.getlines(filename)))
     except SyntaxError:  # a notebook's cell with magic, or a file that has changed
         return
     found = [

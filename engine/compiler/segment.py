@@ -6,14 +6,20 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie
-from engine.deferred import Deferred, Form
+from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie, frozen
+from engine.compiler.reasons import ITERATION, Reason, reason_of_frame
+from engine.deferred import Deferred, Form, adopt
+from engine.dispatch.run import number
+from engine.dtypes import NUMBERS
 from engine.errors import EngineError
 from engine.graph import Place
+from engine.ops.record import Op
+from engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture
     from engine.compiler.report import Start
+    from engine.compiler.undo import Undo
 
 
 class Segment:
@@ -26,7 +32,7 @@ class Segment:
 
     __slots__ = (
         "_capture", "_owners", "_slots", "_storages", "count", "deferring", "elements", "externals", "made",
-        "met", "node", "origins", "owners", "plan", "scalars", "seconds", "start", "tensors", "versions",
+        "met", "node", "origins", "owners", "plan", "scalars", "seconds", "start", "tensors", "undo", "versions",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
@@ -42,6 +48,8 @@ class Segment:
         """By what it was run, where its path was known."""
         self.seconds = 0.0
         """That the plan took."""
+        self.undo: Undo | None = None
+        """By what a recording is undone, where its plan is to run in its place."""
         self.node = root
         self.deferring = True
         """Whether the path is known so far."""
@@ -65,6 +73,17 @@ class Segment:
         self._owners: dict[int, int] = {}
         """Id of what owns the memory of an array from outside → the first slot in it: storages may share it."""
         self.made: list[weakref.ref[Deferred]] = []
+
+    def parts(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Any]:
+        """The inputs and static arguments of a call as parts of its key. Raises Unhashable."""
+        scalars, part = self.scalars, self.part
+        found = [
+            part(v)
+            if isinstance(v, Tensor)
+            else frozen(v if type(v) in NUMBERS and op.takes_numbers else number(op, v), scalars)
+            for v in inputs
+        ]
+        return found, None if statics is op.defaults else frozen(statics, scalars)
 
     def part(self, tensor: Any) -> Any:
         """What stands for a tensor in the key of a call: its slot, or how it looks when it is met first."""
@@ -140,16 +159,31 @@ class Segment:
         deferred.owners.append(weakref.ref(tensor))
         self.made.append(weakref.ref(deferred))
 
+    def reason(self, asked: int | str | None) -> Reason:
+        """Why the numbers of a slot are needed right now."""
+        return ITERATION if asked in self.elements else reason_of_frame()
+
     # -- the end
 
-    def alive(self) -> list[Deferred]:
-        """What somebody still holds and that has no array yet."""
+    def alive(self, *, computed: bool = False) -> list[Deferred]:
+        """What somebody still holds and that has no array yet, or even if it has."""
         found = []
         for reference in self.made:
             deferred = reference()
-            if deferred is not None and deferred.value is None:
+            if deferred is not None and (computed or deferred.value is None):
                 found.append(deferred)
         return found
+
+    def wanted(self) -> list[Deferred]:
+        """What is to be computed: all that somebody holds, without what has an array that it is to keep."""
+        wanted: list[Deferred] = []
+        for deferred in self.alive(computed=not self.deferring):
+            array = self.externals.get(deferred.slot)
+            if array is None:
+                wanted.append(deferred)
+            else:  # that of a tensor from outside, which was written to
+                deferred.value = array
+        return wanted
 
     def settle(self) -> None:
         """Lets go of what was recorded, once every array is there."""
@@ -177,6 +211,14 @@ class Segment:
     def demand(self, slot: int) -> None:
         assert self._capture is not None, "what is over has handed out arrays"
         self._capture.demand(self, asked=slot)
+
+
+def adopt_saved(outs: Sequence[Tensor]) -> None:
+    """Has the tensors that an autograd node keeps of its own results get their arrays as well."""
+    node = outs[0]._node
+    for key, (tensor, version) in getattr(node, "saved", {}).items():
+        if key < 0 and version is not None:
+            adopt(tensor)
 
 
 def _owner(array: Any) -> Any:

@@ -26,7 +26,7 @@ class Steps:
     def __init__(self, task: Task, *, compile: bool) -> None:
         self.compiled = compile
         if compile and task.step is None:
-            task.step, task.validation_step = Compiled(step), Compiled(losses)
+            task.step, task.validation_step = Compiled(step, exact=True), Compiled(losses, exact=True)
         self.train: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = step
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = losses
         if compile and task.step is not None and task.validation_step is not None:

@@ -111,7 +111,7 @@ def test_without_validation_samples() -> None:
 def test_the_same_seed_gives_the_same_weights() -> None:
     def trained(seed: int) -> list[np.ndarray]:
         task = Clouds(seed=seed)
-        for _ in fit.fit(task, epochs=2, compile=False):
+        for _ in fit.fit(task, epochs=2):
             engine.rand(3)  # what the receiver of events draws does not matter at the next epoch
         return weights(task)
 
@@ -122,11 +122,11 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 
 def test_a_run_can_go_on_where_another_ended() -> None:
     whole = Clouds(seed=1)
-    losses = [event.loss for event in fit.fit(whole, epochs=3, compile=False) if isinstance(event, fit.Step)]
+    losses = [event.loss for event in fit.fit(whole, epochs=3) if isinstance(event, fit.Step)]
     parts = Clouds(seed=1)
-    list(fit.fit(parts, epochs=1, compile=False))
+    list(fit.fit(parts, epochs=1))
     engine.manual_seed(99)
-    rest = list(fit.fit(parts, epochs=3, start=1, compile=False))
+    rest = list(fit.fit(parts, epochs=3, start=1))
     assert [event.loss for event in rest if isinstance(event, fit.Step)] == losses[4:]
     assert [event.step for event in rest if isinstance(event, fit.Step)] == list(range(5, 13))
     assert all(np.array_equal(x, y) for x, y in zip(weights(whole), weights(parts), strict=True))
@@ -244,7 +244,7 @@ def test_a_look_changes_nothing() -> None:
 
     def losses(look: bool) -> list[float]:
         task, found = WithBuffers(seed=2), []
-        for event in fit.fit(task, epochs=2, compile=False):
+        for event in fit.fit(task, epochs=2):
             if isinstance(event, fit.Step):
                 found += [event.loss, event.metrics["accuracy"]]
                 if look:
@@ -278,7 +278,7 @@ class Searching(Clouds):
 
 def test_an_optimizer_that_needs_a_closure() -> None:
     task = Searching(seed=3)
-    events = list(fit.fit(task, epochs=2, compile=False))
+    events = list(fit.fit(task, epochs=2))
     epochs = [event for event in events if isinstance(event, fit.Epoch)]
     steps = [event for event in events if isinstance(event, fit.Step)]
     assert epochs[-1].val_loss is not None
@@ -288,7 +288,7 @@ def test_an_optimizer_that_needs_a_closure() -> None:
     first = [step for step in steps if step.epoch == 1][-1]
     assert first.metrics["accuracy"] * 60 == pytest.approx(round(first.metrics["accuracy"] * 60))
     again = Searching(seed=3)
-    list(fit.fit(again, epochs=1, compile=False))
-    list(fit.fit(again, epochs=2, start=1, compile=False))
+    list(fit.fit(again, epochs=1))
+    list(fit.fit(again, epochs=2, start=1))
     for ours, others in zip(weights(again), weights(task), strict=True):
         np.testing.assert_array_equal(ours, others)

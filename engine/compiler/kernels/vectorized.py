@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from engine.compiler.syntax import parsed
+
 SOURCES = ("exponential", "logarithm", "choice")
 """The files of `functions` that are written in Python."""
 
@@ -24,7 +26,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     known: dict[str, Any] = {**_WORDS, "inf": math.inf, "nan": math.nan, "math": math}
     for name in SOURCES:
         path = Path(__file__).parent / "functions" / f"{name}.py"
-        module = _Vectorized().visit(ast.parse(path.read_text(encoding="utf-8")))
+        module = _Vectorized().visit(parsed(path.read_text(encoding="utf-8")))
         exec(compile(ast.fix_missing_locations(module), str(path), "exec"), known)  # noqa: S102 - a file of ours
     return known
 

@@ -52,7 +52,7 @@ def test_a_run_from_beginning_to_end(session) -> None:
 def test_the_same_seed_gives_the_same_figures(session) -> None:
     figures = []
     for seed in (3, 3, 4):
-        run = session(seed=seed, compile=False)
+        run = session(seed=seed)
         run.start()
         figures.append([event.loss for event in wait_for(run, "done") if isinstance(event, fit.Step)])
     assert figures[0] == figures[1] != figures[2]

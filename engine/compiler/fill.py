@@ -1,0 +1,21 @@
+"""The op that recordings have for a new tensor of one value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.dtypes import from_numpy
+from engine.ops.record import Op
+from engine.shape import Spec
+
+
+def _kernel_fill(xp: Any, shape: tuple[int, ...], dtype: object, value: object) -> Any:
+    """One value in a shape and dtype."""
+    return xp.full(shape, value, dtype)
+
+
+_kernel_fill.__name__ = "fill"
+FILL = Op(_kernel_fill, "other", method=False)
+FILL.shape(lambda shape, dtype, value: Spec(tuple(shape), from_numpy(dtype)))
+
+__all__ = ["FILL"]
