@@ -43,10 +43,11 @@ class Description:
     """Why it is not run in a better way; empty where it is."""
 
 
-def of_node(node: Node) -> Step:
-    """A node that is run by its op's own kernel."""
+def of_node(node: Node, why: str | None = None) -> Step:
+    """A node that is run by its op's own kernel; `why` it is not in one with others."""
     reads, makes = tuple(map(_text, node.values)), tuple(map(_text, node.outputs))
-    why = reason(node) if node.op.kind in ("elementwise", "reduce") else None
+    if why is None and node.op.kind in ("elementwise", "reduce"):
+        why = reason(node)
     kind = "view" if node.op.view else "call"
     return Step((node.op.name,), kind, reads, makes, lines_of([node]), note=why or "")
 

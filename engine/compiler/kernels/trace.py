@@ -288,7 +288,7 @@ def trace(
         try:
             known = _traced(op, given, ndims, named, mixed)
         except Unlowered as reason:
-            known = reason
+            known = Unlowered(*reason.args)  # without its traceback, which holds on to whoever called
         _KNOWN[key] = known
     if isinstance(known, Unlowered):
         raise Unlowered(*known.args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Mapping
+import weakref
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -14,15 +14,15 @@ import numpy as np
 
 from engine.backend import CPU
 from engine.compiler.description import Description, of_fused, of_node
-from engine.compiler.graph import Graph, Node, Unplanned, Value
+from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import filled
 from engine.compiler.interpret import Interpreter
 from engine.compiler.kernels import Fused, Kernel, Unlowered
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.plan.emit import Emission, aligned, size_of_memory
-from engine.compiler.plan.fusion import fuse
-from engine.compiler.plan.layouts import Strides, strides_of
+from engine.compiler.plan.fusion import Step, fuse
+from engine.compiler.plan.layouts import strides_of
 from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.plan.target import Gpu, device_of, kernel_for
@@ -46,23 +46,48 @@ class Plan:
         self.device = device_of(graph)
         self._gpu = None if self.device is CPU else Gpu(self.device)
         self.graph = graph
-        decisions = decide(graph, fuse(graph, outline))
-        decisions.steps = [
-            _with_targets(step, decisions) if isinstance(step, Fused) else step for step in decisions.steps
-        ]
+        self._notes: dict[Node, str] = {}
+        """Why nodes are in no kernel although they could be."""
+        decisions, self.kernels = self._decided(fuse(graph, outline))
         self.steps = decisions.steps
-        self.kernels = _kernels(self._gpu, decisions, strides_of(decisions))
         self._decisions = decisions
         size = size_of_memory(decisions)
         self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
         self.memory = self._memory.nbytes
         """Bytes of its own."""
         self._lock = threading.Lock()
-        self._waiting = list(self.kernels.values())
+        self._waiting = list(reversed(self.kernels.values()))
+        """Kernels that are not there yet; those that are compiled last come first."""
         self._instead: Interpreter | None = None
         self._run: Any = None
+        self._forget: Any = None
+        """Frees the text of the function in use."""
         if self._gpu is None:
             self._write(Emission(decisions, self._memory, self._launched))
+
+    def _decided(self, steps: list[Step]) -> tuple[Decisions, dict[Fused, Any]]:
+        """Where values lie, and kernels for all groups. A group that there is no kernel for becomes nodes again."""
+        while True:
+            decisions = decide(self.graph, steps)
+            strides = strides_of(decisions)
+            kernels: dict[Fused, Any] = {}
+            found: list[Step] = []
+            for step in steps:
+                if isinstance(step, Node):
+                    found.append(step)
+                    continue
+                step = _with_targets(step, decisions)
+                try:
+                    given = [strides[value] for value in (*step.inputs, *step.outputs)]
+                    kernels[step] = kernel_for(self._gpu, step, given)
+                    found.append(step)
+                except Unlowered as why:
+                    self._notes.update(dict.fromkeys(step.nodes, str(why)))
+                    found += step.nodes
+            if len(kernels) == sum(isinstance(step, Fused) for step in steps):
+                decisions.steps = found
+                return decisions, kernels
+            steps = found
 
     @property
     def is_fused(self) -> bool:
@@ -80,14 +105,19 @@ class Plan:
         with self._lock:
             if self._gpu is not None:
                 return self._run_there(self._gpu, externals, scalars)
-            if self._waiting and all(kernel.ready or kernel.failure for kernel in self._waiting):
-                self._waiting = []
+            if self._waiting and self._are_all_there():
                 self._write(Emission(self._decisions, self._memory, self._launched))
             try:
                 return self._quietly(externals, scalars)
             except Exception as error:
                 self._explain(error, scalars)
                 raise
+
+    def _are_all_there(self) -> bool:
+        """Whether no kernel is waited for any more. They are compiled in order, so one is asked, not all."""
+        while self._waiting and (self._waiting[-1].ready or self._waiting[-1].failure):
+            self._waiting.pop()
+        return not self._waiting
 
     def _run_there(self, gpu: Gpu, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
         """`run` on a GPU. What NVRTC does not compile runs node by node, each time."""
@@ -132,6 +162,10 @@ class Plan:
         self._step_of_line, self._operands = emission.step_of_line, emission.operands
         self._file = f"<plan {next(_numbers)}>"
         linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
+        if self._forget is not None:
+            self._forget()
+        self._forget = weakref.finalize(self, linecache.cache.pop, self._file, None)
+        self._forget.atexit = False
         exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
         self._run = emission.known["run"]
 
@@ -168,7 +202,10 @@ class Plan:
         """What it does, for `explain`."""
         if self._instead is not None:
             return self._instead.describe()
-        steps = [of_node(one) if isinstance(one, Node) else of_fused(one, self.kernels[one]) for one in self.steps]
+        steps = [
+            of_node(one, self._notes.get(one)) if isinstance(one, Node) else of_fused(one, self.kernels[one])
+            for one in self.steps
+        ]
         return Description("fused", tuple(steps), self.memory)
 
 
@@ -178,30 +215,18 @@ def _with_targets(step: Fused, decisions: Decisions) -> Fused:
     What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
     """
     pairs: list[tuple[int, int]] = []
-    schedule = scheduled(program_of(step))
     for place, value in enumerate(step.outputs):
         old = decisions.graph.inputs[decisions.target[value]] if decisions.place[value] == "target" else None
         if old not in step.inputs:
             continue
         source = step.inputs.index(old)
         try:
-            schedule.check_written_over(place, source)
+            scheduled(program_of(step)).check_written_over(place, source)
             pairs.append((place, source))
         except Unlowered:
             decisions.place[value] = "buffer"
             del decisions.target[value]
     return replace(step, in_place=tuple(pairs)) if pairs else step
-
-
-def _kernels(gpu: Gpu | None, decisions: Decisions, strides: Mapping[Value, Strides]) -> dict[Fused, Any]:
-    found: dict[Fused, Any] = {}
-    for step in decisions.steps:
-        if isinstance(step, Fused):
-            try:
-                found[step] = kernel_for(gpu, step, [strides[value] for value in (*step.inputs, *step.outputs)])
-            except Unlowered as why:
-                raise Unplanned(f"{step}: {why}") from why
-    return found
 
 
 def _given(emission: Emission, fused: Fused) -> list[str]:
