@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from engine.compiler import Explanation
+from engine import fit
+from engine.compiler import Explanation, wait
 from studio.document.templates import Template, templates
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
@@ -29,3 +31,26 @@ def test_templates_have_no_breaks(template: Template) -> None:
     assert {operation.line.node for operation in segment.operations if operation.line and operation.backward} >= {
         name for name, node in template.document.nodes.items() if node.type in ("nn.Linear", "nn.Conv2d")
     }
+
+
+@pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
+def test_templates_train_alike_however_their_steps_run(template: Template) -> None:
+    program = lower(template.document, catalogue())
+
+    def trained(*, compile: bool) -> tuple[list[float], bytes]:
+        task = program.build(seed=1)
+        figures: list[float] = []
+        for event in fit.fit(task, steps=4, compile=compile):
+            match event:
+                case fit.Step():
+                    figures += [event.loss, *event.metrics.values()]
+                case fit.Epoch():
+                    figures += [event.train_loss, event.val_loss or 0.0, *event.val_metrics.values()]
+                case _:
+                    pass
+        return figures, b"".join(one.detach().clone().numpy().tobytes() for one in task.model.state_dict().values())
+
+    first = trained(compile=True)
+    wait()
+    assert trained(compile=True) == first, "kernels give other numbers than what stands in for them"
+    np.testing.assert_allclose(first[0], trained(compile=False)[0], rtol=1e-3)
