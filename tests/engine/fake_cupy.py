@@ -168,7 +168,7 @@ class _Ufunc:
         return _wrapped(self._inside)(*args, **kwargs)
 
 
-def _asarray(value: Any, dtype: Any = None, order: Any = None) -> ndarray:
+def asarray(value: Any, dtype: Any = None, order: Any = None) -> ndarray:
     """Arrays of the device stay as they are where they fit."""
     if isinstance(value, ndarray):
         found = np.asarray(value._inside, dtype, order=order)
@@ -200,7 +200,7 @@ def module(devices: int = 1) -> types.ModuleType:
 
     cupy.ndarray = ndarray
     cupy.asnumpy = lambda array: array._inside.copy()
-    cupy.asarray = _asarray
+    cupy.asarray = asarray
     cupy.diagonal = lambda array, *args: _writeable(np.diagonal(array._inside, *args))
     cupy.RawModule = fake_cuda.RawModule
     cupy.cuda = types.SimpleNamespace(

@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from engine.backend import CPU
 from engine.compiler.graph import Node, Value
 from engine.compiler.instruction import Constant, Scalar
 from engine.compiler.kernels.expression import FLOAT, TRUTH, WHOLE, Expression, Unlowered, cast, make, number, walk
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.scalars import Names, text
 from engine.compiler.kernels.trace import trace
+from engine.dtypes import bfloat16
 from engine.ops.record import Op
 from engine.ops.rules import wrap_dims
 
@@ -22,6 +24,10 @@ Axes: TypeAlias = tuple[int | None, ...]
 
 DTYPES = frozenset(np.dtype(name) for name in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
 """What kernels compute with."""
+
+HALVES = frozenset((np.dtype(np.float16), bfloat16.numpy))
+"""What GPUs keep numbers in that they compute with in float32."""
+SINGLE = np.dtype(np.float32)
 
 MOST_STEPS = 200
 """Expressions of one op. Beyond, compiling takes seconds."""
@@ -166,8 +172,8 @@ class Reader:
         op = node.op
         if op.kind in ("movement", "reduce") and op.name != "cast":
             raise Unlowered(f"{op.name}: it moves or combines elements")
-        if any(one.dtype not in DTYPES for one in (*node.values, *node.outputs)):
-            raise Unlowered(f"{op.name}: there are no kernels for {node.out.dtype}")
+        for one in (*node.values, *node.outputs):
+            _check_dtype(one)
         known = [self.placed[value].axes for value in node.values if value in self.placed]
         try:
             shape = np.broadcast_shapes(*(value.shape for value in node.values))
@@ -202,8 +208,12 @@ class Reader:
         self.reductions[frozenset(over)] = None
         make_reduced = _REDUCTIONS[node.op.name]
         dtype = None if statics["dtype"] is None else statics["dtype"].numpy
-        expression = make_reduced(source.expression, over, dtype, node.out.dtype)
-        if expression.dtype != node.out.dtype or node.out.dtype not in DTYPES:
+        _check_dtype(node.out)
+        if node.out.dtype in HALVES:  # rounded once
+            expression = cast(make_reduced(cast(source.expression, SINGLE), over, None, SINGLE), node.out.dtype)
+        else:
+            expression = make_reduced(source.expression, over, dtype, node.out.dtype)
+        if expression.dtype != node.out.dtype:
             raise Unlowered(f"{node.op.name}: there are no kernels for {node.out.dtype}")
         kept = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
         if not statics["keepdim"]:
@@ -267,7 +277,7 @@ class Reader:
 
 
 def _check_dtype(value: Value) -> None:
-    if value.dtype not in DTYPES:
+    if value.dtype not in DTYPES and (value.device is CPU or value.dtype not in HALVES):
         raise Unlowered(f"there are no kernels for {value.dtype}")
 
 
@@ -278,11 +288,21 @@ def _check_texts(roots: Iterable[Expression]) -> None:
         one = stack.pop()
         if not one.lowers and one not in fine:
             if one.args and one.name != "reduce":
-                text(one, ["x"] * len(one.args), names)
+                text(_in_single(one), ["x"] * len(one.args), names)
             fine.add(one)
             stack.extend(one.args)
     for one in fine:
         one.lowers = True
+
+
+def _in_single(one: Expression) -> Expression:
+    """What is computed in float32 as an expression of that."""
+    parts = (one, *one.args)
+    if not any(part.dtype in HALVES for part in parts):
+        return one
+    found = [SINGLE if part.dtype in HALVES else part.dtype for part in parts]
+    args = tuple(make(arg.name, dtype, value=arg.value) for arg, dtype in zip(one.args, found[1:], strict=True))
+    return make(one.name, found[0], args, one.value)
 
 
 def _sum(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
@@ -336,4 +356,4 @@ def is_reduction(op: Op) -> bool:
     return op.name in _REDUCTIONS
 
 
-__all__ = ["DTYPES", "Axes", "Placed", "Program", "Reader", "is_reduction", "program_of"]
+__all__ = ["DTYPES", "HALVES", "Axes", "Placed", "Program", "Reader", "is_reduction", "program_of"]

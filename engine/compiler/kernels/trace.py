@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.compiler.kernels.expression import FLOAT, TRUTH, Expression, Unlowered, cast, make, number, walk
 from engine.dispatch.promotion import promote
-from engine.dtypes import NUMBERS, DType
+from engine.dtypes import NUMBERS, DType, bfloat16
 from engine.errors import EngineError
 from engine.ops.record import Op
 
@@ -372,12 +372,25 @@ def _run(
     try:
         if mixed and op.promotes:
             given = _promoted(op, given)
+        narrow = op.kind != "movement" and any(_is_narrow(one) for one in given)
+        given = [one.astype(_SINGLE) if narrow and _is_narrow(one) else one for one in given]
         found = op.kernel(_Namespace(answers), *given, **named)
     except Unlowered as reason:
         raise Unlowered(f"{op.name}: {reason}") from None
     except (EngineError, TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         raise Unlowered(f"{op.name}: its kernel does not run over symbols ({error})") from error
-    return tuple(_strong(expression_of(one)) for one in (found if isinstance(found, tuple) else (found,)))
+    results = [_strong(expression_of(one)) for one in (found if isinstance(found, tuple) else (found,))]
+    if narrow and statics.get("dtype") is None:
+        results = [cast(one, bfloat16.numpy) if one.dtype == _SINGLE else one for one in results]
+    return tuple(results)
+
+
+_SINGLE = np.dtype(np.float32)
+
+
+def _is_narrow(one: Any) -> bool:
+    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernels.compute_mixed`."""
+    return isinstance(one, Symbol) and not one.known.weak and one.known.dtype == bfloat16.numpy
 
 
 def _strong(expression: Expression) -> Expression:

@@ -160,7 +160,8 @@ class LaunchWriter:
         for depth, place in enumerate(places):
             rest = [f"at.n{one}" for one in places[depth + 1 :]]
             over = f" / ({' * '.join(rest)})" if len(rest) > 1 else f" / {rest[0]}" if rest else ""
-            lines.append(f"const Index i{place} = {flat}{over}{f' % at.n{place}' if depth else ''};")
+            if self.layout.loops[place].axes:
+                lines.append(f"const Index i{place} = {flat}{over}{f' % at.n{place}' if depth else ''};")
         return lines
 
     def element(self, key: Any) -> str:

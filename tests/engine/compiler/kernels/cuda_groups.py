@@ -1,4 +1,4 @@
-"""Fused groups as kernels for GPUs, run by the stand-in for CuPy."""
+"""Fused groups as kernels for GPUs, run by CuPy or by its stand-in."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.backend import Device
+from engine.backend import Device, namespace, to_host
 from engine.compiler.graph import Value
 from engine.compiler.kernels.cuda import Kernel
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels.groups import Group
+
+CUDA = Device("cuda")
 
 
 def kernel_of(group: Group, shape: Sequence[int], outputs: Sequence[Value], in_place: Any = ()) -> Kernel:
@@ -20,14 +22,26 @@ def kernel_of(group: Group, shape: Sequence[int], outputs: Sequence[Value], in_p
     given = [group.arrays[value] for value in fused.inputs]
     strides = [tuple(step // array.itemsize for step in array.strides) for array in given]
     replaced = {output: strides[source] for output, source in in_place}
-    return Kernel(fused, [*strides, *[replaced.get(place) for place in range(len(outputs))]], Device("cuda"))
+    return Kernel(fused, [*strides, *[replaced.get(place) for place in range(len(outputs))]], CUDA)
 
 
 def run(group: Group, shape: Sequence[int], outputs: Sequence[Value]) -> list[Any]:
     """The outputs as the kernel computes them."""
     kernel = kernel_of(group, shape, outputs)
-    kernel.wait()
-    given = [fake_cupy.ndarray(group.arrays[value]) for value in kernel.fused.inputs]
-    found = [np.full(value.shape, 77, value.dtype) for value in outputs]
-    kernel(given, group.scalars, [fake_cupy.ndarray(one) for one in found])
-    return found
+    given = [there(group.arrays[value]) for value in kernel.fused.inputs]
+    found = [there(np.full(value.shape, 77, value.dtype)) for value in outputs]
+    kernel(given, group.scalars, found)
+    return [to_host(one) for one in found]
+
+
+def there(array: Any) -> Any:
+    """A copy of an array on the device, with its order of memory."""
+    xp = namespace(CUDA)
+    backwards = (*(slice(None, None, -1 if step < 0 else 1) for step in array.strides), ...)
+    ahead = array[backwards]
+    reach = 1 + sum((size - 1) * step // array.itemsize for size, step in zip(ahead.shape, ahead.strides, strict=True))
+    memory = np.zeros(reach, array.dtype)
+    np.lib.stride_tricks.as_strided(memory, ahead.shape, ahead.strides)[...] = ahead
+    if xp.asarray is fake_cupy.asarray:
+        return fake_cupy.ndarray(np.lib.stride_tricks.as_strided(memory, ahead.shape, ahead.strides)[backwards])
+    return xp.lib.stride_tricks.as_strided(xp.asarray(memory), ahead.shape, ahead.strides)[backwards]

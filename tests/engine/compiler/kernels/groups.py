@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.backend import CPU
+from engine.backend import CPU, Device
 from engine.compiler.graph import Node, Value
 from engine.compiler.instruction import Constant, Scalar
 from engine.compiler.kernels import Fused, Kernel, compile
@@ -16,9 +16,14 @@ from engine.ops.record import REGISTRY, Op
 
 
 class Group:
-    """Nodes as they are added, with the arrays that eager mode gives."""
+    """Nodes as they are added, with the arrays that eager mode gives, on the CPU.
 
-    def __init__(self) -> None:
+    Args:
+        device: where the nodes say they are
+    """
+
+    def __init__(self, device: Device = CPU) -> None:
+        self.device = device
         self.nodes: list[Node] = []
         self.arrays: dict[Value, Any] = {}
         self.inputs: list[Value] = []
@@ -26,7 +31,7 @@ class Group:
 
     def input(self, array: Any) -> Value:
         array = np.asarray(array)
-        value = Value(array.shape, array.dtype, CPU)
+        value = Value(array.shape, array.dtype, self.device)
         self.inputs.append(value)
         self.arrays[value] = array
         return value
@@ -44,7 +49,7 @@ class Group:
         operands = [one if isinstance(one, Value) else self._operand(one) for one in inputs]
         kept = {k: self.scalar(v) if type(v) is float else v for k, v in whole.items()}
         node = Node(op, operands, kept, is_mixed(given))
-        node.outputs = [Value(one.shape, one.dtype, CPU, node, place) for place, one in enumerate(found)]
+        node.outputs = [Value(one.shape, one.dtype, self.device, node, place) for place, one in enumerate(found)]
         self.arrays.update(zip(node.outputs, found, strict=True))
         self.nodes.append(node)
         return node.out if len(found) == 1 else node.outputs

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import engine
+from engine.backend import Device, to_host
 from engine.compiler.kernels import Unlowered
 from engine.compiler.kernels.cuda.launches import launches_of
 from engine.compiler.kernels.program import program_of
@@ -19,13 +21,16 @@ from tests.engine.compiler.kernels.groups import Group
 from tests.engine.compiler.kernels.test_groups import groups, normal
 from tests.engine.fake_cuda import needs_compiler
 
-pytestmark = needs_compiler
 FLOATS = [np.float32, np.float64]
 
 
-@pytest.fixture(autouse=True)
-def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
+GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
+
+
+@pytest.fixture(autouse=True, params=[pytest.param("stand-in", marks=needs_compiler), pytest.param("GPU", marks=GPU)])
+def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "stand-in":
+        monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
 
 
 Case = tuple[Group, tuple[int, ...], list[Any]]
@@ -134,10 +139,10 @@ def test_outputs_written_over_inputs() -> None:
     momentum = group.add("lerp", m, g, 0.1)
     moved = group.add("addcmul", p, momentum, g, value=-0.5)
     kernel = cuda_groups.kernel_of(group, (20, 7), [moved, momentum], ((0, 0), (1, 2)))
-    arrays = [group.arrays[one].copy() for one in (p, g, m)]
-    kernel([fake_cupy.ndarray(one) for one in arrays], group.scalars, [])
-    np.testing.assert_array_equal(arrays[0], group.arrays[moved])
-    np.testing.assert_array_equal(arrays[2], group.arrays[momentum])
+    given = [cuda_groups.there(one) for one in (group.arrays[p], group.arrays[g], group.arrays[m])]
+    kernel(given, group.scalars, [])
+    np.testing.assert_array_equal(to_host(given[0]), group.arrays[moved])
+    np.testing.assert_array_equal(to_host(given[2]), group.arrays[momentum])
 
 
 def test_what_others_still_read_is_written_over_last() -> None:
@@ -177,6 +182,25 @@ def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
     kinds_of(
         (group, (600, 4), [group.add("sum", given), group.add("sum", given, dim=1), group.add("amax", given, dim=1)])
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, engine.bfloat16.numpy], ids=["float16", "bfloat16"])
+def test_halves_are_rounded_after_each_op(dtype: Any) -> None:
+    group = Group(Device("cuda"))
+    x, y = (group.input(normal(70, 33).astype(dtype)) for _ in range(2))
+    out = group.add("sub", group.add("relu", group.add("mul", x, y)), group.add("exp", x))
+    narrow = group.add("div", out, 3.0)
+    outputs = [out, narrow, group.add("sum", out, dim=1), group.add("amax", out, dim=1)]
+    for value, found in zip(outputs, cuda_groups.run(group, (70, 33), outputs), strict=True):
+        np.testing.assert_array_equal(found.astype(np.float32), group.arrays[value].astype(np.float32))
+    assert found.dtype == dtype
+
+
+def test_halves_are_nothing_for_kernels_of_the_cpu() -> None:
+    group = Group()
+    out = group.add("add", group.input(np.ones(3, np.float16)), 1.0)
+    with pytest.raises(Unlowered, match="there are no kernels for float16"):
+        program_of(group.fused((3,), [out]))
 
 
 @settings(max_examples=25, derandomize=True)

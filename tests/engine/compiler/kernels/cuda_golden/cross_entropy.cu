@@ -1,0 +1,228 @@
+// amax+sub+exp+sum+log+sub+mul+sum+mean+neg+exp+sub+mul
+typedef int Index;
+
+namespace kernels {
+
+template <class A, class B> struct Two { A a; B b; };
+
+__device__ inline float fabs(float x) { return ::fabsf(x); }
+__device__ inline double fabs(double x) { return ::fabs(x); }
+
+template <class T0, class L1, class X2> __device__ inline auto compensated(T0 total, L1 lost, X2 x) {
+    auto found = total + x;
+    auto larger = fabs(total) >= fabs(x);
+    auto rest = larger ? ((total - found) + x) : ((x - found) + total);
+    return Two<decltype(found), decltype(lost + ((rest == rest) ? rest : 0.0))>{found, lost + ((rest == rest) ? rest : 0.0)};
+}
+
+template <class T> __device__ inline T min(T x, T y) { return y < x ? y : x; }
+
+template <class T> __device__ inline T max(T x, T y) { return y > x ? y : x; }
+
+template <class R0> __device__ inline auto _powers32(R0 r) {
+    auto p = 0.00019814676f;
+    p = (p * r) + 0.0013938042f;
+    p = (p * r) + 0.008333473f;
+    p = (p * r) + 0.041666523f;
+    p = (p * r) + 0.16666666f;
+    return (p * r) + 0.5f;
+}
+
+__device__ inline int bits(float x) { return __float_as_int(x); }
+__device__ inline long long bits(double x) { return __double_as_longlong(x); }
+
+__device__ inline float from_bits(int x) { return __int_as_float(x); }
+__device__ inline double from_bits(long long x) { return __longlong_as_double(x); }
+
+template <class P0, class N1> __device__ inline auto _twice_scaled32(P0 p, N1 n) {
+    auto half = n >> 1;
+    auto rest = n - half;
+    return (p * from_bits((int)((half + 127) << 23))) * from_bits((int)((rest + 127) << 23));
+}
+
+template <class X0> __device__ inline auto exp32(X0 x) {
+    x = min(x, 89.0f);
+    x = max(x, -105.0f);
+    auto t = (x * 1.442695f) + 12582912.0f;
+    auto n = t - 12582912.0f;
+    auto r = x - (n * 0.6933594f);
+    r = r - (n * -0.00021219444f);
+    auto p = (((_powers32(r) * r) * r) + r) + 1.0f;
+    return _twice_scaled32(p, (int)(bits(t) - 1262485504));
+}
+
+template <class T> __device__ inline T larger(T x, T y) { return x >= y || x != x ? x : y; }
+
+template <class X0> __device__ inline auto _parts32(X0 x) {
+    auto tiny = x < 1.1754944e-38f;
+    auto y = tiny ? (x * 8388608.0f) : x;
+    auto raw = (int)(bits(y) - 1060439283);
+    auto n = (int)(raw >> 23);
+    auto m = from_bits((int)(bits(y) - (int)(n << 23)));
+    return Two<decltype(m - 1.0f), decltype((float)(n) - (tiny ? 23.0f : 0.0f))>{m - 1.0f, (float)(n) - (tiny ? 23.0f : 0.0f)};
+}
+
+template <class F0> __device__ inline auto _tail32(F0 f) {
+    auto z = f * f;
+    auto p = 0.070376836f;
+    p = (p * f) + -0.1151461f;
+    p = (p * f) + 0.116769984f;
+    p = (p * f) + -0.12420141f;
+    p = (p * f) + 0.14249323f;
+    p = (p * f) + -0.16668057f;
+    p = (p * f) + 0.20000714f;
+    p = (p * f) + -0.24999994f;
+    p = (p * f) + 0.3333333f;
+    return ((p * f) * z) - (0.5f * z);
+}
+
+template <class X0, class F1> __device__ inline auto _ends32(X0 x, F1 found) {
+    found = (x == (float)(__longlong_as_double(0x7ff0000000000000LL))) ? x : found;
+    found = (x == 0.0f) ? (float)(-__longlong_as_double(0x7ff0000000000000LL)) : found;
+    return (x >= 0.0f) ? found : (float)(__longlong_as_double(0x7ff8000000000000LL));
+}
+
+template <class X0> __device__ inline auto log32(X0 x) {
+    auto [f, n] = _parts32(x);
+    auto tail = _tail32(f) + (n * -0.00021219444f);
+    return _ends32(x, (n * 0.6933594f) + (f + tail));
+}
+
+struct Largest {
+    template <class T> static __device__ T of(T a, T b) { return larger(a, b); }
+};
+
+// The number of the lane whose place differs in one bit.
+template <class T> __device__ T turned(T x, int bit) {
+    if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
+    else return __shfl_xor_sync(0xffffffffu, x, bit);
+}
+
+// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T folded(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+    return x;
+}
+
+// The numbers of all threads of a row as one, in no matter which order.
+template <class How, class T> __device__ T of_row(T x) {
+    x = folded<How>(x);
+    if (blockDim.x == 32) return x;
+    __shared__ T slots[32];
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
+    __syncthreads();
+    x = slots[0];
+    for (int warp = 1; warp < blockDim.x / 32; ++warp) x = How::of(x, slots[warp]);
+    __syncthreads();
+    return x;
+}
+
+struct Added {
+    template <class T> static __device__ T of(T a, T b) { return (T)(a + b); }
+};
+
+struct InDouble {
+    template <class T> static __device__ double of(double total, T part) { return total + (double)part; }
+};
+
+// A total, and after it the blocks that the warps of a row have added up, one after the other.
+template <class Fold, class How, class S, class T> __device__ S with_blocks(S total, T part) {
+    part = folded<Fold>(part);
+    if (blockDim.x == 32) return How::of(total, part);
+    __shared__ T slots[32];
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = part;
+    __syncthreads();
+    for (int warp = 0; warp < blockDim.x / 32; ++warp) total = How::of(total, slots[warp]);
+    __syncthreads();
+    return total;
+}
+
+struct Compensated {
+    static __device__ Two<double, double> of(Two<double, double> total, double part) {
+        return compensated(total.a, total.b, part);
+    }
+};
+
+struct Layout0 { Index n0, n1, step0_0, step1_0, step2_0, step3_0; };
+extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, const bool* __restrict__ x1, float* __restrict__ out1, float* __restrict__ memory0, const double number0) {
+    const float v11 = (float)number0;
+    const Index rows = at.n0, size = at.n1;
+    const Index together = gridDim.x * (Index)blockDim.y;
+    for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {
+        const Index i0 = row;
+        float part_v2 = (-__int_as_float(0x7f800000));
+        for (Index k = threadIdx.x; k < size; k += blockDim.x) {
+            const Index i1 = k;
+            const float v1 = x0[i0 * at.step0_0 + i1];
+            part_v2 = Largest::of<float>(part_v2, v1);
+        }
+        const float v2 = of_row<Largest>(part_v2);
+        double total_v4 = 0.0;
+        for (Index first = 0; first < size; first += blockDim.x / 32 * 512) {
+            const Index start = first + threadIdx.x / 32 * 512;
+            const Index stop = start + 512 < size ? start + 512 : size;
+            float part_v4 = 0.0f;
+            for (Index k = start + threadIdx.x % 32; k < stop; k += 32) {
+                const Index i1 = k;
+                const float v3 = x0[i0 * at.step0_0 + i1];
+                part_v4 = Added::of<float>(part_v4, exp32((v3 - v2)));
+            }
+            total_v4 = with_blocks<Added, InDouble>(total_v4, part_v4);
+        }
+        const float v4 = (float)total_v4;
+        const float v6 = log32(v4);
+        double total_v10 = 0.0;
+        for (Index first = 0; first < size; first += blockDim.x / 32 * 512) {
+            const Index start = first + threadIdx.x / 32 * 512;
+            const Index stop = start + 512 < size ? start + 512 : size;
+            float part_v10 = 0.0f;
+            for (Index k = start + threadIdx.x % 32; k < stop; k += 32) {
+                const Index i1 = k;
+                const float v5 = x0[i0 * at.step0_0 + i1];
+                const float v7 = ((v5 - v2) - v6);
+                const bool v8 = x1[i0 * at.step1_0 + i1];
+                const float v9 = (float)v8;
+                part_v10 = Added::of<float>(part_v10, (v7 * v9));
+                out1[i0 * at.step2_0 + i1] = ((exp32(v7) - v9) * v11);
+            }
+            total_v10 = with_blocks<Added, InDouble>(total_v10, part_v10);
+        }
+        const float v10 = (float)total_v10;
+        if (threadIdx.x == 0) {
+            memory0[i0 * at.step3_0] = v10;
+        }
+    }
+}
+
+struct Layout1 { Index n0, n1, step0_0, chunk, parts; };
+extern "C" __global__ void columns1(const Layout1 at, const float* __restrict__ memory0, double* __restrict__ memory1) {
+    const Index columns = at.n1, rows = at.n0;
+    const Index across = (columns + blockDim.x - 1) / blockDim.x;
+    const Index column = blockIdx.x % across * blockDim.x + threadIdx.x;
+    const Index chunk = blockIdx.x / across * blockDim.y + threadIdx.y;
+    if (column >= columns || chunk >= at.parts) return;
+    const Index start = chunk * at.chunk, stop = start + at.chunk < rows ? start + at.chunk : rows;
+    Two<double, double> part_v2 = Two<double, double>{0.0, 0.0};
+    for (Index row = start; row < stop; ++row) {
+        const Index i0 = row;
+        const float v1 = memory0[i0 * at.step0_0];
+        part_v2 = Compensated::of(part_v2, v1);
+    }
+    memory1[chunk * columns + column] = part_v2.a + part_v2.b;
+}
+
+struct Layout2 { Index n0, n1, parts, size0; };
+extern "C" __global__ void totals2(const Layout2 at, float* __restrict__ out0, const double* __restrict__ memory1) {
+    const float v2 = (float)(long long)at.size0;
+    const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
+    for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {
+        Two<double, double> total_v1 = Two<double, double>{0.0, 0.0};
+        for (Index part = 0; part < at.parts; ++part) total_v1 = Compensated::of(total_v1, memory1[part * columns + column]);
+        const float v1 = (float)(total_v1.a + total_v1.b);
+        const float v3 = (v1 / v2);
+        const float v4 = (-v3);
+        out0[0] = v4;
+    }
+}
+
+}

@@ -1,0 +1,65 @@
+"""Every op that can be part of a kernel computes in CUDA what it computes in the CPU's kernel, bit for bit."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.compiler.kernels.expression import Expression, walk
+from engine.compiler.kernels.program import program_of
+from tests.engine import fake_cupy
+from tests.engine.compiler.kernels import cuda_groups
+from tests.engine.compiler.kernels.groups import Group
+from tests.engine.compiler.kernels.test_registry import AT_ONCE, DTYPES, _added, _groups
+from tests.engine.fake_cuda import needs_compiler
+
+LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh",
+           "hypot", "power"}  # fmt: skip
+"""Functions that each device takes from a library of its own."""
+GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
+
+
+@pytest.fixture(params=[pytest.param("stand-in", marks=needs_compiler), pytest.param("GPU", marks=GPU)])
+def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "stand-in":
+        monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_device")
+@pytest.mark.parametrize("kind", ["elementwise", "reduce"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
+def test_ops_compute_what_the_cpus_kernels_compute(dtype: Any, kind: str) -> None:
+    wrong: list[str] = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for (space, _), calls in _groups(dtype, kind).items():
+            for start in range(0, len(calls), AT_ONCE):
+                wrong += _compared(space, calls[start : start + AT_ONCE])
+    assert not wrong, "\n".join(wrong)
+
+
+def _compared(space: tuple[int, ...], calls: list[Any]) -> Iterator[str]:
+    group, results, names = Group(), [], []
+    for op, args, kwargs in calls:
+        made = _added(group, op, args, kwargs)
+        results += made
+        names += [f"{op.name}{kwargs}"] * len(made)
+    program = program_of(group.fused(space, results))
+    both = zip(cuda_groups.run(group, space, results), group.run(space, results), strict=True)
+    for (placed, _), (found, expected), name in zip(program.outputs, both, names, strict=True):
+        if not _close(found, expected, placed.expression):
+            yield f"{name}: {found.ravel()[:12]} instead of {expected.ravel()[:12]}"
+
+
+def _close(found: Any, expected: Any, expression: Expression) -> bool:
+    if expected.dtype.kind != "f" or not {one.name for one in walk([expression])} & LIBRARY:
+        return np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f")
+    near = np.abs(found - expected) <= 16 * np.spacing(np.maximum(np.abs(expected), expected.dtype.type(1)))
+    return bool((near | (found == expected) | (np.isnan(found) & np.isnan(expected))).all())
