@@ -56,6 +56,8 @@ class Modes(threading.local):
     """Why nothing may be packed, where somebody forbade it."""
     walk: Any = None
     """The backward pass that is under way."""
+    again: int = 0
+    """The number of the run that computes what a checkpoint has dropped; 0 outside of such runs."""
     check_nan: bool | None = None
     """In anomaly mode, whether gradients are searched for NaN; else None."""
 

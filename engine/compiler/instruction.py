@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine import random
@@ -10,6 +10,7 @@ from engine.backend import Device
 from engine.compiler.reasons import Reason
 from engine.deferred import Form
 from engine.graph import Place
+from engine.modes import MODES
 from engine.ops.record import Op
 
 
@@ -52,6 +53,8 @@ class Instruction:
     where: Place
     """The line that called it; in a backward pass, the line whose gradient it is about."""
     backward: bool = False
+    again: int = field(default_factory=lambda: MODES.again)
+    """The number of the second run of a checkpointed function that it is part of; 0 if of none."""
 
     def __str__(self) -> str:
         inputs = ", ".join(_text(one) for one in self.inputs)

@@ -5,6 +5,7 @@ Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 201
 
 from __future__ import annotations
 
+import itertools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -213,6 +214,7 @@ class _Frame:
         with (
             _drawing(self.state),
             _casting(self.casting),
+            _again(),
             enable_grad(),
             saved_tensors_hooks(pack, lambda tensor: tensor),
             self.context,
@@ -261,6 +263,19 @@ def _drawing(state: State | None) -> Iterator[None]:
         default_generator.set_state(present)
 
 
+_runs = itertools.count(1)
+
+
+@contextmanager
+def _again() -> Iterator[None]:
+    """Inside, what is computed is not taken for what the first run computed."""
+    outer, MODES.again = MODES.again, next(_runs)
+    try:
+        yield
+    finally:
+        MODES.again = outer
+
+
 @contextmanager
 def _casting(casting: Casting | None) -> Iterator[None]:
     """Inside, autocast is as it was in the first run, with nothing cast yet."""
@@ -296,7 +311,7 @@ class _Reentrant(Function):
         args = list(ctx.rest)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_() if ctx.wanted[place] else tensor.detach()
-        with _drawing(ctx.state), _casting(ctx.casting), enable_grad():
+        with _drawing(ctx.state), _casting(ctx.casting), _again(), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

@@ -75,7 +75,7 @@ class _Builder:
     def node(
         self, op: Op, inputs: Sequence[Operand], statics: Any, specs: Sequence[tuple[Any, Any]], call: Instruction
     ) -> Node:
-        return self._node(op, inputs, statics, specs, call.device, call.mixed, call.where)
+        return self._node(op, inputs, statics, specs, call.device, call.mixed, call.where, call.again)
 
     def _node(
         self,
@@ -86,8 +86,9 @@ class _Builder:
         device: Device,
         mixed: bool,
         where: Place,
+        again: int = 0,
     ) -> Node:
-        node = Node(op, list(inputs), statics, mixed, (where,))
+        node = Node(op, list(inputs), statics, mixed, (where,), again)
         node.outputs = [Value(tuple(shape), dtype, device, node, i) for i, (shape, dtype) in enumerate(specs)]
         self.graph.nodes.append(node)
         return node

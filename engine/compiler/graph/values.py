@@ -49,6 +49,8 @@ class Node:
     """The inputs must be brought to one dtype, or are not plain floats."""
     where: tuple[Place, ...] = ()
     """The lines that it comes from."""
+    again: int = 0
+    """What is computed again for a checkpoint is not computed together with the first time, which would keep it."""
     outputs: list[Value] = field(default_factory=list)
 
     @property

@@ -16,7 +16,14 @@ def share_duplicates(graph: Graph) -> None:
     for node in graph.nodes:
         node.inputs = [replaced.get(one, one) if isinstance(one, Value) else one for one in node.inputs]
         try:
-            key = (node.op, node.out.device, node.mixed, exact_key(node.statics), *[_part(one) for one in node.inputs])
+            key = (
+                node.op,
+                node.out.device,
+                node.again,
+                node.mixed,
+                exact_key(node.statics),
+                *[_part(one) for one in node.inputs],
+            )
         except Unhashable:
             kept.append(node)
             continue

@@ -40,7 +40,7 @@ class Parts:
     ) -> list[Value]:
         """The results of a node of `op`, of those shapes and dtypes."""
         given = {**op.defaults, **statics} if statics else op.defaults
-        node = Node(op, list(inputs), given, False, self.whole.where)
+        node = Node(op, list(inputs), given, False, self.whole.where, self.whole.again)
         device = self.whole.out.device
         node.outputs = [Value(shape, dtype, device, node, place) for place, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)

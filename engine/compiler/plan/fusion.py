@@ -49,6 +49,8 @@ class _Grouping:
     def _join(self, node: Node) -> None:
         """Takes `node` into the groups that compute its inputs, as far as they go together."""
         for producer in dict.fromkeys(value.producer for value in node.values):
+            if node.again and producer is not None and producer.again != node.again:
+                continue  # it would be computed with what it is to come long after
             mine = self.group[node]
             other = mine if producer is None else self.group[producer]
             if other is mine or other.growing is None or mine in other.refused or self._leads(other, mine):

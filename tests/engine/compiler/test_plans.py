@@ -32,6 +32,7 @@ from engine.nn import functional
 from engine.ops.elementwise.arithmetic import add, mul, neg
 from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import permute
+from engine.utils.checkpoint import checkpoint
 from tests.engine.compiler.worlds import Step, World, steps
 
 # -- passes ---------------------------------------------------------------------------------------
@@ -319,3 +320,27 @@ def test_plans_compute_what_the_graph_says(graph: Graph, seed: int) -> None:
             np.testing.assert_array_equal(ours, wanted)
         for slot, array in given.items():
             np.testing.assert_array_equal(array, copies[slot])
+
+
+# -- checkpoints ----------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
+    weight = engine.ones(32, 32) * 0.01
+
+    def memory(around: Callable[..., Any]) -> int:
+        x = engine.ones(200, 32, requires_grad=True)
+
+        def step() -> None:
+            value = x
+            for _ in range(6):
+                value = around(lambda one: ((one @ weight).tanh() @ weight).tanh() @ weight, value)
+            value.sum().backward()
+
+        compiled = Compiled(step)
+        compiled()
+        (ran,) = compiled.traced()
+        assert isinstance(ran.plan, Plan)
+        return ran.plan.memory
+
+    assert memory(checkpoint) < 0.7 * memory(lambda function, value: function(value))
