@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.document.model import Wire
 from studio.training.regions import Group, Map, Region
 from studio.ui import figures
+from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import CORNER
+from studio.ui.canvas.geometry import CORNER, Box, bounds
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.canvas.style import interface_font
@@ -36,22 +36,66 @@ Choice = tuple[int, int]
 """Segment, and kernel in it; kernel 0 is the whole segment."""
 
 
-@dataclass(slots=True)
 class _Shape:
-    """Rounded boxes around nodes, and the wires that join them."""
+    """Rounded boxes around nodes, and bands along the wires that join them."""
 
-    boxes: list[QRectF]
-    paths: list[QPainterPath]
+    def __init__(self, pad: float, corridor: float) -> None:
+        self.pad, self.corridor = pad, corridor
+        self.boxes: list[Box] = []
+        self.wires: list[WireItem] = []
+        self._pieces: list[list[QPointF]] | None = None
+
+    def within(self, area: Box) -> _Shape:
+        """What of it is in sight."""
+        seen = _Shape(self.pad, self.corridor)
+        seen.boxes = [box for box in self.boxes if box.meets(area)]
+        seen.wires = [wire for wire in self.wires if wire.curve.box.meets(area)]
+        return seen
+
+    def paint(self, painter: QPainter, color: QColor, edge: float = 0.0) -> None:
+        """In one colour, wider by `edge`. Painted twice, in two colours, it is filled and has an outline."""
+        painter.setPen(self._pen(color, edge))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for wire in self.wires:
+            painter.drawPath(wire.path)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        reach, radius = self.pad + edge, CORNER + self.pad * 0.6 + edge
+        for box in self.boxes:
+            painter.drawRoundedRect(_rect(box, reach), radius, radius)
+
+    def paint_plainly(self, painter: QPainter, color: QColor, edge: float = 0.0) -> None:
+        """The same for the whole graph seen from afar: boxes with corners, wires as straight pieces."""
+        painter.setPen(self._pen(color, edge))
+        if self._pieces is None:
+            self._pieces = [_pieces(wire.curve) for wire in self.wires]
+        for pieces in self._pieces:
+            painter.drawPolyline(pieces)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        painter.drawRects([_rect(box, self.pad + edge) for box in self.boxes])
+
+    def bounds(self) -> Box | None:
+        """None if there is nothing of it."""
+        around = bounds([*self.boxes, *(wire.curve.box for wire in self.wires)])
+        reach = 2 * _PAD
+        return around and Box(around.left - reach, around.top - reach, around.right + reach, around.bottom + reach)
+
+    def _pen(self, color: QColor, edge: float) -> QPen:
+        return QPen(color, self.corridor + 2 * edge, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
 
 
 @dataclass(slots=True)
 class _Drawn:
     region: Region
     shape: _Shape
-    groups: list[tuple[Group, _Shape, list[QPointF]]]
-    """With the corners at which the kernel's number stands."""
+    bands: _Shape
+    """Of all kernels."""
+    tags: list[tuple[QPointF, int]]
+    """Where the numbers of kernels stand."""
     corner: QPointF
     """Where the region's name stands."""
+    area: Box
 
 
 class RegionLayer(QGraphicsRectItem):
@@ -62,6 +106,7 @@ class RegionLayer(QGraphicsRectItem):
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
+        self.setFlag(QGraphicsRectItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # to know what is to be painted
         self._surface, self._nodes, self._wires = surface, nodes, wires
         self._map = Map()
         self._faded = False
@@ -96,31 +141,46 @@ class RegionLayer(QGraphicsRectItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._drawn is None:
             self._gather()
-        style = RegionStyle(self._surface.style.theme, self._faded)
-        for drawn in self._drawn or ():
-            self._paint_region(painter, drawn, style)
+        style, growth = RegionStyle(self._surface.style.theme, self._faded), self._growth()
+        seen = option.exposedRect.adjusted(-64 * growth, -32 * growth, 64 * growth, 32 * growth)
+        area = Box(seen.left(), seen.top(), seen.right(), seen.bottom())
+        drawn = [one for one in self._drawn or () if one.area.meets(area)]
+        for one in drawn:
+            self._paint_region(painter, one, style, area)
+        if self._surface.zoom.detail is not Detail.COLOR:
+            for one in drawn:
+                self._paint_tags(painter, one, style, seen)
         self._paint_planks(painter, style)
-        for drawn in self._drawn or ():
-            self._paint_name(painter, drawn, style)
+        for one in drawn:
+            self._paint_name(painter, one, style)
 
-    def _paint_region(self, painter: QPainter, drawn: _Drawn, style: RegionStyle) -> None:
+    def _paint_region(self, painter: QPainter, drawn: _Drawn, style: RegionStyle, area: Box) -> None:
         zoom, segment = self._surface.zoom, drawn.region.segment
-        far = zoom.detail is Detail.COLOR
-        edge = max(_LINE, (2.0 if far else _LINE) / zoom.scale)
         chosen = self._chosen == (segment, 0)
         color = style.chosen() if chosen else style.line(segment)
-        _blob(painter, drawn.shape, _PAD, _CORRIDOR, edge * (1.8 if chosen else 1.0), color)
-        _blob(painter, drawn.shape, _PAD, _CORRIDOR, 0.0, style.fill(segment, far=far))
-        if far:
+        edge = _LINE * max(1.0, 1.0 / zoom.scale) * (1.8 if chosen else 1.0)
+        if zoom.detail is Detail.COLOR:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            drawn.shape.paint_plainly(painter, color, edge)
+            drawn.shape.paint_plainly(painter, style.fill(segment, far=True))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             return
-        for group, shape, corners in drawn.groups:
-            chosen = self._chosen == (segment, group.number)
-            color = style.chosen() if chosen else style.line(segment)
-            if chosen:
-                _blob(painter, shape, _BAND_PAD, _BAND_CORRIDOR, 2.0 * max(1.0, 1.0 / zoom.scale), color)
-            _blob(painter, shape, _BAND_PAD, _BAND_CORRIDOR, 0.0, style.band(segment))
-            for corner in corners:
-                self._paint_tag(painter, corner, str(group.number), color)
+        shape = drawn.shape.within(area)
+        shape.paint(painter, color, edge)
+        shape.paint(painter, style.fill(segment))
+        drawn.bands.within(area).paint(painter, style.band(segment))
+        picked = self._chosen[1] if self._chosen is not None and self._chosen[0] == segment else 0
+        if picked:
+            band = self._band([group for group in drawn.region.groups if group.number == picked])
+            band.paint(painter, style.chosen(), 2.0 * max(1.0, 1.0 / zoom.scale))
+            band.paint(painter, style.band(segment))
+
+    def _paint_tags(self, painter: QPainter, drawn: _Drawn, style: RegionStyle, area: QRectF) -> None:
+        segment = drawn.region.segment
+        for corner, number in drawn.tags:
+            if area.contains(corner):
+                chosen = self._chosen == (segment, number)
+                self._paint_tag(painter, corner, str(number), style.chosen() if chosen else style.line(segment))
 
     def _paint_tag(self, painter: QPainter, corner: QPointF, words: str, color: QColor) -> None:
         """The number of a kernel on the corner of its band."""
@@ -152,7 +212,7 @@ class RegionLayer(QGraphicsRectItem):
                     painter.drawPath(item.path)
             if (node := self._nodes.get(bridge.node or "")) is not None:
                 painter.setPen(ring)
-                painter.drawRoundedRect(_box(node).adjusted(-4, -4, 4, 4), CORNER + 4, CORNER + 4)
+                painter.drawRoundedRect(_rect(node.box, 4), CORNER + 4, CORNER + 4)
 
     def _paint_name(self, painter: QPainter, drawn: _Drawn, style: RegionStyle) -> None:
         region, growth = drawn.region, self._growth()
@@ -178,65 +238,71 @@ class RegionLayer(QGraphicsRectItem):
         regions = [region for region in self._map.regions if region.nodes & self._nodes.keys()]
         within = {name: region.segment for region in regions for name in region.nodes}
         owner = {name: (one.segment, one.number) for region in regions for one in region.groups for name in one.nodes}
-        paths: defaultdict[Choice, list[QPainterPath]] = defaultdict(list)
+        shapes = {region.segment: (_Shape(_PAD, _CORRIDOR), _Shape(_BAND_PAD, _BAND_CORRIDOR)) for region in regions}
         led_to: set[str] = set()
         for wire, item in self._wires.items():
             source, target = wire.source.node, wire.target.node
-            if (segment := within.get(source)) is not None and segment == within.get(target):
-                paths[segment, 0].append(item.path)
-            if (kernel := owner.get(source)) is not None and kernel == owner.get(target):
-                paths[kernel].append(item.path)
+            segment = within.get(source)
+            if segment is None or segment != within.get(target):
+                continue
+            shape, bands = shapes[segment]
+            shape.wires.append(item)
+            if source in owner and owner[source] == owner.get(target):
+                bands.wires.append(item)
                 led_to.add(target)
-        self._drawn = [self._placed(region, paths, led_to) for region in regions]
+        self._drawn = [self._placed(region, *shapes[region.segment], led_to) for region in regions]
         self._frame(self._drawn)
 
-    def _frame(self, found: Iterable[_Drawn]) -> None:
-        whole = QRectF()
-        for drawn in found:
-            for box in drawn.shape.boxes:
-                whole = whole.united(box)
-            for path in drawn.shape.paths:
-                whole = whole.united(path.controlPointRect())
-        for bridge in self._map.bridges:
-            for wire in bridge.wires & self._wires.keys():
-                whole = whole.united(self._wires[wire].path.controlPointRect())
-            if (node := self._nodes.get(bridge.node or "")) is not None:
-                whole = whole.united(_box(node))
-        margin = _PAD + _NAME_PX * _LARGEST * 2
-        self.setRect(whole.adjusted(-margin, -margin, margin * 3, margin))
-
-    def _placed(self, region: Region, paths: Mapping[Choice, list[QPainterPath]], led_to: set[str]) -> _Drawn:
-        shape = _Shape(self._boxes(region.nodes), paths.get((region.segment, 0), []))
-        groups: list[tuple[Group, _Shape, list[QPointF]]] = []
+    def _placed(self, region: Region, shape: _Shape, bands: _Shape, led_to: set[str]) -> _Drawn:
+        boxes = self._boxes(region.nodes)
+        shape.boxes = list(boxes.values())
+        tags: list[tuple[QPointF, int]] = []
         for group in region.groups:
-            roots = self._boxes(group.nodes - led_to)  # nodes that no wire inside the kernel leads to
-            corners = [box.topLeft() - QPointF(_BAND_PAD, _BAND_PAD) for box in roots]
-            groups.append(
-                (group, _Shape(self._boxes(group.nodes), paths.get((group.segment, group.number), [])), corners)
-            )
-        first = min(shape.boxes, key=lambda box: (round(box.top() / 64), box.left()))
-        return _Drawn(region, shape, groups, QPointF(first.left() - _PAD + 2, first.top() - _PAD))
+            for name in group.nodes & boxes.keys():
+                box = boxes[name]
+                bands.boxes.append(box)
+                if name not in led_to:  # the nodes that no wire inside the kernel leads to have its number
+                    tags.append((QPointF(box.left - _BAND_PAD, box.top - _BAND_PAD), group.number))
+        first = min(boxes.values(), key=lambda box: (round(box.top / 64), box.left))
+        corner = QPointF(first.left - _PAD + 2, first.top - _PAD)
+        return _Drawn(region, shape, bands, tags, corner, shape.bounds() or first)
 
-    def _boxes(self, names: Iterable[str]) -> list[QRectF]:
-        return [_box(self._nodes[name]) for name in names if name in self._nodes]
+    def _band(self, groups: Iterable[Group]) -> _Shape:
+        """Of some kernels alone."""
+        band = _Shape(_BAND_PAD, _BAND_CORRIDOR)
+        for group in groups:
+            band.boxes += self._boxes(group.nodes).values()
+            band.wires += [
+                item
+                for wire, item in self._wires.items()
+                if wire.source.node in group.nodes and wire.target.node in group.nodes
+            ]
+        return band
+
+    def _frame(self, found: Iterable[_Drawn]) -> None:
+        boxes = [drawn.area for drawn in found]
+        for bridge in self._map.bridges:
+            boxes += [self._wires[wire].curve.box for wire in bridge.wires & self._wires.keys()]
+            boxes += self._boxes([bridge.node or ""]).values()
+        around = bounds(boxes)
+        margin = _PAD + _NAME_PX * _LARGEST * 2
+        whole = QRectF() if around is None else _rect(around, margin).adjusted(0, 0, 2 * margin, 0)
+        if whole != self.rect():
+            self.setRect(whole)
+
+    def _boxes(self, names: Iterable[str]) -> dict[str, Box]:
+        return {name: self._nodes[name].box for name in names if name in self._nodes}
 
 
-def _blob(painter: QPainter, shape: _Shape, pad: float, corridor: float, edge: float, color: QColor) -> None:
-    """A shape in one colour, wider by `edge`. Painted twice, in two colours, it is filled and has an outline."""
-    pen = QPen(color, corridor + 2 * edge, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
-    painter.setPen(pen)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    for path in shape.paths:
-        painter.drawPath(path)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(color)
-    reach, radius = pad + edge, CORNER + pad * 0.6 + edge
-    for box in shape.boxes:
-        painter.drawRoundedRect(box.adjusted(-reach, -reach, reach, reach), radius, radius)
+def _rect(box: Box, reach: float) -> QRectF:
+    """A box and what is around it."""
+    return QRectF(box.left - reach, box.top - reach, box.width + 2 * reach, box.height + 2 * reach)
 
 
-def _box(node: NodeItem) -> QRectF:
-    return QRectF(node.x(), node.y(), node.layout.width, node.layout.height)
+def _pieces(curve: Curve) -> list[QPointF]:
+    """A few straight pieces in the place of a curve."""
+    steps = 4 * len(curve.pieces)
+    return [QPointF(*curve.at(step / steps)) for step in range(steps + 1)]
 
 
 __all__ = ["Choice", "RegionLayer"]
