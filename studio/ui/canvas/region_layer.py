@@ -28,6 +28,8 @@ _BAND_PAD, _BAND_CORRIDOR = 6.0, 14.0
 """The same for a kernel."""
 _LINE = 1.25
 _PLANK = 12.0
+_MANY = 200
+"""Nodes of a region from which on it is drawn without smoothing from afar."""
 _NAME_PX, _TAG_PX = 11.0, 10.0
 _LARGEST = 4.0
 """Text grows up to so much on the canvas to stay readable from afar."""
@@ -160,7 +162,7 @@ class RegionLayer(QGraphicsRectItem):
         color = style.chosen() if chosen else style.line(segment)
         edge = _LINE * max(1.0, 1.0 / zoom.scale) * (1.8 if chosen else 1.0)
         if zoom.detail is Detail.COLOR:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(drawn.shape.boxes) < _MANY)
             drawn.shape.paint_plainly(painter, color, edge)
             drawn.shape.paint_plainly(painter, style.fill(segment, far=True))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)

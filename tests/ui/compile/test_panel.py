@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
+from engine.compiler.reasons import REASONS
 from studio.document import edits
 from studio.training.explaining import Stage
 from studio.ui import explainer as explainer_module
+from studio.ui import help_page
 from studio.ui.panels.compile.outline import Key
 from studio.ui.panels.compile.panel import CompilePanel
 from studio.ui.project import Project
@@ -200,3 +202,9 @@ def test_closing_the_project_ends_the_thread(
     assert thread is not None
     window.workspace.close(project)
     qtbot.waitUntil(lambda: not thread.is_alive())
+
+
+@pytest.mark.parametrize("reason", list(REASONS))
+def test_each_reason_has_a_page_with_examples(reason: str) -> None:
+    assert help_page.section("compile.md", reason)
+    assert len(help_page.examples("compile.md", reason)) >= 2
