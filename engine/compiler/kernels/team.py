@@ -105,4 +105,9 @@ def workspace(size: int) -> int:
     return found.ctypes.data + (-found.ctypes.data % _LINE)
 
 
-__all__ = ["TEAM", "Task", "Team", "shares", "workspace"]
+def aligned(size: int) -> int:
+    """Bytes in whole cache lines."""
+    return -(-size // _LINE) * _LINE
+
+
+__all__ = ["TEAM", "Task", "Team", "aligned", "shares", "workspace"]

@@ -71,6 +71,14 @@ class Tile:
         pointer = self._vector_at(memory, base, index)
         told(self.builder, memory, self.builder.store(value, pointer, align=self.dtype.bitwidth // 8))
 
+    def expect(self, memory: Memory, base: Any, index: Any) -> None:
+        """Has the CPU fetch what will be written later."""
+        pointer = self.at(memory, base, index)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        self.builder.call(function, [pointer, *(ir.Constant(number, value) for value in (1, 3, 1))])
+
     def _below(self, size: Any) -> Any:
         """Which lanes are below a number."""
         whole = ir.VectorType(_INDEX, self.lanes)
@@ -148,19 +156,20 @@ class Tile:
         return values
 
 
-def products(rows: int, vectors: int) -> Any:
-    """out[to + row·pitch + i] = Σₖ factors[first + k·rows + row] · x[at + offsets[k] + i], for `vectors` vectors of i.
+def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
+    """out[to + row·pitch + i] = Σₖ factor(row, k) · x[at + offsets[k] + i], for `vectors` vectors of i.
 
-    With `adds`, what is in `out` already is where the sums begin.
+    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums begin with what is
+    in `out` if it `adds`.
     """
 
     @intrinsic(prefer_literal=False)
     def tile(
-        typing: Any, x: Any, at: Any, offsets: Any, factors: Any, first: Any, count: Any, out: Any, to: Any,
-        pitch: Any, adds: Any,
+        typing: Any, x: Any, at: Any, offsets: Any, factors: Any, first: Any, apart: Any, count: Any, out: Any,
+        to: Any, pitch: Any,
     ) -> Any:  # fmt: skip
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            x_, at_, offsets_, factors_, first_, count_, out_, to_, pitch_, adds_ = given
+            x_, at_, offsets_, factors_, first_, apart_, count_, out_, to_, pitch_ = given
             tile = Tile(context, builder, x.dtype)
             here, numbers, there = tile.at(x, x_, at_), tile.at(factors, factors_, first_), tile.at(out, out_, to_)
             places = [
@@ -168,38 +177,25 @@ def products(rows: int, vectors: int) -> Any:
                 for row in range(rows)
                 for vector in range(vectors)
             ]
-            zero = tile.zeros(1)[0]
-            fresh = builder.icmp_signed("==", adds_, _index(0))
-            start: list[Any] = []
-            known: list[Any] = []
-            with builder.if_else(fresh) as (then, otherwise):
-                with then:
-                    one = builder.basic_block
-                with otherwise:
-                    known = [tile.load(out, there, place) for place in places]
-                    other = builder.basic_block
-            for value in known:
-                phi = builder.phi(tile.vector)
-                phi.add_incoming(zero, one)
-                phi.add_incoming(value, other)
-                start.append(phi)
+            skips = [_index(row) if turned else builder.mul(apart_, _index(row)) for row in range(rows)]
 
             def step(k: Any, sums: list[Any]) -> list[Any]:
                 seen = tile.at(x, here, tile.number(offsets, offsets_, k))
                 found = [tile.load(x, seen, _index(vector * tile.lanes)) for vector in range(vectors)]
-                begin = builder.mul(k, _index(rows))
+                begin = builder.mul(k, apart_) if turned else k
                 new = []
-                for row in range(rows):
-                    factor = tile.spread(tile.number(factors, numbers, builder.add(begin, _index(row))))
+                for row, skip in enumerate(skips):
+                    factor = tile.spread(tile.number(factors, numbers, builder.add(begin, skip)))
                     new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
                 return new
 
+            start = [tile.load(out, there, place) for place in places] if adds else tile.zeros(len(places))
             for place, value in zip(places, tile.loop(count_, start, step), strict=True):
                 tile.store(out, there, place, value)
             return context.get_dummy_value()
 
         index = types.int64
-        return types.void(x, index, offsets, factors, index, index, out, index, index, index), code
+        return types.void(x, index, offsets, factors, index, index, index, out, index, index), code
 
     return tile
 
@@ -246,6 +242,13 @@ def dots(rows: int, columns: int) -> Any:
         return types.void(g, ours, index, index, x, theirs, offsets, index, index, out, index), code
 
     return tile
+
+
+@intrinsic
+def lanes_of(typing: Any, memory: Any) -> Any:
+    """How many numbers of a memory are a vector."""
+    lanes = LANES[memory.dtype]
+    return types.int64(memory), lambda context, builder, signature, given: _index(lanes)
 
 
 @intrinsic(prefer_literal=False)
@@ -304,4 +307,15 @@ def _places(lanes: list[int]) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
 
 
-__all__ = ["DOT_COLUMNS", "DOT_ROWS", "LANES", "ROWS", "VECTORS", "dots", "lay_run", "products", "write_run"]
+__all__ = [
+    "DOT_COLUMNS",
+    "DOT_ROWS",
+    "LANES",
+    "ROWS",
+    "VECTORS",
+    "dots",
+    "lanes_of",
+    "lay_run",
+    "products",
+    "write_run",
+]

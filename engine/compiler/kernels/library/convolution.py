@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
-from engine.compiler.kernels.team import TEAM, shares, workspace
+from engine.compiler.kernels.team import TEAM, aligned, shares, workspace
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
 from engine.shape import count
 
@@ -227,10 +227,6 @@ class Slopes:
     def _run(self, arrays: tuple[int, ...], parts: Sequence[tuple[int, int, int]]) -> None:
         for address, first, last in parts:
             self._kernel(*arrays, address, workspace(self._bytes), first, last)
-
-
-def aligned(size: int) -> int:
-    return -(-size // 64) * 64
 
 
 # -- nodes ------------------------------------------------------------------------------------

@@ -42,8 +42,10 @@ def computes(op: Op, *, strided: bool = False) -> Callable[[Maker], Maker]:
 def routine_of(node: Node) -> Routine | None:
     """What computes a node, or None where that is NumPy."""
     maker = _MAKERS.get(node.op)
-    values = [*node.values, *node.outputs]
-    if maker is None or node.mixed or any(value.device is not CPU or 0 in value.shape for value in values):
+    values = [*node.values, node.out]
+    if maker is None or any(value.device is not CPU or 0 in value.shape for value in values):
+        return None
+    if len({value.dtype for value in values if value.dtype.kind != "u"}) > 1:
         return None
     try:
         return maker(node)
@@ -52,10 +54,10 @@ def routine_of(node: Node) -> Routine | None:
 
 
 def kernel(name: str, dtype: Any) -> Any:
-    """The kernel of a source file, for numbers of a dtype; compiled if it has to be."""
+    """The kernel of a source file, which is in single precision, for numbers of a dtype; compiled if it has to be."""
     source = (_SOURCES / f"{name}.py").read_text(encoding="utf-8")
     if dtype != np.float32:
-        source = source.replace("import float32 as number", f"import {np.dtype(dtype).name} as number")
+        source = source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
     return built(source, name)
 
 

@@ -13,6 +13,7 @@ from engine.compiler.graph import Node, Operand, Value
 from engine.compiler.instruction import Constant
 from engine.compiler.kernels.library import routine_of
 from engine.ops.record import Op
+from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
 
 
@@ -97,3 +98,38 @@ def test_convolution(image: Any, window: Any, channels: Any, batch: int, dtype: 
     if inner // groups >= 4:
         assert found is not None
         near(*found, terms=taps * outer)
+
+
+@pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 4), (1, 9, 16), (7, 8, 5), (4, 20, 33), (2, 1, 1)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [0, 1, 2])
+def test_lstm(steps: int, batch: int, size: int, reverse: bool, dtype: Any, given: int) -> None:
+    draw = np.random.default_rng(0)
+
+    def normal(*shape: int) -> Any:
+        return draw.standard_normal(shape).astype(dtype)
+
+    arrays = [normal(steps, batch, 4 * size), normal(batch, size), normal(batch, size), normal(4 * size, size), None]
+    statics: dict[str, Any] = {"batch_sizes": None, "reverse": reverse}
+    node, expected = node_of(lstm_layer, arrays, statics)
+    expected[3:] = [one.view(np.float64) for one in expected[3:]]
+    results = [np.empty(one.shape, dtype) for one in expected]
+    routine = routine_of(node)
+    assert routine is not None
+    routine(*arrays, *results)
+    near(results, expected, terms=size * 16)
+    upper = [normal(steps, batch, size), normal(batch, size), normal(batch, size)]
+    upper = [one if number < given + (given > 1) else None for number, one in enumerate(upper)]
+    insides = [expected[3].view(np.uint8), expected[4].view(np.uint8), expected[0]]
+    wide = [a if a is None else a.astype(np.float64) for a in (*arrays[1:], *upper)]
+    expected = lstm_layer_slopes.kernel(np, *insides, *wide, **statics)
+    given_here = [results[3].view(np.uint8), results[4].view(np.uint8), results[0], *arrays[1:], *upper]
+    inputs: list[Operand] = [Constant(None) if a is None else Value(a.shape, a.dtype, CPU) for a in given_here]
+    node = Node(lstm_layer_slopes, inputs, statics, True)
+    node.outputs = [Value(one.shape, np.dtype(dtype), CPU, node, i) for i, one in enumerate(expected)]
+    slopes = [np.empty(one.shape, dtype) for one in expected]
+    routine = routine_of(node)
+    assert routine is not None
+    routine(*given_here, *slopes)
+    near(slopes, list(expected), terms=size * steps * batch * 64)

@@ -12,8 +12,8 @@ from engine.compiler.kernels.planes import lay_planes
 from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, products, write_run
 
 lanes = LANES[number]
-wide = products(ROWS, VECTORS)
-narrow = products(ROWS, 1)
+wide = products(ROWS, VECTORS, turned=True)
+narrow = products(ROWS, 1, turned=True)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -78,9 +78,9 @@ def kernel(told, images, weights, bias, results, place, first, last):
                         to = ((group * blocks + block) * sums + begin) * ROWS
                         at = 0
                         while at + VECTORS * lanes <= reach:
-                            wide(planes, at, offsets + begin, packed, to, count, product, at, run, 0)
+                            wide(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
                             at += VECTORS * lanes
                         while at < reach:
-                            narrow(planes, at, offsets + begin, packed, to, count, product, at, run, 0)
+                            narrow(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
                             at += lanes
                         write(settings, own, product, added, out, sample * groups + group, block * ROWS, start, end)

@@ -1,0 +1,123 @@
+"""Layers of recurrent networks over all their steps: sequences are independent of each other, so threads share them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.graph import Node
+from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
+from engine.compiler.kernels.team import TEAM, aligned, shares, workspace
+from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
+
+_ROWS = 8
+"""Of a tile, at most."""
+_SEQUENCES = 32
+"""Of a part whose sums are made together."""
+
+
+def _broad(size: int, dtype: Any) -> int:
+    lanes = 64 // dtype.itemsize
+    return -(-size // lanes) * lanes
+
+
+class _Places:
+    """Memory of a thread for several arrays."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._begins = [0, *accumulate(aligned(size) for size in sizes)]
+
+    def addresses(self) -> list[int]:
+        start = workspace(self._begins[-1])
+        return [start + begin for begin in self._begins[:-1]]
+
+
+class Lstm:
+    """All steps forward."""
+
+    def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
+        wide = _broad(4 * size, dtype) * dtype.itemsize
+        self._places = _Places([size * wide, 3 * size * 8, _ROWS * wide])
+        self._sizes = steps, batch, size, int(backwards)
+        self._work = steps * batch * 4 * size * size
+        self._kernel = kernel("lstm", dtype)
+
+    def __call__(
+        self, gates: Any, h: Any, c: Any, weight: Any, _: Any, out: Any, last_h: Any, last_c: Any, values: Any,
+        cells: Any,
+    ) -> None:  # fmt: skip
+        arrays = [id(one) for one in (gates, h, c, weight, out, last_h, last_c, values, cells)]
+        TEAM.run([partial(self._run, arrays, *share) for share in shares(self._sizes[1], self._work)])
+
+    def _run(self, arrays: list[int], first: int, last: int) -> None:
+        self._kernel(*self._sizes, *arrays, *self._places.addresses(), first, last)
+
+
+class LstmSlopes:
+    """All steps back. The weight's gradient is summed up by parts of the sequences, which are added in order."""
+
+    def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
+        wide = _broad(size, dtype) * dtype.itemsize
+        parts = max(1, batch // _SEQUENCES)
+        self._parts = [(batch * i // parts, batch * (i + 1) // parts) for i in range(parts)]
+        most = max(last - first for first, last in self._parts)
+        self._places = _Places([
+            4 * size * wide, (12 * size + most) * 8, most * wide, most * wide, wide, wide, (4 * size + _ROWS) * wide
+        ])  # fmt: skip
+        self._sizes = steps, batch, size, int(backwards)
+        self._work = 2 * steps * batch * 4 * size * size
+        self._sums = np.empty((parts, 4 * size, size), dtype)
+        self._kernel = kernel("lstm_slopes", dtype)
+
+    def __call__(
+        self, values: Any, cells: Any, result: Any, h: Any, c: Any, weight: Any, _: Any, of_result: Any, of_h: Any,
+        of_c: Any, slopes: Any, dh: Any, dc: Any, of_weight: Any, of_projection: Any,
+    ) -> None:  # fmt: skip
+        for out, given in ((dh, of_h), (dc, of_c)):
+            if given is None:
+                out.fill(0)
+            else:
+                np.copyto(out, given)
+        far = near = 0
+        if of_result is not None:
+            far, near = of_result.shape[1] * of_result.shape[2], of_result.shape[2]
+        upper = values if of_result is None else of_result
+        numbers = [*self._sizes, far, near]
+        numbers += [id(one) for one in (values, cells, result, h, c, weight, upper, dh, dc, slopes)]
+        TEAM.run([partial(self._run, numbers, range(*share)) for share in shares(len(self._parts), self._work)])
+        np.copyto(of_weight, self._sums[0])
+        for part in self._sums[1:]:
+            np.add(of_weight, part, out=of_weight)
+
+    def _run(self, numbers: list[int], parts: Sequence[int]) -> None:
+        for part in parts:
+            out = self._sums[part].ctypes.data
+            self._kernel(*numbers, *self._places.addresses(), out, *self._parts[part])
+
+
+def _fits(node: Node, projection: Any) -> bool:
+    plain = node.statics["batch_sizes"] is None and getattr(projection, "value", 0) is None
+    return plain and node.out.dtype in FLOATS
+
+
+@computes(lstm_layer)
+def _(node: Node) -> Routine | None:
+    steps, batch, size = node.out.shape
+    if not _fits(node, node.inputs[4]):
+        return None
+    return Lstm(steps, batch, size, node.statics["reverse"], node.out.dtype)
+
+
+@computes(lstm_layer_slopes)
+def _(node: Node) -> Routine | None:
+    steps, batch, width = node.out.shape
+    if not _fits(node, node.inputs[6]):
+        return None
+    return LstmSlopes(steps, batch, width // 4, node.statics["reverse"], node.out.dtype)
+
+
+__all__: list[str] = []

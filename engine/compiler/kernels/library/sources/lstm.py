@@ -1,0 +1,64 @@
+"""A layer of long short-term memory over all steps, for some of the sequences."""
+
+from numba import float32 as number
+from numba import int64, njit
+
+from engine.compiler.kernels.functions import exp32 as exp
+from engine.compiler.kernels.functions import tanh32 as tanh
+from engine.compiler.kernels.memory import elements, memory
+from engine.compiler.kernels.rows import compiled, lay_weight, multiply
+from engine.compiler.kernels.tiles import LANES, ROWS
+
+lanes = LANES[number]
+one = number(1.0)
+
+
+@compiled
+def step(size, gates, product, values, cells, out, h, c):
+    """One step of one sequence: gates are squashed, then states are new."""
+    for u in range(size):
+        i = one / (one + exp(-(gates[u] + product[u])))
+        f = one / (one + exp(-(gates[size + u] + product[size + u])))
+        g = tanh(gates[2 * size + u] + product[2 * size + u])
+        o = one / (one + exp(-(gates[3 * size + u] + product[3 * size + u])))
+        cell = f * c[u] + i * g
+        hidden = o * tanh(cell)
+        values[u] = i
+        values[size + u] = f
+        values[2 * size + u] = g
+        values[3 * size + u] = o
+        cells[u] = cell
+        c[u] = cell
+        out[u] = hidden
+        h[u] = hidden
+
+
+@njit("void(" + "int64, " * 17 + "int64)", nogil=True, cache=True, error_model="numpy")
+def kernel(
+    steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_, panels_, offsets_,
+    product_, first, last,
+):  # fmt: skip
+    """Sequences from `first` to `last`; the last numbers before are addresses of memory of this thread."""
+    gates, start_h, start_c = elements(gates_, number, 1), elements(h_, number, 2), elements(c_, number, 3)
+    weight, out = elements(weight_, number, 4), elements(out_, number, 5)
+    h, c = elements(last_h, number, 6), elements(last_c, number, 7)
+    values, cells = elements(values_, number, 8), elements(cells_, number, 9)
+    panels, product, offsets = memory(panels_, number, 10), memory(product_, number, 11), memory(offsets_, int64, 12)
+    wide = (4 * size + lanes - 1) // lanes * lanes
+    lay_weight(weight, size, 1, size, wide, 4 * size, panels, offsets)
+    for i in range(first * size, last * size):
+        h[i] = start_h[i]
+        c[i] = start_c[i]
+    for number_of_step in range(steps):
+        t = steps - 1 - number_of_step if backwards else number_of_step
+        n = first
+        while n < last:
+            rows = ROWS if n + ROWS <= last else 1
+            multiply(panels, offsets, wide, h, n * size, size, size, product, 0, rows)
+            for row in range(n, n + rows):
+                at = t * batch + row
+                here = product + (row - n) * wide
+                wider, narrow = at * 4 * size, at * size
+                step(size, gates + wider, here, values + wider, cells + narrow, out + narrow, h + row * size,
+                     c + row * size)  # fmt: skip
+            n += rows
