@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
+import engine
+import studio
 from engine import fit
 from engine.compiler import Explanation, explain
 from engine.compiler.explain import explanation_of
 from engine.compiler.explanation import Line
 from studio.lowering.program import Program
+
+_OWN = tuple(str(Path(module.__file__ or "").parent) + os.sep for module in (engine, studio))
 
 
 def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: bool = True) -> Explanation:
@@ -34,13 +40,13 @@ def explain_running(task: fit.Task, program: Program) -> Explanation | None:
 
 
 def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanation:
-    """With the canvas nodes of its lines."""
+    """With the canvas nodes of its lines. Lines of files that are somebody else's stay what they are."""
     updates = ", ".join(task.optimizers)
 
     def label(line: Line) -> Line:
-        if line.file != program.filename:
-            return replace(line, code="", node=updates)
-        return replace(line, node=program.node_at(line.file, line.number))
+        if line.file == program.filename:
+            return replace(line, node=program.node_at(line.file, line.number))
+        return replace(line, code="", node=updates) if line.file.startswith(_OWN) else line
 
     return replace(found.relabelled(label), name="training step")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.compiler import Explanation
@@ -134,9 +134,32 @@ def _is_scalar(kernel: Kernel) -> bool:
 
 
 def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:
-    """Wires between two regions, with the segments at their ends, the earlier one first."""
-    ends = ((wire, homes.get(wire.source.node), homes.get(wire.target.node)) for wire in wires)
+    """Wires from one region to another, with the segments at their ends, the earlier one first.
+
+    A node without a region, such as one whose work stands in somebody's own file, is passed through.
+    """
+    known = tuple(wires)
+    before = _spread(homes, [(wire.source.node, wire.target.node) for wire in known], max)
+    after = _spread(homes, [(wire.target.node, wire.source.node) for wire in known], min)
+    ends = ((wire, before.get(wire.source.node), after.get(wire.target.node)) for wire in known)
     return {wire: (a, b) if a < b else (b, a) for wire, a, b in ends if a is not None and b is not None and a != b}
+
+
+def _spread(
+    homes: Mapping[str, int], links: Sequence[tuple[str, str]], choose: Callable[[int, int], int]
+) -> dict[str, int]:
+    """Segments handed on along links to the nodes that have none of their own."""
+    found = dict(homes)
+    for _ in range(len(links)):
+        changed = False
+        for source, target in links:
+            if source in found and target not in homes:
+                wanted = choose(found.get(target, found[source]), found[source])
+                changed |= found.get(target) != wanted
+                found[target] = wanted
+        if not changed:
+            break
+    return found
 
 
 def _bridge(

@@ -16,6 +16,13 @@ def forward(self, input):
 """
 
 
+def look(self: nn.ReLU, input: engine.Tensor) -> engine.Tensor:
+    """The same as somebody's own code, in a file of theirs."""
+    if not input.is_meta and input.mean() > -1000:
+        input = input * 1
+    return input.relu()
+
+
 def break_relu(monkeypatch: Any) -> None:
     """Has ReLU look at its numbers, so that the training step breaks at each ReLU of a canvas."""
     path = Path(engine.__file__).parent / "nn" / "layers" / "looking.py"  # there is no such file

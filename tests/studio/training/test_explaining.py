@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from engine import nn
 from engine.compiler import Explanation
 from studio.document import edits
 from studio.document.model import Document
@@ -15,6 +16,7 @@ from studio.lowering.program import LoweringError
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining, is_same_step
 from studio.training.regions import on_canvas
+from tests.studio.training import looking
 from tests.studio.training.looking import break_relu
 
 
@@ -96,6 +98,19 @@ def test_a_break_parts_two_regions(digits: Document, monkeypatch: pytest.MonkeyP
     [bridge] = found.bridges
     assert (bridge.title, bridge.node, bridge.index) == ("Decision by a tensor", "relu", 0)
     assert {str(wire) for wire in bridge.wires} == {"relu.output -> dropout.input"}
+
+
+def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nn.ReLU, "forward", looking.look)
+    explanation = explained(digits)
+    [one] = explanation.breaks
+    assert one.line is not None
+    assert (one.line.file, one.line.node) == (looking.__file__, None)
+    assert one.line.code == "if not input.is_meta and input.mean() > -1000:"
+    assert "engine.where(" in one.rewrite
+    [bridge] = on_canvas(explanation, digits.nodes, digits.wires).bridges
+    assert bridge.node is None
+    assert bridge.wires, "what follows is another region, wherever the line is"
 
 
 def test_a_break_inside_a_node_crosses_no_wire(digits: Document) -> None:
