@@ -22,15 +22,13 @@ COMPILER = shutil.which("g++")
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w", "-shared", "-fPIC"]
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++, which compiles CUDA sources for the CPU here")
 
-_NAME = re.compile(r'extern "C" __global__ void (\w+)\(')
+_NAME = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(')
 _WAITS = ("__syncthreads", "__syncwarp", "__shfl_xor_sync")
 
 
 def folder() -> Path:
-    """Where compiled sources are kept from run to run."""
-    return Path(
-        os.environ.get("GRADWIRE_CUDA_SHIM") or Path(tempfile.gettempdir()) / f"gradwire-cuda-shim-{os.getuid()}"
-    )
+    """Where compiled sources are kept from run to run, beside the CPU's kernels."""
+    return Path(os.environ.get(VARIABLE) or tempfile.gettempdir()) / "cuda_shim"
 
 
 class RawModule:

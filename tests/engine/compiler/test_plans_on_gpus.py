@@ -145,7 +145,7 @@ def test_explain_shows_cuda_sources() -> None:
     function = engine.compile(lambda x: (x * 2).exp().sum())
     text = explain(function)(engine.ones(3, 4).to("cuda")).text(source=True)
     assert "kernel 1" in text
-    assert 'extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0' in text
+    assert 'void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0' in text
 
 
 @pytest.mark.usefixtures("_stand_in")

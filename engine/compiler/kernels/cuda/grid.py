@@ -7,10 +7,15 @@ from typing import NamedTuple
 from engine.compiler.kernels.cuda.launches import Kind
 
 WARP, BLOCK = 32, 256
-MOST_WARPS = 32
-"""Of one row."""
+MOST_WARPS = 16
+"""Of one row. With more, a thread would have too few registers for itself."""
 MOST_BLOCKS = 1 << 16
 """Of one launch; what is more is done in turns."""
+
+
+def most_threads(kind: Kind) -> int:
+    """Of one block."""
+    return MOST_WARPS * WARP if kind == "rows" else BLOCK
 
 
 class Grid(NamedTuple):
@@ -52,4 +57,4 @@ def power_of_two(size: int) -> int:
     return 1 << max(size - 1, 0).bit_length()
 
 
-__all__ = ["BLOCK", "MOST_BLOCKS", "WARP", "Grid", "grid_of", "power_of_two"]
+__all__ = ["BLOCK", "MOST_BLOCKS", "WARP", "Grid", "grid_of", "most_threads", "power_of_two"]

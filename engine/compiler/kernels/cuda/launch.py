@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from engine.compiler.kernels.cuda.grid import most_threads
 from engine.compiler.kernels.cuda.launches import Launch, seen
 from engine.compiler.kernels.cuda.module import Argument, Function, Module, Scope
 from engine.compiler.kernels.cuda.scalars import held, kept, repeats
@@ -58,9 +59,11 @@ class LaunchWriter:
         """The function as text, and how to call it."""
         body = self.body()
         layout = f"Layout{self.number}"
+        given = ", ".join([f"const {layout} at", *self._parameters()])
+        bounds = f"__launch_bounds__({most_threads(self.launch.kind)})"
         text = "\n".join([
             *self.before(), f"struct {layout} {{ Index {', '.join(self.fields)}; }};",
-            f'extern "C" __global__ void {self.name}({", ".join([f"const {layout} at", *self._parameters()])}) {{',
+            f'extern "C" __global__ void {bounds} {self.name}({given}) {{',
             *("    " + line for line in [*self.top.lines, *body]), "}",
         ])  # fmt: skip
         self.module.finals.update(self.saved)

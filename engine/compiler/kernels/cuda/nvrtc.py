@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from engine.backend import Device, namespace
@@ -13,8 +13,9 @@ from engine.compiler.kernels.expression import Unlowered
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Products and sums are rounded one by one, as on the CPU, so that both devices compute the same numbers; kernels wait
 for memory rather than for arithmetic. Division and square root are exact as it is, and subnormal numbers stay."""
-THREADS = 4
-_NAME = re.compile(r'extern "C" __global__ void (\w+)\(')
+THREADS, PATIENCE = 4, 5.0
+"""That compile, and seconds without work after which one ends."""
+_NAME = re.compile(r'extern "C" __global__ void .*?(\w+)\(const Layout')
 
 
 class Compilation:
@@ -36,6 +37,10 @@ class Compilation:
         self._done.wait()
         if self.error is not None:
             raise self.error
+
+    def finished(self) -> None:
+        """Returns once it is compiled, or that failed."""
+        self._done.wait()
 
     def build(self) -> None:
         """Compiles, whichever thread that is called from."""
@@ -59,21 +64,36 @@ class _Compiler:
     def __init__(self) -> None:
         self._known: dict[tuple[str, Device], Compilation] = {}
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._queue: queue.SimpleQueue[Compilation] = queue.SimpleQueue()
+        self._threads = 0
 
     def load(self, source: str, title: str, device: Device) -> Compilation:
         with self._lock:
             found = self._known.get((source, device))
             if found is None:
                 found = self._known[source, device] = Compilation(source, title, device)
-                self._pool = self._pool or ThreadPoolExecutor(THREADS, thread_name_prefix="CUDA compiler")
-                self._pool.submit(found.build)
+                self._queue.put(found)
+                if self._threads < THREADS:
+                    self._threads += 1
+                    threading.Thread(target=self._work, name="CUDA compiler", daemon=True).start()
         return found
+
+    def _work(self) -> None:
+        while True:
+            try:
+                one = self._queue.get(timeout=PATIENCE)
+            except queue.Empty:
+                with self._lock:
+                    if self._queue.empty():
+                        self._threads -= 1
+                        return
+                continue
+            one.build()
 
     def wait(self) -> None:
         """Returns once nothing is left that anybody asked for."""
         for one in list(self._known.values()):
-            one._done.wait()
+            one.finished()
 
 
 COMPILER = _Compiler()

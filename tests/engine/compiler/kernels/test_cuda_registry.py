@@ -19,8 +19,8 @@ from tests.engine.compiler.kernels.groups import Group
 from tests.engine.compiler.kernels.test_registry import AT_ONCE, DTYPES, _added, _groups
 from tests.engine.fake_cuda import needs_compiler
 
-LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh",
-           "hypot", "power"}  # fmt: skip
+LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh",
+           "arctanh", "hypot", "power"}  # fmt: skip
 """Functions that each device takes from a library of its own."""
 GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
 

@@ -17,22 +17,25 @@ import pytest
 
 import engine
 from engine.backend import Device
-from engine.compiler.graph import Value
+from engine.compiler.graph import Node, Value
+from engine.compiler.kernels import Fused
 from engine.compiler.kernels.cuda import kernel as kernel_module
 from engine.compiler.kernels.cuda.grid import MOST_BLOCKS, Grid, grid_of
 from engine.compiler.kernels.cuda.nvrtc import OPTIONS, Compilation
+from engine.ops.record import REGISTRY
 from tests.engine.compiler.kernels.groups import Group
 
 GOLDEN = Path(__file__).parent / "cuda_golden"
 NVCC = shutil.which("nvcc")
 ROWS, WIDTH = 128, 64
+CUDA = Device("cuda")
 
 
 class Case:
     """A group as it grows, and its source."""
 
     def __init__(self) -> None:
-        self.group = Group(Device("cuda"))
+        self.group = Group(CUDA)
         self.in_place: list[tuple[int, int]] = []
 
     def array(self, *shape: int, dtype: Any = np.float32) -> Value:
@@ -169,6 +172,17 @@ def test_cudas_compiler_takes_them(architecture: str, tmp_path: Path) -> None:
         subprocess.run([*command, "-o", tmp_path / "out.cubin", GOLDEN / f"{one.__name__}.cu"], check=True)
 
 
+@pytest.mark.parametrize(("size", "index"), [(1 << 29, "int"), (1 << 31, "long long")])
+def test_elements_are_counted_in_64_bits_where_32_are_too_few(size: int, index: str) -> None:
+    x = Value((size,), np.dtype(np.float32), CUDA)
+    node = Node(REGISTRY["neg"], [x], None, False)
+    node.outputs = [Value(x.shape, x.dtype, CUDA, node)]
+    fused = Fused(x.shape, (node,), (x,), (), tuple(node.outputs))
+    kernel = kernel_module.Kernel(fused)
+    assert f"typedef {index} Index;" in kernel.source
+    assert kernel.written.functions[0].fields["n0"] == size
+
+
 # -- grids ----------------------------------------------------------------------------------------
 
 
@@ -178,7 +192,7 @@ def test_short_rows_share_a_block_of_threads() -> None:
 
 def test_long_rows_have_as_many_warps_as_blocks_of_elements() -> None:
     assert grid_of("rows", 1000, 1500, block=512) == Grid((1000, 1, 1), (128, 1, 1))
-    assert grid_of("rows", 1000, 100_000, block=512).threads == (1024, 1, 1)
+    assert grid_of("rows", 1000, 100_000, block=512).threads == (512, 1, 1)
 
 
 def test_threads_go_along_columns_and_chunks_of_rows() -> None:

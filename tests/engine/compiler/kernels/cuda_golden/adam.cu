@@ -30,7 +30,7 @@ __device__ __forceinline__ void element0(const float a0, const float a1, const f
     r6 = v9;
 }
 struct Layout0 { Index n0, wide; };
-extern "C" __global__ void elements0(const Layout0 at, float* __restrict__ x0, float* __restrict__ x2, const float* __restrict__ x1, float* __restrict__ x3, const double number0, const double number1, const double number2, const double number3, const double number4) {
+extern "C" __global__ void __launch_bounds__(256) elements0(const Layout0 at, float* __restrict__ x0, float* __restrict__ x2, const float* __restrict__ x1, float* __restrict__ x3, const double number0, const double number1, const double number2, const double number3, const double number4) {
     const Index size = at.n0, step = gridDim.x * (Index)blockDim.x;
     const Index thread = blockIdx.x * (Index)blockDim.x + threadIdx.x;
     Index first = 0;

@@ -39,7 +39,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
 }
 
 struct Layout0 { Index n0, n1, n2, step0_0, step0_1, step1_0, step2_0, step3_0, step3_1, step4_0, size0_2; };
-extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ x2, float* __restrict__ out0, const double number0, const double number1) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ x2, float* __restrict__ out0, const double number0, const double number1) {
     const float v4 = (float)(long long)at.size0_2;
     const float v10 = (float)number0;
     const float v17 = (float)number1;

@@ -31,7 +31,7 @@ template <int N, class T> __device__ bool is_aligned(const T* x) {
 }
 
 struct Layout0 { Index n0, n1, n2, step0_0, step0_1; };
-extern "C" __global__ void blocks0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) blocks0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ memory0) {
     const Index rows = at.n0, size = at.n1 * at.n2;
     const Index blocks = (size + 511) / 512;
     const Index warps = gridDim.x * (Index)blockDim.x / 32;
@@ -52,7 +52,7 @@ extern "C" __global__ void blocks0(const Layout0 at, const float* __restrict__ x
 }
 
 struct Layout1 { Index n0, n1, parts, size0_2; };
-extern "C" __global__ void totals1(const Layout1 at, float* __restrict__ out1, float* __restrict__ memory1, const float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) totals1(const Layout1 at, float* __restrict__ out1, float* __restrict__ memory1, const float* __restrict__ memory0) {
     const float v2 = (float)(long long)at.size0_2;
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {
@@ -73,7 +73,7 @@ __device__ __forceinline__ void element2(const float a0, const float a1, const I
     r2 = (v1 - (v2 / v3));
 }
 struct Layout2 { Index n0, n1, n2, step0_0, step0_1, step1_1, step2_0, step2_1, size0_2, wide; };
-extern "C" __global__ void elements2(const Layout2 at, const float* __restrict__ x0, const float* __restrict__ memory1, float* __restrict__ out0) {
+extern "C" __global__ void __launch_bounds__(256) elements2(const Layout2 at, const float* __restrict__ x0, const float* __restrict__ memory1, float* __restrict__ out0) {
     const Index size = at.n0 * at.n1 * at.n2, step = gridDim.x * (Index)blockDim.x;
     const Index thread = blockIdx.x * (Index)blockDim.x + threadIdx.x;
     Index first = 0;

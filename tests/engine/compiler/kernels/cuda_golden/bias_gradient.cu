@@ -12,7 +12,7 @@ struct InDouble {
 };
 
 struct Layout0 { Index n0, n1, step0_0, step1_0, step2_0, chunk, parts; };
-extern "C" __global__ void columns0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ out0, const double number0, float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) columns0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ out0, const double number0, float* __restrict__ memory0) {
     const float v3 = (float)number0;
     const Index columns = at.n1, rows = at.n0;
     const Index across = (columns + blockDim.x - 1) / blockDim.x;
@@ -34,7 +34,7 @@ extern "C" __global__ void columns0(const Layout0 at, const float* __restrict__ 
 }
 
 struct Layout1 { Index n0, n1, parts; };
-extern "C" __global__ void totals1(const Layout1 at, float* __restrict__ out1, const float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) totals1(const Layout1 at, float* __restrict__ out1, const float* __restrict__ memory0) {
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {
         const Index i1 = column;

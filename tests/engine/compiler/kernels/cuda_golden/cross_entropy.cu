@@ -144,7 +144,7 @@ struct Compensated {
 };
 
 struct Layout0 { Index n0, n1, step0_0, step1_0, step2_0, step3_0; };
-extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, const bool* __restrict__ x1, float* __restrict__ out1, float* __restrict__ memory0, const double number0) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0, const bool* __restrict__ x1, float* __restrict__ out1, float* __restrict__ memory0, const double number0) {
     const float v11 = (float)number0;
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
@@ -195,7 +195,7 @@ extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0,
 }
 
 struct Layout1 { Index n0, n1, step0_0, chunk, parts; };
-extern "C" __global__ void columns1(const Layout1 at, const float* __restrict__ memory0, double* __restrict__ memory1) {
+extern "C" __global__ void __launch_bounds__(256) columns1(const Layout1 at, const float* __restrict__ memory0, double* __restrict__ memory1) {
     const Index columns = at.n1, rows = at.n0;
     const Index across = (columns + blockDim.x - 1) / blockDim.x;
     const Index column = blockIdx.x % across * blockDim.x + threadIdx.x;
@@ -212,7 +212,7 @@ extern "C" __global__ void columns1(const Layout1 at, const float* __restrict__ 
 }
 
 struct Layout2 { Index n0, n1, parts, size0; };
-extern "C" __global__ void totals2(const Layout2 at, float* __restrict__ out0, const double* __restrict__ memory1) {
+extern "C" __global__ void __launch_bounds__(256) totals2(const Layout2 at, float* __restrict__ out0, const double* __restrict__ memory1) {
     const float v2 = (float)(long long)at.size0;
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {

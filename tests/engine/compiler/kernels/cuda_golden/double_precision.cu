@@ -107,7 +107,7 @@ struct InDouble {
 };
 
 struct Layout0 { Index n0, n1, step0_0, step1_0; };
-extern "C" __global__ void rows0(const Layout0 at, const double* __restrict__ x0, double* __restrict__ out0) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const double* __restrict__ x0, double* __restrict__ out0) {
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
     for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {
@@ -132,7 +132,7 @@ extern "C" __global__ void rows0(const Layout0 at, const double* __restrict__ x0
 }
 
 struct Layout1 { Index n0, n1, step0_0, chunk, parts; };
-extern "C" __global__ void columns1(const Layout1 at, const double* __restrict__ x0, double* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) columns1(const Layout1 at, const double* __restrict__ x0, double* __restrict__ memory0) {
     const Index columns = at.n1, rows = at.n0;
     const Index across = (columns + blockDim.x - 1) / blockDim.x;
     const Index column = blockIdx.x % across * blockDim.x + threadIdx.x;
@@ -150,7 +150,7 @@ extern "C" __global__ void columns1(const Layout1 at, const double* __restrict__
 }
 
 struct Layout2 { Index n0, n1, parts; };
-extern "C" __global__ void totals2(const Layout2 at, double* __restrict__ out1, const double* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) totals2(const Layout2 at, double* __restrict__ out1, const double* __restrict__ memory0) {
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {
         const Index i1 = column;

@@ -50,7 +50,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
 }
 
 struct Layout0 { Index n0, n1, step0_0, step2_0, step3_0, step4_0; };
-extern "C" __global__ void rows0(const Layout0 at, const unsigned short* __restrict__ x0, const unsigned short* __restrict__ x1, unsigned short* __restrict__ out0, unsigned short* __restrict__ out1, unsigned short* __restrict__ out2) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const unsigned short* __restrict__ x0, const unsigned short* __restrict__ x1, unsigned short* __restrict__ out0, unsigned short* __restrict__ out1, unsigned short* __restrict__ out2) {
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
     for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {

@@ -39,7 +39,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
 }
 
 struct Layout0 { Index n0, n1, step0_0, step3_0, step4_0, step5_0, size1; };
-extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, const float* __restrict__ x2, float* __restrict__ out0, float* __restrict__ out1, float* __restrict__ out2, const double number0) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, const float* __restrict__ x2, float* __restrict__ out0, float* __restrict__ out1, float* __restrict__ out2, const double number0) {
     const float v4 = (float)(long long)at.size1;
     const float v10 = (float)number0;
     const Index rows = at.n0, size = at.n1;

@@ -36,7 +36,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
 }
 
 struct Layout0 { Index n0, n1, step0_0, step2_0, step3_0, step4_0, size1; };
-extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x3, const float* __restrict__ x1, const float* __restrict__ x2, float* __restrict__ out0) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x3, const float* __restrict__ x1, const float* __restrict__ x2, float* __restrict__ out0) {
     const float v9 = (float)(long long)at.size1;
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
@@ -77,7 +77,7 @@ extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0,
 }
 
 struct Layout1 { Index n0, n1, step0_0, step1_0, chunk, parts; };
-extern "C" __global__ void columns1(const Layout1 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ memory0, float* __restrict__ memory1) {
+extern "C" __global__ void __launch_bounds__(256) columns1(const Layout1 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ memory0, float* __restrict__ memory1) {
     const Index columns = at.n1, rows = at.n0;
     const Index across = (columns + blockDim.x - 1) / blockDim.x;
     const Index column = blockIdx.x % across * blockDim.x + threadIdx.x;
@@ -99,7 +99,7 @@ extern "C" __global__ void columns1(const Layout1 at, const float* __restrict__ 
 }
 
 struct Layout2 { Index n0, n1, parts; };
-extern "C" __global__ void totals2(const Layout2 at, float* __restrict__ out1, float* __restrict__ out2, const float* __restrict__ memory0, const float* __restrict__ memory1) {
+extern "C" __global__ void __launch_bounds__(256) totals2(const Layout2 at, float* __restrict__ out1, float* __restrict__ out2, const float* __restrict__ memory0, const float* __restrict__ memory1) {
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {
         const Index i1 = column;

@@ -24,7 +24,7 @@ struct InDouble {
 };
 
 struct Layout0 { Index n0; };
-extern "C" __global__ void blocks0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) blocks0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ memory0) {
     const Index rows = 1, size = at.n0;
     const Index blocks = (size + 511) / 512;
     const Index warps = gridDim.x * (Index)blockDim.x / 32;
@@ -43,7 +43,7 @@ extern "C" __global__ void blocks0(const Layout0 at, const float* __restrict__ x
 }
 
 struct Layout1 { Index n0, n1, parts, size0; };
-extern "C" __global__ void totals1(const Layout1 at, float* __restrict__ out0, const float* __restrict__ memory0) {
+extern "C" __global__ void __launch_bounds__(256) totals1(const Layout1 at, float* __restrict__ out0, const float* __restrict__ memory0) {
     const float v2 = (float)(long long)at.size0;
     const Index columns = at.n1, step = gridDim.x * (Index)blockDim.x;
     for (Index column = blockIdx.x * (Index)blockDim.x + threadIdx.x; column < columns; column += step) {

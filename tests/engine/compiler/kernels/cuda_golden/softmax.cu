@@ -91,7 +91,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
 }
 
 struct Layout0 { Index n0, n1, step0_0, step1_0; };
-extern "C" __global__ void rows0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ out0) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0, float* __restrict__ out0) {
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
     for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {

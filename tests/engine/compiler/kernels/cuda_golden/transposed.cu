@@ -54,7 +54,7 @@ __device__ __forceinline__ void element0(const float a0, const float a1, float& 
     r2 = (tanh32(v1) * v2);
 }
 struct Layout0 { Index n0, n1, step0_0, step0_1, step1_0, step2_0; };
-extern "C" __global__ void elements0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ out0) {
+extern "C" __global__ void __launch_bounds__(256) elements0(const Layout0 at, const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ out0) {
     const Index size = at.n0 * at.n1, step = gridDim.x * (Index)blockDim.x;
     const Index thread = blockIdx.x * (Index)blockDim.x + threadIdx.x;
     for (Index k = thread; k < size; k += step) {

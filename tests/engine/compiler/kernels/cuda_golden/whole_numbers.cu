@@ -37,7 +37,7 @@ struct Any {
 };
 
 struct Layout0 { Index n0, n1, step0_0, step1_0, step2_0, step3_0, step4_0; };
-extern "C" __global__ void rows0(const Layout0 at, const long long* __restrict__ x0, const unsigned char* __restrict__ x1, long long* __restrict__ out0, long long* __restrict__ out1, bool* __restrict__ out2) {
+extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const long long* __restrict__ x0, const unsigned char* __restrict__ x1, long long* __restrict__ out0, long long* __restrict__ out1, bool* __restrict__ out2) {
     const Index rows = at.n0, size = at.n1;
     const Index together = gridDim.x * (Index)blockDim.y;
     for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {
