@@ -1,106 +1,310 @@
-"""One compiled training step (forward, loss, backward, Adam) beside our eager mode, PyTorch's, and torch.compile.
+"""One compiled training step (forward, loss, backward, Adam) beside eager mode, PyTorch, torch.compile and JAX's jit.
 
 python benchmarks/compile.py                    all steps
 python benchmarks/compile.py --only gpt-16      one of them; may be repeated
 python benchmarks/compile.py --json             one object a line
-python benchmarks/compile.py --peers            with torch.compile, which needs a C++ compiler and a minute a model
+python benchmarks/compile.py --without jax      leave out a peer; may be repeated. Those not installed are anyway
 python benchmarks/compile.py --cpu              CPU time instead of the clock's: for one thread on a busy machine
+python benchmarks/compile.py --no-costs         only the steps, not what compiling costs
 
-All train in this process, in turns, on the same data from the same weights.
+Each contestant has a process of its own, with its library's own threads and settings, and waits while the others take
+their turns. torch.compile needs a C++ compiler and a minute for each model, JAX up to a minute.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import memory
 from models import BENCHMARKS
 from train_step import Step, batch_of, load, set_threads, step_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+CONTESTANTS = {"engine": "engine", "eager": "engine", "torch": "torch", "torch.compile": "torch", "jax": "jax"}
+"""Who takes steps → the library that has to be installed."""
+WARM_UP = 5
+ROUND = 0.2
+"""Seconds that a contestant steps in one turn, at least one step."""
+
 
 def main() -> None:
     options = parse()
-    set_threads(options.threads)
+    if options.inside:
+        WORK[options.work](options)
+        return
     for name in options.only or BENCHMARKS:
-        clock = time.process_time if options.cpu else time.perf_counter
-        report(name, measure(dict(steps(name, options)), options.seconds, clock), options)
+        report(name, measure(name, options) | ({} if options.no_costs else costs(name, options)), options)
+    if not options.no_costs:
+        report("recording", once("engine", "mlp-64", "recording", options), options)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this one; may be repeated")
     parser.add_argument("--threads", type=int, default=2, help="threads of each library")
-    parser.add_argument("--seconds", type=float, default=6.0, help="time for each benchmark")
+    parser.add_argument("--seconds", type=float, default=12.0, help="time for each benchmark, of all together")
     parser.add_argument("--json", action="store_true", help="one object a line")
-    parser.add_argument("--peers", action="store_true", help="measure torch.compile as well")
+    parser.add_argument("--without", action="append", default=[], choices=list(CONTESTANTS), help="may be repeated")
     parser.add_argument("--cpu", action="store_true", help="measure CPU time")
+    parser.add_argument("--no-costs", action="store_true", help="do not measure first steps, recording and memory")
+    parser.add_argument("--inside", choices=list(CONTESTANTS), help=argparse.SUPPRESS)
+    parser.add_argument("--work", choices=list(WORK), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def steps(name: str, options: argparse.Namespace) -> Iterator[tuple[str, Step]]:
-    """Steps by who takes them, each with a model of its own from the same weights, warmed up."""
+# -- the contestants' processes
+
+
+class Worker:
+    """A contestant in its process, warmed up."""
+
+    def __init__(self, who: str, name: str, options: argparse.Namespace) -> None:
+        self.who = who
+        self._process = subprocess.Popen(
+            command(who, name, "steps", options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._answer()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def turn(self) -> list[float]:
+        """Seconds of some steps."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("answer "):
+                return json.loads(line.partition(" ")[2])
+        raise SystemExit(f"the process of {self.who} ended without an answer")
+
+
+def command(who: str, name: str, work: str, options: argparse.Namespace) -> list[str]:
+    found = [
+        sys.executable,
+        __file__,
+        "--inside",
+        who,
+        "--work",
+        work,
+        "--only",
+        name,
+        "--threads",
+        str(options.threads),
+    ]
+    return found + ["--cpu"] * options.cpu
+
+
+def answer(found: Any) -> None:
+    print("answer", json.dumps(found), flush=True)
+
+
+def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """Median milliseconds of a step of each contestant. They take turns, and who goes first changes."""
+    taken: dict[str, list[float]] = {
+        who: []
+        for who, library in CONTESTANTS.items()
+        if who not in options.without and importlib.util.find_spec(library)
+    }
+    workers: dict[str, Worker] = {}
+    try:
+        for who in taken:
+            workers[who] = Worker(who, name, options)
+        order, end = list(taken), time.perf_counter() + options.seconds
+        while time.perf_counter() < end or len(taken[order[0]]) < 5:
+            order.reverse()
+            for who in order:
+                taken[who] += workers[who].turn()
+    finally:
+        for worker in workers.values():
+            worker.end()
+    return {f"{who}_ms": round(statistics.median(times) * 1e3, 4) for who, times in taken.items()}
+
+
+def take_steps(options: argparse.Namespace) -> None:
+    """Steps for so long, each time somebody writes a line."""
+    step = contestant(options)
+    for _ in range(WARM_UP):
+        step()
+    clock = time.process_time if options.cpu else time.perf_counter
+    answer([])
+    for _ in sys.stdin:
+        taken: list[float] = []
+        end = time.perf_counter() + ROUND
+        while not taken or time.perf_counter() < end:
+            start = clock()
+            step()
+            taken.append(clock() - start)
+        answer(taken)
+
+
+def contestant(options: argparse.Namespace, *, fullgraph: bool = True) -> Step:
+    """The step of whom this process is for; compiled, if it is to be."""
+    who, [name] = options.inside, options.only
+    set_threads(options.threads)
+    if who == "jax":
+        numpy = importlib.import_module("numpy")
+        arrays = batch_of(_Arrays(numpy), BENCHMARKS[name])
+        return importlib.import_module("jax_steps").step_of(name, *arrays)
+    library = load(CONTESTANTS[who])
+    if who.startswith("torch"):
+        library.set_num_threads(options.threads)
+    step = fresh(library, name, library.compile if who == "torch.compile" else lambda model: model)
+    if who == "engine":
+        step = library.compile(step, fullgraph=fullgraph)
+        for _ in range(4):
+            step()
+        library.compiler.wait()
+    return step
+
+
+class _Arrays:
+    """Arrays as they are, where a library's tensors are asked for."""
+
+    def __init__(self, numpy: Any) -> None:
+        self.tensor = numpy.asarray
+
+
+def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model: model) -> Step:
+    """A step with a model and an optimizer of its own, from the same weights in each library."""
     engine = load("engine")
+    engine.manual_seed(0)
     weights = {key: value.numpy() for key, value in BENCHMARKS[name].model(engine.nn).state_dict().items()}
-    compiled = engine.compile(fresh(engine, name, weights), fullgraph=True)
-    for _ in range(4):
-        compiled()
-    engine.compiler.wait()
-    yield "engine", compiled
-    yield "eager", fresh(engine, name, weights)
-    if importlib.util.find_spec("torch") is None:
-        return
-    torch = load("torch")
-    torch.set_num_threads(options.threads)
-    yield "torch", fresh(torch, name, weights)
-    if options.peers:
-        yield "torch.compile", fresh(torch, name, weights, torch.compile)
-
-
-def fresh(
-    library: Any, name: str, weights: dict[str, Any], prepare: Callable[[Any], Any] = lambda model: model
-) -> Step:
-    """A step with a model and an optimizer of its own."""
     model = BENCHMARKS[name].model(library.nn)
     model.load_state_dict({key: library.tensor(array) for key, array in weights.items()})
     optimizer = library.optim.Adam(model.parameters(), lr=1e-3)
     return step_of(library, prepare(model), optimizer, *batch_of(library, BENCHMARKS[name]))
 
 
-def measure(contestants: dict[str, Step], seconds: float, clock: Callable[[], float]) -> dict[str, float]:
-    """Median milliseconds of a step of each. They take turns, and who goes first changes."""
-    for step in contestants.values():
-        for _ in range(5):
+# -- what compiling costs
+
+
+def costs(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """The first step, loading kernels, recording an op, memory: each found in processes of their own."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GRADWIRE_KERNELS"] = folder
+        found["first_ms"], found["compiled_ms"] = once("engine", name, "first", options)
+        found["loaded_ms"] = once("engine", name, "first", options)[1]
+        del os.environ["GRADWIRE_KERNELS"]
+    found["eager_first_ms"] = once("eager", name, "first", options)[0]
+    found |= once("engine", name, "python", options)
+    found["memory_mb"] = once("engine", name, "memory", options)
+    if importlib.util.find_spec("torch") and "torch" not in options.without:
+        found["torch_memory_mb"] = once("torch", name, "memory", options)
+    return found
+
+
+def once(who: str, name: str, work: str, options: argparse.Namespace) -> Any:
+    done = subprocess.run(command(who, name, work, options), stdout=subprocess.PIPE, text=True, check=True)
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("answer ")]
+    return json.loads(line.partition(" ")[2])
+
+
+def take_first_step(options: argparse.Namespace) -> None:
+    """Milliseconds until the first step is done, and until all kernels are there that two more steps have asked for."""
+    set_threads(options.threads)
+    engine = load("engine")
+    step = fresh(engine, options.only[0])
+    if options.inside == "engine":
+        step = engine.compile(step, fullgraph=True)
+    start = time.perf_counter()
+    step()
+    first = time.perf_counter()
+    for _ in range(2):
+        step()
+    engine.compiler.wait()
+    answer([round((first - start) * 1e3, 3), round((time.perf_counter() - first) * 1e3, 3)])
+
+
+def call_through_python(options: argparse.Namespace) -> None:
+    """What a call through Python takes longer than a replay, by op; what NumPy allocates in a replayed step at most."""
+    compiled, replayed = contestant(options, fullgraph=False), contestant(options)
+    ops = sum(ran.node.depth for ran in compiled.traced())
+    times: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(30):
+        for place, step in enumerate((compiled, replayed)):
+            start = time.perf_counter()
             step()
-    taken: dict[str, list[float]] = {name: [] for name in contestants}
-    end = time.perf_counter() + seconds
-    order = list(contestants)
-    while time.perf_counter() < end or len(taken[order[0]]) < 5:
-        order.reverse()
-        for name in order:
-            start = clock()
-            contestants[name]()
-            taken[name].append(clock() - start)
-    return {name: statistics.median(times) * 1e3 for name, times in taken.items()}
+            times[place].append(time.perf_counter() - start)
+    longer = statistics.median(times[0]) - statistics.median(times[1])
+    tracemalloc.start()
+    replayed()
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    replayed()
+    new = tracemalloc.get_traced_memory()[1] - before
+    answer({"python_us": round(longer / ops * 1e6, 3), "new_kb": round(new / 1024, 2)})
 
 
-def report(name: str, medians: dict[str, float], options: argparse.Namespace) -> None:
-    others = [value for who, value in medians.items() if who.startswith("torch")]
-    ratio = medians["engine"] / min(others) if others else None
+def record_op(options: argparse.Namespace) -> None:
+    """Microseconds that one more op takes in a function whose way is known, as a rule far more than computing it."""
+    set_threads(options.threads)
+    engine = load("engine")
+    x, y = engine.ones(4), engine.ones(4)
+
+    def chain(x: Any, length: int) -> Any:
+        for _ in range(length):
+            x = x * y
+        return x
+
+    compiled, lengths = engine.compile(chain), (50, 100)
+    times: dict[int, list[float]] = {length: [] for length in lengths}
+    for number in range(2000):
+        for length in lengths:
+            start = time.perf_counter()
+            compiled(x, length)
+            times[length].append(time.perf_counter() - start)
+        if number == 3:
+            engine.compiler.wait()
+    short, long = (statistics.median(times[length]) for length in lengths)
+    answer({"record_us": round((long - short) / (lengths[1] - lengths[0]) * 1e6, 3)})
+
+
+def measure_memory(options: argparse.Namespace) -> None:
+    """MB that steps need beyond model, data and optimizer state, once everything is compiled."""
+    found = memory.grown(
+        options.only[0], CONTESTANTS[options.inside], options.threads, is_compiled=options.inside == "engine"
+    )
+    answer(round(found / memory.MB, 2))
+
+
+WORK: dict[str, Callable[[argparse.Namespace], None]] = {
+    "steps": take_steps,
+    "first": take_first_step,
+    "python": call_through_python,
+    "recording": record_op,
+    "memory": measure_memory,
+}
+
+
+def report(name: str, found: dict[str, float], options: argparse.Namespace) -> None:
+    peers = {who: found[f"{who}_ms"] for who in ("torch", "torch.compile", "jax") if f"{who}_ms" in found}
+    ratio = found["engine_ms"] / min(peers.values()) if peers and "engine_ms" in found else None
     if options.json:
-        times = {f"{who}_ms": round(value, 4) for who, value in medians.items()}
-        print(json.dumps({"benchmark": name, "threads": options.threads, "ratio": ratio} | times), flush=True)
+        print(json.dumps({"benchmark": name, "threads": options.threads, "ratio": ratio} | found), flush=True)
         return
-    times = ", ".join(f"{who} {value:.2f} ms" for who, value in medians.items())
-    print(f"{name:<12} {f'{ratio:5.2f}x' if ratio else ''}   {times}   {BENCHMARKS[name].title}", flush=True)
+    figures = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in found.items())
+    print(f"{name:<12} {f'{ratio:5.2f}x' if ratio else ''}   {figures}", flush=True)
 
 
 if __name__ == "__main__":

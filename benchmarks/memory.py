@@ -54,8 +54,11 @@ def apart(name: str, library: str, threads: int) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def grown(name: str, library: str, threads: int) -> int:
-    """kB between what is there before the first step, optimizer state aside, and the peak of some steps."""
+def grown(name: str, library: str, threads: int, *, is_compiled: bool = False) -> int:
+    """kB between what is there before the first step, optimizer state aside, and the peak of some steps.
+
+    Compiled steps are taken once before, so that no compiler's memory is counted; the plan's own is.
+    """
     train_step.set_threads(threads)
     module = train_step.load(library)
     if library == "torch":
@@ -64,10 +67,16 @@ def grown(name: str, library: str, threads: int) -> int:
     # A first step on the smallest batch loads what is loaded once and makes the optimizer's state.
     model = benchmark.model(module.nn)
     optimizer = module.optim.Adam(model.parameters(), lr=1e-3)
-    train_step.step_of(
-        module, model, optimizer, *train_step.batch_of(module, benchmark._replace(input=(2, *benchmark.input[1:])))
-    )()
+    small = benchmark._replace(input=(2, *benchmark.input[1:]))
+    first = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, small))
     step = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, benchmark))
+    if is_compiled:
+        first, step = (module.compile(one, fullgraph=True) for one in (first, step))
+    for _ in range(4 if is_compiled else 1):
+        first()
+    if is_compiled:
+        module.compiler.wait()
+        first()
     gc.collect()
     RESET.write_text("5", encoding="ascii")
     before = kilobytes("VmRSS")

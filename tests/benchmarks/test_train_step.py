@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "train_step.py"
 
 def run(*arguments: str) -> str:
     command = [sys.executable, str(SCRIPT), "--only", "mlp-64", "--threads", "1", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=1000).stdout
 
 
 @pytest.mark.slow
@@ -34,8 +34,9 @@ def test_profile_names_functions() -> None:
 @pytest.mark.slow
 def test_the_compiled_step() -> None:
     script = str(SCRIPT.with_name("compile.py"))
-    options = ["--only", "mlp-64", "--threads", "1", "--seconds", "0", "--json"]
-    done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=True, timeout=200)
-    found = json.loads(done.stdout)
-    assert found["engine_ms"] > 0
-    assert found["eager_ms"] > 0
+    options = ["--only", "mlp-64", "--threads", "1", "--seconds", "0", "--json", "--without", "torch.compile"]
+    done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=True, timeout=1000)
+    found, recording = map(json.loads, done.stdout.splitlines())
+    for key in ("engine_ms", "eager_ms", "first_ms", "eager_first_ms", "compiled_ms", "loaded_ms", "new_kb"):
+        assert found[key] > 0, key
+    assert recording["record_us"] > 0

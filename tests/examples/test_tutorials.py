@@ -66,7 +66,7 @@ def run(script: str, library: str) -> list[str]:
         command = [sys.executable, "-W", "error::UserWarning", str(FOLDER / f"{script}.py"), "--library", library]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=240, env=os.environ | threads
+            command, capture_output=True, text=True, check=False, timeout=1000, env=os.environ | threads
         )
         assert done.returncode == 0, done.stderr[-2000:]
         text = re.sub(r"\btorch\.", "engine.", done.stdout)

@@ -29,7 +29,7 @@ def test_without_a_display_one_message_and_exit_code_2() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1000,
         check=False,
     )
     assert done.returncode == 2

@@ -33,7 +33,7 @@ def interruptible() -> Iterator[None]:
 
 def test_the_digits_example_learns(project: Path) -> None:
     process = start("run", project, "--json")
-    out, err = process.communicate(timeout=250)
+    out, err = process.communicate(timeout=1000)
     lines = [json.loads(text) for text in out.splitlines()]
     assert (process.returncode, err) == (0, "")
     assert [line["event"] for line in lines] == ["started", *["epoch"] * (len(lines) - 2), "done"]
@@ -116,7 +116,7 @@ def test_signals_end_the_run_and_keep_the_weights(project: Path, number: int, co
     assert json.loads(process.stdout.readline())["event"] == "epoch"
     process.send_signal(number)
     try:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=1000)
     finally:
         process.kill()
     assert process.returncode == code
@@ -163,7 +163,7 @@ def test_mnist_in_bounded_memory(tmp_path: Path) -> None:
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1000,
         check=False,
     )
     assert result.returncode == 0, result.stderr

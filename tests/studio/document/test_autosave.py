@@ -47,7 +47,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def kill(process: subprocess.Popen[str]) -> None:
     process.kill()
-    process.communicate(timeout=120)
+    process.communicate(timeout=1000)
 
 
 def leave_behind(folder: Path, name: str = "1-1.00-x.json", content: str | bytes | None = None) -> Path:
