@@ -1,0 +1,62 @@
+"""How training steps run, in a word: every state of a run has one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engine import fit
+from studio.document.model import Document
+from studio.ui.runs import Run
+from studio.ui.tier import tier_of
+
+
+def run(state: fit.CompileState | None, *, compiled: bool | None = True) -> Run:
+    made = Run(1, Document(), datetime.now(UTC))
+    made.compiled, made.compile_state = compiled, state
+    return made
+
+
+def state(tier: fit.Tier, **changes: int) -> fit.CompileState:
+    counts = {"breaks": 0, "recompiles": 0, "kernels": 12, "kernels_ready": 3, "kernels_failed": 0, **changes}
+    return fit.CompileState(step=1, tier=tier, **counts)
+
+
+@pytest.mark.parametrize(
+    ("made", "title"),
+    [
+        (run(None), "Recording"),
+        (run(state("recording")), "Recording"),
+        (run(state("interpreted")), "Interpreted (kernels 3/12 ready)"),
+        (run(state("compiled")), "Compiled"),
+        (run(state("replayed")), "Replayed"),
+        (run(None, compiled=False), "Eager"),
+    ],
+)
+def test_each_state_has_a_word(made: Run, title: str) -> None:
+    tier = tier_of(made, compiles=True)
+    assert tier is not None
+    assert tier.title == title
+    assert tier.tip
+
+
+def test_before_a_run_only_eager_mode_is_known() -> None:
+    assert tier_of(None, compiles=True) is None
+    assert tier_of(run(None, compiled=None), compiles=True) is None
+    tier = tier_of(None, compiles=False)
+    assert tier is not None
+    assert tier.title == "Eager"
+
+
+def test_the_faster_the_fuller() -> None:
+    tiers = [tier_of(run(state(tier)), compiles=True) for tier in ("recording", "interpreted", "compiled", "replayed")]
+    filled = [tier.filled for tier in tiers if tier is not None]
+    assert filled == sorted(set(filled))
+    assert filled[-1] == 1.0
+
+
+def test_the_tip_counts() -> None:
+    tier = tier_of(run(state("compiled", breaks=2, recompiles=1, kernels_failed=1)), compiles=True)
+    assert tier is not None
+    assert "12 kernels, 2 graph breaks a step, 1 recompile, 1 kernel could not be compiled." in tier.tip
