@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 import engine
 from engine import nn, optim
 from engine.compiler import Compiled
-from engine.compiler.passes.split import SPLITS
-from engine.compiler.plan import plan as plan_module
 from engine.errors import AutogradError
 from engine.nn import functional
-from engine.ops.linalg.matmul import linear
 from engine.random import default_generator
-from tests.compiled import Uncompiled
+from tests.compiled import bitwise
 
 
 class Training:
@@ -125,10 +122,7 @@ BETWEEN = st.tuples(st.sampled_from(list(EVENTS)), st.integers(0, 5), st.integer
 @settings(max_examples=60)
 @given(st.integers(0, 3), st.lists(BETWEEN, min_size=2, max_size=8))
 def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int, int, bool]]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module, "Kernel", Uncompiled)
-        for op in [op for op in SPLITS if op is not linear]:
-            patch.delitem(SPLITS, op)
+    with bitwise():
         wanted, found = run(optimizer, events, compiled=False), run(optimizer, events, compiled=True)
     for ours, eager in zip(found, wanted, strict=True):
         assert ours == eager
