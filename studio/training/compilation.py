@@ -9,9 +9,10 @@ from pathlib import Path
 import engine
 import studio
 from engine import fit
-from engine.compiler import Explanation, explain
+from engine.compiler import Compiled, Explanation, explain
 from engine.compiler.explain import explanation_of
 from engine.compiler.explanation import Line
+from engine.fit.steps import Steps
 from studio.lowering.program import Program
 
 _OWN = tuple(str(Path(module.__file__ or "").parent) + os.sep for module in (engine, studio))
@@ -26,7 +27,14 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():
         module.train()
-    return relabelled(explain(fit.step, repeat=repeat, wait=wait)(task, batch), task, program)
+    return relabelled(explain(compiled_step(task), repeat=repeat, wait=wait)(task, batch), task, program)
+
+
+def compiled_step(task: fit.Task) -> Compiled:
+    """What a training of the task would run its steps by."""
+    step = Steps(task, compile=True).train
+    assert isinstance(step, Compiled)
+    return step
 
 
 def explain_running(task: fit.Task, program: Program) -> Explanation | None:
@@ -51,4 +59,4 @@ def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanat
     return replace(found.relabelled(label), name="training step")
 
 
-__all__ = ["explain_running", "explain_step", "relabelled"]
+__all__ = ["compiled_step", "explain_running", "explain_step", "relabelled"]

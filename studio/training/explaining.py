@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from engine import Tensor, fit
-from engine.compiler import Compiled, Explanation, explain
+from engine import Tensor
+from engine.compiler import Explanation, explain
 from engine.compiler.progress import progress
 from engine.data import DataLoader
 from studio.document.model import Document
 from studio.lowering.program import lower
 from studio.nodes.catalogue import Catalogue
-from studio.training.compilation import relabelled
+from studio.training.compilation import compiled_step, relabelled
 from studio.training.session import resolved
 
 _PAUSE = 0.05
@@ -58,7 +58,7 @@ def explaining(
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():
         module.train()
-    compiled = Compiled(fit.step)
+    compiled = compiled_step(task)
     yield Stage("recording")
     first = relabelled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
     yield first

@@ -6,13 +6,14 @@ import functools
 import re
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from engine.resources import page
-from studio.ui import fonts
+from studio.ui import fonts, theme
 
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_SIZE = QSize(620, 560)
+_SIZE = QSize(600, 440)
 
 
 @functools.cache
@@ -35,11 +36,12 @@ class HelpPage(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.text = QTextBrowser()
+        self.text.setFrameShape(QTextBrowser.Shape.NoFrame)
         self.text.setProperty("role", "page")
         self.text.setOpenExternalLinks(True)
         self.text.document().setDocumentMargin(12)
-        self.text.document().setDefaultStyleSheet(f"pre, code {{ font-family: '{fonts.monospace().family()}'; }}")
-        self.text.setMarkdown(f"## {title}\n\n{markdown}")
+        self.text.setMarkdown(f"### {title}\n\n{markdown}")
+        self._space_out()
         self.text.setAccessibleName(title)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -48,6 +50,28 @@ class HelpPage(QDialog):
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
         self.resize(_SIZE)
+
+    def _space_out(self) -> None:
+        """Room between paragraphs, and a ground for code: Markdown comes without either."""
+        ground, before = theme.current().color("background"), False
+        block = self.text.document().begin()
+        while block.isValid():
+            layout = block.blockFormat()
+            is_code = layout.hasProperty(QTextFormat.Property.BlockCodeFence)
+            layout.setTopMargin(0 if is_code and before else 12)
+            if is_code:
+                layout.setBackground(ground)
+                layout.setLeftMargin(12)
+                self._set_font(block)
+            QTextCursor(block).setBlockFormat(layout)
+            before, block = is_code, block.next()
+
+    def _set_font(self, block: QTextBlock) -> None:
+        cursor = QTextCursor(block)
+        cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+        letters = QTextCharFormat()
+        letters.setFont(fonts.monospace())
+        cursor.mergeCharFormat(letters)
 
 
 __all__ = ["HelpPage", "examples", "section"]
