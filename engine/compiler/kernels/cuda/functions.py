@@ -33,6 +33,16 @@ _BOTH_OF_TWO = (
     "__device__ inline float {0}(float x, float y) {{ return ::{0}f(x, y); }}\n"
     "__device__ inline double {0}(double x, double y) {{ return ::{0}(x, y); }}"
 )
+_EXTREME = """template <class T> __device__ inline T {name}(T x, T y) {{ return x {sign} y ? x : y; }}
+__device__ inline float {name}(float x, float y) {{
+    if (x == y) return __int_as_float(__float_as_int(x) {of_zeros} __float_as_int(y));
+    return x {sign} y || x != x ? x : y;
+}}
+__device__ inline double {name}(double x, double y) {{
+    if (x == y) return __longlong_as_double(__double_as_longlong(x) {of_zeros} __double_as_longlong(y));
+    return x {sign} y || x != x ? x : y;
+}}"""
+"""NaN if either is; +0 is larger than -0."""
 LIBRARY_OF_ONE = ("sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh")
 LIBRARY_OF_TWO = ("atan2", "hypot")
 INSTRUCTIONS: dict[str, str] = {
@@ -44,8 +54,10 @@ INSTRUCTIONS: dict[str, str] = {
     "__device__ inline double from_bits(long long x) { return __longlong_as_double(x); }",
     "min": "template <class T> __device__ inline T min(T x, T y) { return y < x ? y : x; }",
     "max": "template <class T> __device__ inline T max(T x, T y) { return y > x ? y : x; }",
-    "larger": "template <class T> __device__ inline T larger(T x, T y) { return x >= y || x != x ? x : y; }",
-    "smaller": "template <class T> __device__ inline T smaller(T x, T y) { return x <= y || x != x ? x : y; }",
+    **{
+        name: _EXTREME.format(name=name, sign=sign, of_zeros=of_zeros)
+        for name, sign, of_zeros in (("larger", ">", "&"), ("smaller", "<", "|"))
+    },
     "like": "template <class T> __device__ inline T like(T, long long number) { return (T)number; }",
     "Two": "template <class A, class B> struct Two { A a; B b; };",
     "half": "__device__ inline float from_half(unsigned short x) { return __half2float(__ushort_as_half(x)); }\n"

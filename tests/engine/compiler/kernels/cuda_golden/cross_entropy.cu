@@ -51,7 +51,15 @@ template <class X0> __device__ inline auto exp32(X0 x) {
     return _twice_scaled32(p, (int)(bits(t) - 1262485504));
 }
 
-template <class T> __device__ inline T larger(T x, T y) { return x >= y || x != x ? x : y; }
+template <class T> __device__ inline T larger(T x, T y) { return x > y ? x : y; }
+__device__ inline float larger(float x, float y) {
+    if (x == y) return __int_as_float(__float_as_int(x) & __float_as_int(y));
+    return x > y || x != x ? x : y;
+}
+__device__ inline double larger(double x, double y) {
+    if (x == y) return __longlong_as_double(__double_as_longlong(x) & __double_as_longlong(y));
+    return x > y || x != x ? x : y;
+}
 
 template <class X0> __device__ inline auto _parts32(X0 x) {
     auto tiny = x < 1.1754944e-38f;
