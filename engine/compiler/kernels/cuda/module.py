@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.compiler.kernels.cuda.helpers import FUNCTIONS, HELPERS, NEEDED
 from engine.compiler.kernels.cuda.launches import Kind
 from engine.compiler.kernels.cuda.scalars import HALVES, Text
+from engine.compiler.kernels.cuda.warps import FUNCTIONS, NEEDED, TEXTS
 from engine.compiler.kernels.expression import FLOAT, Expression
 from engine.compiler.kernels.layout import Strides
 from engine.compiler.kernels.program import Program
@@ -119,7 +119,7 @@ class Module:
         if name not in self.helpers:
             for one in NEEDED.get(name, ()):
                 self.helper(one)
-            self.helpers[name] = HELPERS[name]
+            self.helpers[name] = TEXTS[name]
             self.text.functions |= set(FUNCTIONS.get(name, ()))
         return name
 

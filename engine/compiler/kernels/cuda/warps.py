@@ -7,7 +7,7 @@ def _functor(name: str, text: str) -> str:
     return f"struct {name} {{\n    template <class T> static __device__ T of(T a, T b) {{ return {text}; }}\n}};"
 
 
-HELPERS: dict[str, str] = {
+TEXTS: dict[str, str] = {
     "Added": _functor("Added", "(T)(a + b)"),
     "Multiplied": _functor("Multiplied", "(T)(a * b)"),
     "Largest": _functor("Largest", "larger(a, b)"),
@@ -66,4 +66,4 @@ NEEDED = {"folded": ("turned",), "of_row": ("folded",), "with_blocks": ("folded"
 FUNCTIONS = {"Largest": ("larger",), "Smallest": ("smaller",), "Compensated": ("Two", "compensated")}
 """Scalar functions that they call."""
 
-__all__ = ["FUNCTIONS", "HELPERS", "NEEDED"]
+__all__ = ["FUNCTIONS", "TEXTS", "NEEDED"]
