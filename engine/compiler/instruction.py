@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -142,6 +143,16 @@ def template(value: Any, place: list[int]) -> Any:
     return value
 
 
+def operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
+    """What an input of a call stands for in this run. `arrays` are by the numbers of slots, or by values of a graph."""
+    kind = type(one)
+    if kind is Scalar:
+        return scalars[one.place]
+    if kind is Constant:
+        return one.value
+    return arrays[one.number if kind is Slot else one]
+
+
 def filled(value: Any, scalars: Any) -> Any:
     """What `template` was made of, with these scalars."""
     kind = type(value)
@@ -213,5 +224,6 @@ __all__ = [
     "filled",
     "frozen",
     "has_scalars",
+    "operand",
     "template",
 ]

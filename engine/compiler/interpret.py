@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from engine.backend import namespace_of
+from engine.compiler.arrays import most_at_once, own, own_or_same, owner
 from engine.compiler.description import Description, of_node
-from engine.compiler.graph import Graph, Node, Operand, Output, Value
-from engine.compiler.instruction import Scalar, filled, has_scalars
+from engine.compiler.graph import Graph, Node, Output, Value
+from engine.compiler.instruction import filled, has_scalars, operand
 from engine.compiler.sequential import compute_call, noted
-from engine.deferred import Form
 
 
 class Interpreter:
@@ -53,70 +52,32 @@ class Interpreter:
 
     def _peak(self) -> int:
         """Bytes of the values that are there at one time at most, those that are results not counted."""
-        results, peak = set(self.graph.results()), 0
-        sizes: dict[Value, int] = {}
-        for node, _, done in self._steps:
-            if not node.op.view:
-                sizes.update({one: nbytes(one) for one in node.outputs if one not in results})
-            peak = max(peak, sum(sizes.values()))
-            for value in done:
-                sizes.pop(value, None)
-        return peak
-
-
-def operand(one: Operand, arrays: dict[Value, Any], scalars: Any) -> Any:
-    """What an input of a node stands for in this run."""
-    if isinstance(one, Scalar):
-        return scalars[one.place]
-    return arrays[one] if isinstance(one, Value) else one.value
-
-
-def nbytes(value: Value) -> int:
-    """Memory that a value takes."""
-    return prod(value.shape) * value.dtype.itemsize
+        results = set(self.graph.results())
+        return most_at_once(
+            ({one: one.nbytes for one in node.outputs if not (node.op.view or one in results)}, done)
+            for node, _, done in self._steps
+        )
 
 
 def hand_over(graph: Graph, arrays: dict[Value, Any], externals: dict[int, Any]) -> list[Any]:
     """Writes what is to be written outside; gives each output memory of its own, in the layout that was foretold."""
-    outside = {id(_owner(array)) for array in externals.values()}
+    outside = {id(owner(array)) for array in externals.values()}
     taken: set[int] = set()
     roots: dict[int, Any] = {}
     for output in graph.outputs:
         if output.external is None and output.root not in roots:
-            roots[output.root] = _own(arrays[output.value], output.form, taken | outside)
-            taken.add(id(_owner(roots[output.root])))
+            array = arrays[output.value]
+            is_free = id(array) not in taken and id(array) not in outside
+            roots[output.root] = own_or_same(array, output.form) if is_free else own(array, output.form)
+            taken.add(id(owner(roots[output.root])))
     # What is to be written may be the old content of memory that is written to before it.
     fresh = [
-        (slot, array.copy() if len(graph.writes) > 1 and id(_owner(array)) in outside else array)
+        (slot, array.copy() if len(graph.writes) > 1 and id(owner(array)) in outside else array)
         for slot, array in ((slot, arrays[value]) for slot, value in graph.writes.items())
     ]
     for slot, array in fresh:
         externals[slot][...] = array
     return [_view(output, roots, externals) for output in graph.outputs]
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory a view is of."""
-    while getattr(array.base, "strides", None) is not None:
-        array = array.base
-    return array
-
-
-def _own(array: Any, form: Form, taken: set[int]) -> Any:
-    if array.base is None and id(array) not in taken and tuple(array.strides) == form.strides:
-        return array
-    made = _empty(array, form)
-    made[...] = array
-    return made
-
-
-def _empty(like: Any, form: Form) -> Any:
-    """Memory whose elements lie in the order that `form` tells."""
-    xp = namespace_of(like)
-    order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
-    made = xp.empty([form.shape[axis] for axis in order], form.dtype)
-    back = sorted(range(len(order)), key=order.__getitem__)
-    return made.transpose(back)
 
 
 def _view(output: Output, roots: dict[int, Any], externals: dict[int, Any]) -> Any:
@@ -126,4 +87,4 @@ def _view(output: Output, roots: dict[int, Any], externals: dict[int, Any]) -> A
     return array
 
 
-__all__ = ["Interpreter", "hand_over", "operand"]
+__all__ = ["Interpreter", "hand_over"]

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.compiler.arrays import owner
 from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie, frozen
 from engine.compiler.reasons import ITERATION, Reason, reason_of_frame
 from engine.deferred import Deferred, Form, adopt
@@ -108,7 +109,7 @@ class Segment:
         self.externals[slot] = array
         self._slots[id(array)] = slot
         first = self._storages.setdefault(id(storage), (storage, slot))[1]
-        first = min(first, self._owners.setdefault(id(_owner(array)), slot))
+        first = min(first, self._owners.setdefault(id(owner(array)), slot))
         shares_with = None if first == slot else first
         self.met.append(External(slot, Form.of(array), storage.device, shares_with))
         return array.shape, array.dtype, array.strides, storage.device, shares_with
@@ -126,7 +127,7 @@ class Segment:
 
     def uses(self, tensor: Any) -> bool:
         """Whether a recorded call uses the memory of a tensor from outside."""
-        return id(tensor._storage) in self._storages or id(_owner(tensor._array)) in self._owners
+        return id(tensor._storage) in self._storages or id(owner(tensor._array)) in self._owners
 
     def slot_of(self, tensor: Any) -> int | None:
         """The slot of a tensor from outside, if a recorded call uses that very one."""
@@ -219,12 +220,6 @@ def adopt_saved(outs: Sequence[Tensor]) -> None:
     for key, (tensor, version) in getattr(node, "saved", {}).items():
         if key < 0 and version is not None:
             adopt(tensor)
-
-
-def _owner(array: Any) -> Any:
-    """Whose memory an array is a part of."""
-    base = array.base
-    return array if base is None else base
 
 
 class Lost:

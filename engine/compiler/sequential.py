@@ -8,8 +8,9 @@ from math import prod
 from typing import Any
 
 from engine.backend import Device
+from engine.compiler.arrays import most_at_once
 from engine.compiler.description import Description, Step
-from engine.compiler.instruction import Instruction, Scalar, Slot, Trie, filled, has_scalars
+from engine.compiler.instruction import Instruction, Slot, Trie, filled, has_scalars, operand
 from engine.dispatch.in_place import write
 from engine.dispatch.kernels import as_array, compute
 from engine.dispatch.run import compute_promoted
@@ -60,7 +61,7 @@ class Sequential:
         arrays = dict(externals)
         for call, changing, done in self._steps:
             statics = filled(call.statics, scalars) if changing else call.statics
-            inputs = [_input(one, arrays, scalars) for one in call.inputs]
+            inputs = [operand(one, arrays, scalars) for one in call.inputs]
             with noted(call.op, call.where):
                 if call.in_place:
                     target = Tensor(arrays[call.outputs[0]], Storage(call.device))
@@ -78,29 +79,22 @@ class Sequential:
 
     def describe(self) -> Description:
         """What it does, for `explain`."""
-        steps, held, peak = [], dict[int, int](), 0
-        for call, _, done in self._steps:
-            steps.append(_described(call))
-            if not (call.views or call.in_place):
-                sizes = zip(call.outputs, call.forms, strict=True)
-                held.update({slot: prod(f.shape) * f.dtype.itemsize for slot, f in sizes if slot not in self._wanted})
-            peak = max(peak, sum(held.values()))
-            for slot in done:
-                held.pop(slot, None)
+        steps = [_described(call) for call, _, _ in self._steps]
+        peak = most_at_once((self._made(call), done) for call, _, done in self._steps)
         return Description("call by call", tuple(steps), peak, self._note)
+
+    def _made(self, call: Instruction) -> dict[int, int]:
+        """Bytes of what a call makes, by slots, those that are results not counted."""
+        if call.views or call.in_place:
+            return {}
+        found = zip(call.outputs, call.forms, strict=True)
+        return {slot: prod(form.shape) * form.dtype.itemsize for slot, form in found if slot not in self._wanted}
 
 
 def _described(call: Instruction) -> Step:
     makes = tuple(f"{format_shape(form.shape)} {form.dtype}" for form in call.forms)
     name = f"{call.op.name}_" if call.in_place else call.op.name
     return Step((name,), "view" if call.views else "call", (), makes, () if call.where is None else (call.where,))
-
-
-def _input(one: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:
-    kind = type(one)
-    if kind is Slot:
-        return arrays[one.number]
-    return scalars[one.place] if kind is Scalar else one.value
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, TypeAlias
 
 from engine.backend import Device
@@ -28,6 +29,24 @@ class Value:
     """None for what comes from outside."""
     place: int = 0
     """Which result of its producer it is, or the slot outside."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is another look at a value."""
+        return self.producer is not None and self.producer.op.view
+
+    @property
+    def base(self) -> Value:
+        """What it is a look at, in the end; another value itself."""
+        value = self
+        while value.producer is not None and value.producer.op.view:
+            value = value.producer.values[0]
+        return value
 
     def __str__(self) -> str:
         return f"{self.dtype}[{'×'.join(map(str, self.shape))}]"

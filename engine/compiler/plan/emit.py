@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.backend import CPU, Device, namespace, namespace_of
+from engine.backend import CPU, Device, namespace
+from engine.compiler.arrays import own, own_or_same
 from engine.compiler.graph import Node, Output, Value
 from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.library import STRIDED
-from engine.compiler.plan.memory import Life, lay_out
-from engine.compiler.plan.steps import Decisions, results_of, size_of, writes_into
+from engine.compiler.plan.steps import Decisions, writes_into
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
 
@@ -74,12 +74,8 @@ class Emission:
     # -- memory
 
     def _lay_out(self) -> None:
-        decisions = self.decisions
-        values = [value for value, place in decisions.place.items() if place == "buffer"]
-        layout = lay_out(_lives(decisions))
-        for number, value in enumerate(values):
-            start = layout.offsets[number]
-            array = self.memory[start : start + size_of(value)].view(value.dtype).reshape(value.shape)
+        for number, (value, start) in enumerate(self.decisions.layout.offsets.items()):
+            array = self.memory[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
             self.names[value] = self.keep(f"b{number}", array)
             self.static.add(value)
 
@@ -87,14 +83,15 @@ class Emission:
         for slot, value in self.decisions.graph.inputs.items():
             self.names[value] = f"x{slot}"
         used = set(self.decisions.last) | {self.decisions.graph.inputs[slot] for slot in self.decisions.graph.writes}
+        handed = {output.external for output in self.decisions.graph.outputs}
         for slot, value in self.decisions.graph.inputs.items():
-            if value in used or any(output.external == slot for output in self.decisions.graph.outputs):
+            if value in used or slot in handed:
                 self.add(f"x{slot} = x[{slot}]")
 
     # -- steps
 
     def _step(self, number: int, step: Node | Fused) -> None:
-        for value in results_of(step):
+        for value in step.outputs:
             self._result(value)
         if isinstance(step, Fused):
             self.add(f"{self.launch(self, number, step)}  # {step}")
@@ -191,7 +188,7 @@ class Emission:
                 continue
             value = output.value
             source = self.names[value]
-            fresh = decisions.place[value] == "fresh" and value not in handed | self.static and not _is_view(value)
+            fresh = decisions.place[value] == "fresh" and value not in handed | self.static and not value.is_view
             if decisions.place[value] == "output":
                 roots[output.root] = source
             else:
@@ -199,16 +196,11 @@ class Emission:
                 form = self.keep(f"form{output.root}", output.form)
                 self.add(f"{name} = {'own_or_same' if fresh else 'own'}({source}, {form})")
             handed.add(value)
-        late = [(slot, value) for slot, value in graph.writes.items() if value not in decisions.target]
-        late += [
-            (slot, value)
-            for slot, value in graph.writes.items()
-            if value in decisions.target and decisions.target[value] != slot
-        ]
+        late = [(slot, value) for slot, value in graph.writes.items() if decisions.target.get(value) != slot]
         outside = set(graph.inputs.values())
         names = {slot: self.names[value] for slot, value in late}
         for slot, value in late:
-            if _base(value) in outside and len(late) > 1:  # which may be written to before this one is
+            if value.base in outside and len(late) > 1:  # which may be written to before this one is
                 names[slot] = f"w{slot}"
                 self.add(f"w{slot} = {self.names[value]}.copy()")
         for slot, _ in late:
@@ -228,17 +220,6 @@ def _promoted(device: Device, op: Any, arrays: list[Any], **statics: Any) -> Any
     return compute_promoted(op, arrays, statics, device)
 
 
-def size_of_memory(decisions: Decisions) -> int:
-    """Bytes that the values of a plan take which nobody sees."""
-    return lay_out(_lives(decisions)).size
-
-
-def _lives(decisions: Decisions) -> list[Life]:
-    values = [value for value, place in decisions.place.items() if place == "buffer"]
-    made, last = decisions.made_at, decisions.last
-    return [Life(i, size_of(v), made[v], last.get(v, made[v])) for i, v in enumerate(values)]
-
-
 def aligned(size: int) -> np.ndarray[Any, Any]:
     """Bytes that begin at a multiple of 64."""
     memory = np.zeros(size + 64, np.uint8)
@@ -246,29 +227,4 @@ def aligned(size: int) -> np.ndarray[Any, Any]:
     return memory[start : start + size]
 
 
-def _base(value: Value) -> Value:
-    """What a view is a view of; another value itself."""
-    while value.producer is not None and value.producer.op.view:
-        value = value.producer.values[0]
-    return value
-
-
-def _is_view(value: Value) -> bool:
-    return value.producer is not None and value.producer.op.view
-
-
-def own_or_same(array: Any, form: Any) -> Any:
-    """`array`, which an op has just made, if it is as was foretold; else a copy that is."""
-    return array if array.base is None and array.strides == form.strides else own(array, form)
-
-
-def own(array: Any, form: Any) -> Any:
-    """`array` in memory that nobody else has, laid out as was foretold."""
-    order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
-    made = namespace_of(array).empty([form.shape[axis] for axis in order], form.dtype)
-    made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
-    made[...] = array
-    return made
-
-
-__all__ = ["Emission", "Launch", "aligned", "own", "size_of_memory"]
+__all__ = ["Emission", "Launch", "aligned"]

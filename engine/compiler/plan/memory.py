@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 ALIGNMENT = 64
 """Bytes of a cache line, and of the widest vectors."""
 
 
-class Life(NamedTuple):
+Key = TypeVar("Key")
+
+
+class Life(NamedTuple, Generic[Key]):
     """A value that needs memory from one step to another."""
 
-    number: int
+    key: Key
     size: int
     """Bytes."""
     begin: int
@@ -20,25 +25,29 @@ class Life(NamedTuple):
     """The last step that reads it."""
 
 
-class Layout(NamedTuple):
+class Layout(NamedTuple, Generic[Key]):
     """Where each value lies, and how much memory that takes."""
 
-    offsets: dict[int, int]
+    offsets: dict[Key, int]
     size: int
 
 
-def lay_out(lives: Iterable[Life]) -> Layout:
+def lay_out(lives: Sequence[Life[Key]]) -> Layout[Key]:
     """Places values, the largest first, each at the lowest offset that is free throughout its life.
 
     Greedy by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
     """
-    placed: list[tuple[int, int, Life]] = []
-    for life in sorted(lives, key=lambda one: (-one.size, one.begin)):
+    order = sorted(range(len(lives)), key=lambda place: (-lives[place].size, lives[place].begin))
+    begins, ends, lows, highs = np.zeros((4, len(lives)), np.int64)
+    for count, place in enumerate(order):
+        life = lives[place]
         size = -(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT
-        taken = sorted((o, o + s) for o, s, other in placed if other.begin <= life.end and life.begin <= other.end)
-        placed.append((_lowest(taken, size), size, life))
-    offsets = {life.number: offset for offset, _, life in placed}
-    return Layout(offsets, max((offset + size for offset, size, _ in placed), default=0))
+        meets = np.flatnonzero((begins[:count] <= life.end) & (life.begin <= ends[:count]))
+        low = _lowest(sorted(zip(lows[meets].tolist(), highs[meets].tolist(), strict=True)), size)
+        begins[count], ends[count], lows[count], highs[count] = life.begin, life.end, low, low + size
+    starts = dict(zip(order, lows.tolist(), strict=True))
+    offsets = {life.key: starts[place] for place, life in enumerate(lives)}
+    return Layout(offsets, int(highs.max(initial=0)))
 
 
 def _lowest(taken: Sequence[tuple[int, int]], size: int) -> int:

@@ -20,7 +20,7 @@ from engine.compiler.interpret import Interpreter
 from engine.compiler.kernels import Fused, Kernel, Unlowered
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
-from engine.compiler.plan.emit import Emission, aligned, size_of_memory
+from engine.compiler.plan.emit import Emission, aligned
 from engine.compiler.plan.fusion import Step, fuse
 from engine.compiler.plan.layouts import strides_of
 from engine.compiler.plan.outline import outline
@@ -51,7 +51,7 @@ class Plan:
         decisions, self.kernels = self._decided(fuse(graph, outline))
         self.steps = decisions.steps
         self._decisions = decisions
-        size = size_of_memory(decisions)
+        size = decisions.layout.size
         self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
         self.memory = self._memory.nbytes
         """Bytes of its own."""

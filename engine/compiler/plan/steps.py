@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
-
-import numpy as np
 
 from engine.backend import CPU
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.library import Routine, routine_of
 from engine.compiler.plan.fusion import Step
+from engine.compiler.plan.memory import Layout, Life, lay_out
 from engine.dtypes import NATIVE_FLOATS
 from engine.ops.linalg.matmul import matmul
 
@@ -21,7 +21,7 @@ Place = Literal["input", "buffer", "fresh", "output", "target"]
 outside, which it is written to."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Decisions:
     """Where every value lies, and which steps read it."""
 
@@ -36,6 +36,13 @@ class Decisions:
     routines: dict[Node, Routine] = field(default_factory=dict)
     """What computes nodes in the place of NumPy."""
 
+    @cached_property
+    def layout(self) -> Layout[Value]:
+        """Where in the plan's memory the values lie that nobody sees; asked for once all places are final."""
+        values = [value for value, place in self.place.items() if place == "buffer"]
+        made, last = self.made_at, self.last
+        return lay_out([Life(one, one.nbytes, made[one], last.get(one, made[one])) for one in values])
+
 
 def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     """Chooses a place for each value of a graph."""
@@ -45,17 +52,13 @@ def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     for number, step in enumerate(steps):
         if isinstance(step, Node) and (routine := routine_of(step)) is not None:
             found.routines[step] = routine
-        for value in results_of(step):
+        for value in step.outputs:
             found.made_at[value] = number
             found.place[value] = "buffer" if step in found.routines or writes_into(step) else "fresh"
     _find_last(found)
     _place_outputs(found)
     _place_targets(found)
     return found
-
-
-def results_of(step: Step) -> Sequence[Value]:
-    return step.outputs
 
 
 def reads_of(step: Step) -> Sequence[Value]:
@@ -115,7 +118,7 @@ def _place_targets(found: Decisions) -> None:
 
 def _reads_in_step(step: Step, old: Value) -> bool:
     """Whether a step reads each element of `old` before it writes the element of its result that lies there."""
-    if any(_views(value, old) for value in reads_of(step)):
+    if any(value is not old and value.base is old for value in reads_of(step)):
         return False
     depending = {old}
     for node in step.nodes if isinstance(step, Fused) else (step,):
@@ -127,18 +130,4 @@ def _reads_in_step(step: Step, old: Value) -> bool:
     return True
 
 
-def _views(value: Value, base: Value) -> bool:
-    """Whether `value` is another look at `base`."""
-    while value.producer is not None and value.producer.op.view:
-        value = value.producer.values[0]
-        if value is base:
-            return True
-    return False
-
-
-def size_of(value: Value) -> int:
-    """Bytes of an array of that shape and dtype."""
-    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
-
-
-__all__ = ["Decisions", "Place", "decide", "reads_of", "results_of", "size_of", "writes_into"]
+__all__ = ["Decisions", "Place", "decide", "reads_of", "writes_into"]

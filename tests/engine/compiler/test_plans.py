@@ -26,7 +26,7 @@ from engine.compiler.plan.fusion import Step as PlanStep
 from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.memory import ALIGNMENT, Life, lay_out
 from engine.compiler.plan.outline import outline
-from engine.compiler.plan.steps import Decisions, decide, reads_of, results_of
+from engine.compiler.plan.steps import Decisions, decide, reads_of
 from engine.deferred import Form
 from engine.nn import functional
 from engine.ops.elementwise.arithmetic import add, mul, neg
@@ -181,14 +181,14 @@ def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, in
     layout = lay_out(lives)
     rounded = [-(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT for life in lives]
     for one, space in zip(lives, rounded, strict=True):
-        offset = layout.offsets[one.number]
+        offset = layout.offsets[one.key]
         assert offset >= 0
         assert offset % ALIGNMENT == 0
         assert offset + one.size <= layout.size
-        for other in lives[: one.number]:
-            place = layout.offsets[other.number]
+        for other in lives[: one.key]:
+            place = layout.offsets[other.key]
             together = one.begin <= other.end and other.begin <= one.end
-            assert not (together and offset < place + rounded[other.number] and place < offset + space)
+            assert not (together and offset < place + rounded[other.key] and place < offset + space)
     assert layout.size <= sum(rounded)
     busiest = max(
         (sum(size for one, size in zip(lives, rounded, strict=True) if one.begin <= t <= one.end) for t in range(13)),
@@ -297,7 +297,7 @@ def check_decisions(found: Decisions) -> None:
     for value in found.graph.results():
         note(value, end)
     for number, step in enumerate(found.steps):
-        for value in results_of(step):
+        for value in step.outputs:
             assert found.made_at[value] == number
             assert found.last.get(value, number) >= read.get(value, number)
     for value, slot in found.target.items():
