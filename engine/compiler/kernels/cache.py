@@ -26,7 +26,7 @@ from engine.compiler.kernels.expression import Unlowered
 
 VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable with the folder to keep kernels in."""
-_USED = ("blocks", "memory", "planes", "rows", "tiles")
+_USED = ("blocks", "memory", "planes", "rows", "tiles", "windows")
 """Modules beside this one that kernels import."""
 LIMIT = 256 << 20
 """Bytes that the folder may hold; the oldest kernels go first."""

@@ -82,9 +82,7 @@ class Tile:
     def _below(self, size: Any) -> Any:
         """Which lanes are below a number."""
         whole = ir.VectorType(_INDEX, self.lanes)
-        first = self.builder.insert_element(ir.Constant(whole, ir.Undefined), size, _place(0))
-        all_of_it = self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
-        return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), all_of_it)
+        return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), self._all_of(whole, size))
 
     def load_some(self, memory: Memory, base: Any, index: Any, size: Any) -> Any:
         """The first numbers of a vector, and zeros; nothing else is read."""
@@ -92,6 +90,20 @@ class Tile:
         mask = self._below(size)
         function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
         return self.builder.call(function, [pointer, self._alignment, mask, self.zeros(1)[0]])
+
+    def load_inside(self, memory: Memory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
+        """A vector of which lanes before the first number or beyond the last are those of `nothing`."""
+        pointer = self._vector_at(memory, base, index)
+        whole = ir.VectorType(_INDEX, self.lanes)
+        spread = [self._all_of(whole, one) for one in (index, size)]
+        places = self.builder.add(spread[0], ir.Constant(whole, list(range(self.lanes))))
+        mask = self.builder.icmp_unsigned("<", places, spread[1])
+        function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
+        return self.builder.call(function, [pointer, self._alignment, mask, nothing])
+
+    def _all_of(self, kind: Any, number: Any) -> Any:
+        first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), number, _place(0))
+        return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
 
     def store_some(self, memory: Memory, base: Any, index: Any, value: Any, size: Any) -> None:
         """Writes the first numbers of a vector."""
@@ -110,8 +122,7 @@ class Tile:
 
     def spread(self, number: Any) -> Any:
         """One number in all lanes."""
-        first = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), number, _place(0))
-        return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
+        return self._all_of(self.vector, number)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
         """x·y + z, rounded once."""

@@ -33,7 +33,7 @@ def max_windows(xp, x, windows: Windows):
         if x.dtype.kind not in "iub":
             wins |= candidate != candidate  # NaN wins, as in PyTorch
         number += wins * (number.dtype.type(k) - number)  # unsigned numbers wrap around and back
-        xp.maximum(best, candidate, out=best)
+        best = xp.where(wins, candidate, best)  # not maximum(), which takes either of 0 and −0
     return best, number
 
 
@@ -60,12 +60,13 @@ def _counter(windows: Windows) -> np.dtype[Any]:
 def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
     """Each number added to the one element of its window that `number` names: the transpose of `pick`."""
     places = g.shape[2:]
+    zero = g.dtype.type(0)
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
     for k, (_, seen) in enumerate(windows.offsets(places)):
         if windows.overlap:
-            out[seen] += g * (number == k)
+            out[seen] += xp.where(number == k, g, zero)
         else:
-            xp.multiply(g, number == k, out=out[seen])
+            out[seen] = xp.where(number == k, g, zero)
     return windows.unpadded(out, sizes)
 
 

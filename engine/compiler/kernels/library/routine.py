@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.backend import CPU
 from engine.compiler.graph import Node
-from engine.compiler.kernels.cache import built
+from engine.compiler.kernels.cache import Module, built, load
 from engine.compiler.kernels.expression import Unlowered
 from engine.ops.record import Op
 
@@ -55,10 +55,17 @@ def routine_of(node: Node) -> Routine | None:
 
 def kernel(name: str, dtype: Any) -> Any:
     """The kernel of a source file, which is in single precision, for numbers of a dtype; compiled if it has to be."""
+    return built(_source(name, dtype), name)
+
+
+def later(name: str, dtype: Any) -> Module:
+    """The module with that kernel, which is compiled when there is time."""
+    return load(_source(name, dtype), name)
+
+
+def _source(name: str, dtype: Any) -> str:
     source = (_SOURCES / f"{name}.py").read_text(encoding="utf-8")
-    if dtype != np.float32:
-        source = source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
-    return built(source, name)
+    return source if dtype == np.float32 else source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
 
 
-__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "routine_of"]
+__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "routine_of"]

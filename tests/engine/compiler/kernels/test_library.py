@@ -11,10 +11,13 @@ import pytest
 from engine.backend import CPU
 from engine.compiler.graph import Node, Operand, Value
 from engine.compiler.instruction import Constant
+from engine.compiler.kernels.cache import COMPILER
 from engine.compiler.kernels.library import routine_of
 from engine.ops.record import Op
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+from engine.ops.spatial.pool import max_windows, spread_picked
+from engine.ops.spatial.windows import Windows
 
 
 def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[Node, list[Any]]:
@@ -133,3 +136,41 @@ def test_lstm(steps: int, batch: int, size: int, reverse: bool, dtype: Any, give
     assert routine is not None
     routine(*given_here, *slopes)
     near(slopes, list(expected), terms=size * steps * batch * 64)
+
+
+@pytest.mark.parametrize("image", [(5,), (6, 6), (7, 9), (1, 17), (40, 33)])
+@pytest.mark.parametrize("sizes", [(2, 2, 0, 1), (3, 2, 1, 1), (3, 1, 1, 1), (2, 3, 0, 1), (3, 3, 1, 2), (1, 1, 0, 1)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype: Any) -> None:
+    windows = Windows.of(sizes[0], sizes[1], sizes[2], sizes[3], len(image), ceil_mode)
+    if any(sizes[3] * (sizes[0] - 1) + 1 > size + 2 * sizes[2] for size in image):
+        return
+    draw = np.random.default_rng(0)
+    x = draw.integers(-2, 3, (2, 3, *image)).astype(dtype)
+    odd = draw.choice(np.array([1, -0.0, np.nan, np.inf, -np.inf], dtype), x[0].shape, p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    x[0] = np.where(odd == 1, x[0], odd)
+    best, number = max_windows.kernel(np, x, windows)
+    g = draw.standard_normal(best.shape).astype(dtype)
+    statics = {"windows": windows}
+    for op, arrays, given, expected in (
+        (max_windows, [x], statics, [best, number]),
+        (
+            spread_picked,
+            [g, number],
+            {**statics, "sizes": image},
+            [spread_picked.kernel(np, g, number, image, windows)],
+        ),
+    ):
+        node = Node(op, [Value(a.shape, a.dtype, CPU) for a in arrays], given, True)
+        node.outputs = [Value(a.shape, a.dtype, CPU, node, i) for i, a in enumerate(expected)]
+        routine = routine_of(node)
+        if routine is None:
+            assert op is max_windows
+            assert sizes[1] > 2
+            continue
+        COMPILER.wait()
+        found = [np.full(a.shape, 7, a.dtype) for a in expected]
+        routine(*arrays, *found)
+        for one, other in zip(found, expected, strict=True):
+            assert one.tobytes() == np.ascontiguousarray(other).tobytes()

@@ -1,0 +1,70 @@
+"""Max pooling of images and sequences. The kernels give the numbers of the ops' own, so nobody waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.graph import Node
+from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, later
+from engine.compiler.kernels.team import TEAM, shares
+from engine.ops.spatial.pool import max_windows, spread_picked
+from engine.ops.spatial.windows import Windows
+from engine.shape import count
+
+_MOST_PLACES = 255
+"""Of a window, whose numbers are bytes."""
+
+
+_FURTHEST = 2
+"""Windows that are so far apart are compared in vectors."""
+
+
+class Pool:
+    """Windows over planes, and the kernel that goes through them."""
+
+    def __init__(self, node: Node, name: str, x: Sequence[int], places: Sequence[int]) -> None:
+        windows: Windows = node.statics["windows"]
+        given = (x[2:], places[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
+        neutral = (1, 1, 1, 1, 0, 1)
+        if len(x) == 3:
+            given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
+        self._settings = np.array([size for sizes in given for size in sizes])
+        self._planes, self._work = x[0] * x[1], count(places) * count(windows.kernel)
+        self._module = later(name, node.out.dtype)
+        self._op, self._statics = node.op, node.statics
+
+    def __call__(self, *arrays: Any) -> None:
+        kernel = self._module.function
+        if kernel is None:
+            inputs = len(arrays) - self._op.outputs
+            found = self._op.kernel(np, *arrays[:inputs], **self._statics)
+            for out, value in zip(arrays[inputs:], found if self._op.outputs > 1 else [found], strict=True):
+                np.copyto(out, value)
+            return
+        given = id(self._settings), *map(id, arrays)
+        TEAM.run([partial(kernel, *given, *share) for share in shares(self._planes, self._work)])
+
+
+def _fits(node: Node) -> bool:
+    windows: Windows = node.statics["windows"]
+    return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MOST_PLACES
+
+
+@computes(max_windows)
+def _(node: Node) -> Routine | None:
+    (x,) = node.values
+    near = node.statics["windows"].stride[-1] <= _FURTHEST
+    return Pool(node, "max_windows", x.shape, node.out.shape) if near and _fits(node) else None
+
+
+@computes(spread_picked)
+def _(node: Node) -> Routine | None:
+    g, _ = node.values
+    return Pool(node, "spread_picked", node.out.shape, g.shape) if _fits(node) else None
+
+
+__all__: list[str] = []

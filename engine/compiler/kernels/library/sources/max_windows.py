@@ -1,0 +1,49 @@
+"""The maximum of each window, and which of its places holds it: the first of equals, or the last NaN."""
+
+from math import inf
+
+from numba import float32 as number
+from numba import int32, int64, njit, uint8
+
+from engine.compiler.kernels.memory import elements, scratch
+from engine.compiler.kernels.tiles import LANES
+from engine.compiler.kernels.windows import compare
+
+LANE = LANES[number]
+lowest = number(-inf)
+next_ones, every_other = compare(1), compare(2)
+
+
+@njit("void(int64, int64, int64, int64, int64, int64)", nogil=True, cache=True, error_model="numpy")
+def kernel(told, images, results, picked, first, last):
+    """Planes from `first` to `last`. `told` are the settings of `Pool`, whose windows are 1 or 2 apart."""
+    settings = elements(told, int64, 0)
+    height, width, rows, columns, tall, broad = (
+        settings[0], settings[1], settings[2], settings[3], settings[4], settings[5],
+    )  # fmt: skip
+    down, across = settings[6], settings[7]
+    x, out, which = elements(images, number, 1), elements(results, number, 2), elements(picked, uint8, 3)
+    best, numbers = scratch(LANE, number, 4), scratch(LANE, int32, 5)
+    for line in range(first * rows, last * rows):
+        plane, top = line // rows * height, line % rows * down - settings[8]
+        for begin in range(0, columns, LANE):
+            for i in range(LANE):
+                best[i] = lowest
+                numbers[i] = int32(0)
+            for place in range(tall * broad):
+                row = top + place // broad * settings[10]
+                left = begin * across + place % broad * settings[11] - settings[9]
+                if 0 <= row < height:
+                    if across == 1:
+                        next_ones(x, (plane + row) * width, left, width, best, numbers, place)
+                    else:
+                        every_other(x, (plane + row) * width, left, width, best, numbers, place)
+            at = line * columns + begin
+            if begin + LANE <= columns:
+                for i in range(LANE):
+                    out[at + i] = best[i]
+                    which[at + i] = uint8(numbers[i])
+            else:
+                for i in range(columns - begin):
+                    out[at + i] = best[i]
+                    which[at + i] = uint8(numbers[i])
