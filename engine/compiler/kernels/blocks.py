@@ -11,17 +11,22 @@ from llvmlite import ir
 from numba import extending, njit, types
 
 from engine.compiler.kernels.memory import HEADER, memory
-from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, Tile
+from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, WIDE, Tile
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is declared with it is called without its first argument."""
 
+HEIGHTS, PANEL = ((14, 8, 4, 2, 1), 2) if WIDE else ((6, 4, 3, 2, 1), 1)
+"""Rows of tiles, and vectors in a row of a panel: the sums of the largest fill the registers."""
+DEPTH, TALL = 192, 504
+"""Rows of a panel, which stay in the first level of the cache; rows that pass it together, and in the second level."""
 
-def _tile(rows: int, vectors: int) -> Any:
+
+def tile(rows: int, vectors: int) -> Any:
     """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i]."""
 
     @intrinsic(prefer_literal=False)
-    def tile(
+    def code_of(
         typing: Any, factors: Any, down: Any, along: Any, x: Any, step: Any, count: Any, out: Any, pitch: Any, adds: Any
     ) -> Any:
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -43,6 +48,9 @@ def _tile(rows: int, vectors: int) -> Any:
                     new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
                 return new
 
+            for place in places:
+                tile.expect(out, out_, place)
+
             def write(start: list[Any]) -> None:
                 for place, value in zip(places, tile.loop(count_, start, next_sums), strict=True):
                     tile.store(out, out_, place, value)
@@ -57,7 +65,7 @@ def _tile(rows: int, vectors: int) -> Any:
         index = types.int64
         return types.void(factors, index, index, x, index, index, out, index, index), code
 
-    return tile
+    return code_of
 
 
 def _index(number: int) -> Any:
@@ -76,8 +84,8 @@ def products(number: Any) -> Any:
     Memory is told by its address. With `adds`, what is in `out` already is where the sums begin.
     """
     lanes, width = LANES[number], number.bitwidth // 8
-    most, two, one = (_tile(ROWS, size) for size in (VECTORS, 2, 1))
-    line, single = _tile(1, VECTORS), _tile(1, 1)
+    most, two, one = (tile(ROWS, size) for size in (VECTORS, 2, 1))
+    line, single = tile(1, VECTORS), tile(1, 1)
 
     @njit(nogil=True, error_model="numpy")
     def multiply(factors, down, along, x, step, count, out, pitch, rows, vectors, adds):
@@ -141,4 +149,4 @@ def copies(number: Any) -> tuple[Any, Any, Any]:
     return padded, turned, back
 
 
-__all__ = ["address", "copies", "products"]
+__all__ = ["DEPTH", "HEIGHTS", "PANEL", "TALL", "address", "copies", "products", "tile"]
