@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.dtypes import float64
+from engine.creation import zeros
+from engine.dtypes import float64, int64
 from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.registry import METRICS, Size
@@ -14,15 +16,18 @@ from engine.tensor import Tensor
 
 
 class Metric(ABC):
-    """A mean over samples. Subclasses say what one batch adds to it."""
+    """A mean over samples. Subclasses say what one batch adds to it.
+
+    Its sums are tensors that stay the same ones, so that compiled steps find them and add to them.
+    """
 
     def __init__(self) -> None:
-        self.reset()
+        self._sum, self._count = zeros((), dtype=float64), zeros((), dtype=int64)
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._sum: Tensor | None = None
-        self._count: Any = 0
+        self._sum.zero_()
+        self._count.zero_()
 
     def update(self, input: Tensor, target: Tensor) -> None:
         """Take in a batch.
@@ -33,15 +38,20 @@ class Metric(ABC):
         """
         with no_grad():
             total = self.total(input, target)
-            # Added to a first 0 too, so that every batch goes the same way.
-            self._sum = (total.new_tensor(0) if self._sum is None else self._sum) + total
-            self._count = self._count + target.numel()
+            if self._sum.device != total.device:
+                self._sum, self._count = self._sum.to(total.device), self._count.to(total.device)
+            self._sum.add_(total)
+            self._count.add_(target.numel())
+
+    def tensor_places(self) -> Iterator[tuple[str, Mapping[str, Any], str, Any]]:
+        """What a compiled step depends on: name, table, key, and what is there now."""
+        for name, value in vars(self).items():
+            yield name, vars(self), name, value
 
     def compute(self) -> float:
         """The metric of all batches since `reset`; NaN if there were none."""
-        if self._sum is None or not self._count:
-            return float("nan")
-        return self.finish(float(self._sum.item()) / self._count)
+        count = self._count.item()
+        return self.finish(self._sum.item() / count) if count else float("nan")
 
     @abstractmethod
     def total(self, input: Tensor, target: Tensor) -> Tensor:

@@ -317,7 +317,7 @@ class Capture:
             self.segment = Segment(self, self.owner.root, None)
             raise
         segment.plan, segment.seconds = plan, perf_counter() - began
-        if self.owner.fullgraph:
+        if self.owner.may_replay:
             segment.owners = [[t for ref in one.owners if (t := ref()) is not None] for one in wanted]
         for deferred, value in zip(wanted, values, strict=True):
             deferred.value = value
@@ -336,7 +336,7 @@ class Capture:
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
-        is_whole = self.owner.fullgraph and known and segment.start is None and segment.plan is not None
+        is_whole = self.owner.may_replay and known and segment.start is None and segment.plan is not None
         self.whole = segment if is_whole else None
         segment.settle()
         self.segment = Segment(self, self.owner.root_at(where), (id(node), where))

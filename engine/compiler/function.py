@@ -19,7 +19,7 @@ from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize
 from engine.compiler.plan import Plan as Planned
-from engine.compiler.replay import Call, Missed, Replays, with_gradients
+from engine.compiler.replay import Call, Missed, Replay, Replays, with_gradients
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
 from engine.graph import Place
@@ -57,6 +57,7 @@ class Compiled:
         *,
         fullgraph: bool = False,
         exact: bool = False,
+        replays: bool = False,
         backend: str = DEFAULT,
         name: str | None = None,
     ) -> None:
@@ -67,6 +68,8 @@ class Compiled:
         self.fullgraph = fullgraph
         self.exact = exact
         """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
+        self.may_replay = replays or fullgraph
+        """All that the function does beside ops is known, so that it can run without its Python."""
         self.backend = backend
         """How recordings are run: fused, or more simply for comparison."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
@@ -83,8 +86,8 @@ class Compiled:
         """Of all recordings."""
         self.last: tuple[Ran, ...] = ()
         """The segments of the last call that ran Python."""
-        self.replayed = False
-        """The last call ran without Python."""
+        self.replayed: Replay | None = None
+        """By what the last call ran without Python, if it did."""
         self.seconds = 0.0
         """That the last call took."""
 
@@ -93,7 +96,7 @@ class Compiled:
             return self.function(*args, **kwargs)
         began = perf_counter()
         try:
-            if self.fullgraph:
+            if self.may_replay:
                 return self._replayed(args, kwargs)
             return self._captured(Capture(self), args, kwargs)
         finally:
@@ -106,7 +109,7 @@ class Compiled:
             try:
                 result = replay.run(args, kwargs)
                 self.replays.count += 1
-                self.replayed = True
+                self.replayed = replay
                 return result
             except Missed as missed:
                 self.replays.miss(key, str(missed))
@@ -132,7 +135,7 @@ class Compiled:
                 capture.finish()
             finally:
                 MODES.capture = None
-                self.last, self.replayed = tuple(capture.ran), False
+                self.last, self.replayed = tuple(capture.ran), None
                 capture.close()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -186,15 +189,17 @@ class Compiled:
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
 
-    def _settings(self) -> tuple[bool, bool, str, str]:
-        return self.fullgraph, self.exact, self.backend, self.name
+    def _settings(self) -> tuple[bool, bool, bool, str, str]:
+        return self.fullgraph, self.exact, self.may_replay, self.backend, self.name
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"
 
 
-def _rebuilt(function: Callable[..., Any], fullgraph: bool, exact: bool, backend: str, name: str) -> Compiled:
-    return Compiled(function, fullgraph=fullgraph, exact=exact, backend=backend, name=name)
+def _rebuilt(
+    function: Callable[..., Any], fullgraph: bool, exact: bool, replays: bool, backend: str, name: str
+) -> Compiled:
+    return Compiled(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
 
 
 EXISTING: weakref.WeakSet[Compiled] = weakref.WeakSet()

@@ -24,12 +24,14 @@ def progress(compiled: Compiled, step: int) -> CompileState:
 
 def tier(compiled: Compiled) -> Tier:
     """How the last call ran, by the slowest of its segments."""
+    if compiled.replayed is not None:
+        return "replayed" if compiled.replayed.plan.is_fused else "interpreted"
     segments = [ran for ran in compiled.last if ran.node.depth]
     if any(not ran.known for ran in segments):
         return "recording"
     if not all(isinstance(ran.plan, Plan) and ran.plan.is_fused for ran in segments):
         return "interpreted"
-    return "replayed" if compiled.replayed else "compiled"
+    return "compiled"
 
 
 __all__ = ["progress", "tier"]

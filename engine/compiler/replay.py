@@ -331,4 +331,4 @@ def _advance(event: Stepped) -> list[Any]:
     return numbers.found
 
 
-__all__ = ["Call", "Drawn", "Missed", "Replays", "Stepped", "Unreplayable", "with_gradients"]
+__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays", "Stepped", "Unreplayable", "with_gradients"]

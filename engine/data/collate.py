@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.creation import from_numpy, tensor
+from engine.creation.data import from_array
 from engine.dtypes import float64
 from engine.ops.movement.joining import stack
 from engine.tensor import Tensor
@@ -28,7 +29,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return stack(list(batch))
     if isinstance(first, (np.ndarray, np.generic)):
         _check_equal("shapes", [np.shape(sample) for sample in batch])
-        return from_numpy(np.stack(batch))
+        return from_array(np.stack(batch))
     if isinstance(first, float):
         return tensor(list(batch), dtype=float64)
     if isinstance(first, int):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.creation import from_numpy
+from engine.creation.data import from_array
 from engine.data.dataset import Dataset, Indices
 from engine.data.transforms import Transform
 from engine.random import Generator
@@ -26,10 +26,10 @@ class Samples(Dataset):
 
     @abstractmethod
     def arrays(self, rows: Indices) -> Arrays:
-        """Inputs and targets of these rows, along the first dimension."""
+        """Inputs and targets of these rows, along the first dimension, in memory that nobody else keeps."""
 
     def batch(self, indices: Indices) -> list[Tensor]:
-        return [from_numpy(array) for array in self.arrays(indices)]
+        return [from_array(np.ascontiguousarray(array)) for array in self.arrays(indices)]
 
     def __getitem__(self, index: Any) -> tuple[Tensor, Tensor]:
         row = range(len(self))[index]

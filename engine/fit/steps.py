@@ -26,7 +26,9 @@ class Steps:
     def __init__(self, task: Task, *, compile: bool) -> None:
         self.compiled = compile
         if compile and task.step is None:
-            task.step, task.validation_step = Compiled(step, exact=True), Compiled(losses, exact=True)
+            task.step, task.validation_step = (
+                Compiled(function, exact=True, replays=task.replays) for function in (step, losses)
+            )
         self.train: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = step
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = losses
         if compile and task.step is not None and task.validation_step is not None:
@@ -65,7 +67,8 @@ def untouched(task: Task) -> Iterator[None]:
     in `.grad` are None inside at first.
     """
     state = random.get_rng_state()
-    metrics = [(metric, dict(vars(metric))) for metric in task.metrics.values()]
+    kept = [value for metric in task.metrics.values() for value in vars(metric).values() if isinstance(value, Tensor)]
+    sums = [(value, value.detach().clone()) for value in kept]
     modules = task.modules.values()
     gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
     buffers = [(buffer, buffer.detach().clone()) for module in modules for buffer in module.buffers()]
@@ -75,13 +78,11 @@ def untouched(task: Task) -> Iterator[None]:
         yield
     finally:
         random.set_rng_state(state)
-        for metric, values in metrics:
-            vars(metric).update(values)
         for parameter, gradient in gradients:
             parameter.grad = gradient
         with no_grad():
-            for buffer, value in buffers:
-                buffer.copy_(value)
+            for tensor, value in (*sums, *buffers):
+                tensor.copy_(value)
 
 
 @contextmanager

@@ -27,6 +27,9 @@ class Task(ABC):
     """
 
     model: Module
+    replays: bool = False
+    """`losses` does nothing but call modules, functions and metrics of the engine, so that steps that are compiled may
+    run without its Python."""
 
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)

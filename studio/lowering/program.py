@@ -46,7 +46,9 @@ class Program:
         namespace: dict[str, Any] = {"__name__": self.model_class}
         code = compile(self.source, self.filename, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - made from syntax in which the file's values are literals
-        return namespace[self.task_class](device=device, seed=seed)
+        task = namespace[self.task_class](device=device, seed=seed)
+        task.replays = True  # nodes are the engine's
+        return task
 
     def node_at(self, filename: str, line: int) -> str | None:
         """The node of a line, such as `engine.inspect` and tracebacks report it."""

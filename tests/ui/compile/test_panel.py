@@ -116,7 +116,7 @@ def test_segments_tell_ops_and_guards(
     explain(qtbot, window, project)
     click_row(panel, Key("segment", 1))
     facts = dict(panel.details.detail.facts)
-    assert "32×64 float32" in facts["Found again"]
+    assert "32×1×8×8 float32" in facts["Found again"]
     assert facts["Ends"] == "by a break: Decision by a tensor"
     assert marked(window) >= {"hidden", "relu"}
     assert "linear → 32×256 float32" in panel.details.detail.code
