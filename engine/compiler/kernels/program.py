@@ -204,6 +204,8 @@ class Reader:
         statics = {"dim": None, "keepdim": False, "dtype": None, **(node.statics or {})}
         source = self.operand(value)
         dims = wrap_dims(node.op.name, statics["dim"], len(value.shape))
+        if any(source.axes[dim] is None and value.shape[dim] != 1 for dim in dims):
+            raise Unlowered(f"{node.op.name}: it reduces what only repeats")
         over = tuple(sorted(axis for dim in dims if (axis := source.axes[dim]) is not None))
         self.reductions[frozenset(over)] = None
         make_reduced = _REDUCTIONS[node.op.name]

@@ -176,6 +176,19 @@ def test_a_compiled_function_may_be_called_in_the_middle_of_a_kernel() -> None:
         assert MODES.quiet(lambda: compiled().tolist()) == [np.inf, np.inf]
 
 
+def test_what_repeats_is_summed_as_often() -> None:
+    x = engine.arange(3.0)
+
+    def f() -> list[engine.Tensor]:
+        wide = (x * 2).view(3, 1).expand(3, 4)
+        return [wide.sum(1), wide.sum(), wide.mean(), wide.prod(1), (wide + 1).sum(1), wide.permute(1, 0).sum(0)]
+
+    with waiting():
+        eager, compiled = calls(f, 2)
+    for one, two in zip(eager, compiled, strict=True):
+        assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
+
+
 def test_operands_are_refused_and_converted_as_in_eager_mode() -> None:
     def f() -> list[Any]:
         x = engine.ones(2)
