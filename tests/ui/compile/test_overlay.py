@@ -41,7 +41,7 @@ def test_regions_are_coloured_by_a_key(
     explain(qtbot, window, project)
     assert window.canvas is not None
     boxes = window.canvas.canvas.boxes()
-    places = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "flatten")]
+    places = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "batches")]
     plain = [color_at(window, *place) for place in places]
     window.canvas.setFocus()
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
