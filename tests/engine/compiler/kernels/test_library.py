@@ -11,6 +11,7 @@ import pytest
 from engine.backend import CPU
 from engine.compiler.graph import Node, Operand, Value
 from engine.compiler.instruction import Constant
+from engine.compiler.kernels import team
 from engine.compiler.kernels.cache import COMPILER
 from engine.compiler.kernels.library import routine_of
 from engine.ops.record import Op
@@ -174,3 +175,35 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
         routine(*arrays, *found)
         for one, other in zip(found, expected, strict=True):
             assert one.tobytes() == np.ascontiguousarray(other).tobytes()
+
+
+def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is summed up over samples is in parts that do not depend on who computes them."""
+    draw = np.random.default_rng(0)
+
+    def normal(*shape: int) -> Any:
+        return draw.standard_normal(shape).astype(np.float32)
+
+    windows = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+    x, g, weight = normal(33, 16, 16, 16), normal(33, 16, 16, 16), normal(16, 16, 3, 3)
+    h, gates = normal(70, 64), normal(9, 70, 256)
+    calls: list[Any] = [
+        (convolution, [x, weight, None], windows),
+        (convolution_input, [g, weight], {**windows, "sizes": (16, 16)}),
+        (convolution_weight, [g, x], {**windows, "kernel": (3, 3)}),
+        (lstm_layer, [gates, h, h, normal(256, 64), None], {"batch_sizes": None, "reverse": False}),
+        (max_windows, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
+    ]
+    for op, arrays, statics in calls:
+        node, _ = node_of(op, arrays, statics)
+        routine = routine_of(node)
+        assert routine is not None
+        COMPILER.wait()
+        found = []
+        for threads in (1, 2, 5):
+            monkeypatch.setattr(team, "get_num_threads", lambda threads=threads: threads)
+            monkeypatch.setattr(team, "_LEAST", 0)
+            results = [np.zeros(value.shape, value.dtype) for value in node.outputs]
+            routine(*arrays, *results)
+            found.append([one.tobytes() for one in results])
+        assert found[0] == found[1] == found[2]
