@@ -15,6 +15,7 @@ from engine.compiler.kernels import Unlowered
 from engine.compiler.kernels.cuda.launches import launches_of
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
+from engine.ops.record import REGISTRY
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels import cuda_groups
 from tests.engine.compiler.kernels.groups import Group
@@ -138,6 +139,15 @@ def test_elements_are_moved_several_at_a_time_where_they_lie_so(start: int, widt
     bias = group.input(normal(width))
     out = group.add("mul", mask, group.add("add", x, bias))
     kinds_of((group, (6, width), [out]))
+
+
+@pytest.mark.parametrize("shape", [(6, 8), (5, 7), (3, 4, 8)])
+def test_where_an_element_lies(shape: tuple[int, ...]) -> None:
+    group = Group()
+    x = group.input(normal(*shape))
+    for dim in range(len(shape)):
+        place = group.add(REGISTRY["place_along"], x, dim=dim)
+        kinds_of((group, shape, [group.add("mul", group.add("add", place, dim), x)]))
 
 
 def test_outputs_written_over_inputs() -> None:
