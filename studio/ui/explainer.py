@@ -188,8 +188,10 @@ class Explainer(QObject):
         live = self.state != "working"
         known, before, now = self.explanation, self.document, self._asked
         if known and before and now and is_same_step(before, now):
-            if live and any(segment.how == "recorded" for segment in found.segments):
-                return  # a step that went a new way, such as the last batch: less is known of it than before
+            if live and _tells_less(found, known):
+                self.is_live = True
+                self.changed.emit()
+                return
             if not found.eager_seconds:
                 found = replace(found, eager_seconds=known.eager_seconds)
         self.explanation, self.document, self._map = found, self._asked, None
@@ -227,6 +229,22 @@ def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
     found = explanation()
     if found is not None:
         yield found
+
+
+def _tells_less(found: Explanation, known: Explanation) -> bool:
+    """Whether it is about a step that went a new way, or about a smaller batch, such as the last one of an epoch."""
+    if any(segment.how == "recorded" for segment in found.segments):
+        return True
+    if [len(one.operations) for one in found.segments] != [len(one.operations) for one in known.segments]:
+        return False
+    return _waiting(found) >= _waiting(known) and sum(one.held for one in found.segments) < sum(
+        one.held for one in known.segments
+    )
+
+
+def _waiting(found: Explanation) -> int:
+    """Kernels that are not compiled yet."""
+    return sum(kernel.kind == "kernel" and bool(kernel.note) for one in found.segments for kernel in one.kernels)
 
 
 def _words(error: Exception) -> str:

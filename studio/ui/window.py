@@ -200,6 +200,7 @@ class MainWindow(QMainWindow):
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_wanted.connect(self.show_problems)
         self.status.compile_wanted.connect(self.show_compile)
+        self.docks["compile"].visibilityChanged.connect(self._see_compile)
         self.welcome.new_wanted.connect(self.new_project)
         self.welcome.open_wanted.connect(self.files.ask_and_open)
         self.welcome.file_wanted.connect(self.files.open)
@@ -259,10 +260,17 @@ class MainWindow(QMainWindow):
         self._set_chrome(project is not None)
         if project is not None:
             QTimer.singleShot(0, self.desks[project].begin)
+        compile_dock = self.docks["compile"]
+        self._see_compile(compile_dock.isVisible() and not compile_dock.visibleRegion().isEmpty())
         self.topbar.watch(project)
         self.status.watch(project)
         self._count_problems(project)
         self.commands.refresh()
+
+    def _see_compile(self, visible: bool) -> None:
+        """The panels follow a run only while they are in sight."""
+        for project, desk in self.desks.items():
+            desk.compile.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:
         """Show or hide all that stands around the canvas."""

@@ -162,6 +162,8 @@ class _Figure(QWidget):
 
     def show_value(self, value: str, beside: str = "", tip: str = "", *, token: str = "") -> None:
         self._value.setText(value)
+        # Never narrower again: figures that change many times a second must not push each other about.
+        self._value.setMinimumWidth(max(self._value.minimumWidth(), self._value.sizeHint().width()) if value else 0)
         self._beside.setText(beside)
         self._beside.setVisible(bool(beside))
         self.setToolTip(tip)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from engine.compiler import Explanation
@@ -39,6 +38,7 @@ class CompilePanel(QWidget):
         super().__init__(parent)
         self._store, self._runner, self._explainer = store, runner, explainer
         self._shown: Explanation | None = None
+        self._in_sight = False
         self.header = Header(
             explain=explainer.explain,
             cancel=explainer.cancel,
@@ -118,14 +118,12 @@ class CompilePanel(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(900, 272)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._explainer.watch("panel", True)
-        self._show_tier()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._explainer.watch("panel", False)
+    def set_in_sight(self, in_sight: bool) -> None:
+        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        self._in_sight = in_sight
+        self._explainer.watch("panel", in_sight)
+        if in_sight:
+            self._show_tier()
 
     def _page(self) -> QWidget:
         page = QWidget()
@@ -154,7 +152,7 @@ class CompilePanel(QWidget):
 
     def _take(self, _: object) -> None:
         """Something happened in the run."""
-        if self.isVisible():
+        if self._in_sight:
             self._show_tier()
 
     def _switch(self, on: bool) -> None:
