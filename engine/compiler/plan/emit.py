@@ -99,7 +99,7 @@ class Emission:
             self._routine(number, step)
         elif writes_into(step):
             self._writing(number, step)
-        elif step.op.name == "fill" and not has_scalars(step.statics):
+        elif not step.inputs and not has_scalars(step.statics):  # the same in every run
             array = step.op.kernel(self.xp, **step.statics)
             self.names[step.out] = self.keep(f"b{len(self.known)}", array)
             self.static.add(step.out)
@@ -145,7 +145,8 @@ class Emission:
         for place, one in enumerate(() if step.op in STRIDED else step.inputs):
             if isinstance(one, Value) and not (one in self.static and self.known[given[place]].flags.c_contiguous):
                 given[place] = f"in_order({given[place]}, None, 'C')"
-        self.add(f"{routine}({', '.join([*given, *(self.names[value] for value in step.outputs)])})")
+        changing = self._statics(number, step) if has_scalars(step.statics) else ""
+        self.add(f"{routine}({', '.join([*given, *(self.names[value] for value in step.outputs)])}{changing})")
 
     def _calling(self, number: int, step: Node) -> None:
         given = ", ".join(self._operand(one) for one in step.inputs)

@@ -33,6 +33,7 @@ from engine.compiler.kernels.functions.instructions import rint as rint
 from engine.compiler.kernels.functions.instructions import smaller as smaller
 from engine.compiler.kernels.functions.instructions import sqrt as sqrt
 from engine.compiler.kernels.functions.instructions import trunc as trunc
+from engine.compiler.kernels.functions.instructions import whole_product as whole_product
 from engine.compiler.kernels.functions.logarithm import log1p32 as log1p32
 from engine.compiler.kernels.functions.logarithm import log1p64 as log1p64
 from engine.compiler.kernels.functions.logarithm import log2_32 as log2_32

@@ -75,3 +75,19 @@ def like(typing: Any, x: Any, number: Any) -> Any:
     if x not in _INTEGER:
         return None
     return x(x, types.int64), lambda context, builder, signature, given: builder.sitofp(given[1], _IR[x])
+
+
+@intrinsic
+def whole_product(typing: Any, x: Any, y: Any) -> Any:
+    """The upper and the lower 64 bits of a product of whole numbers."""
+    if x != types.uint64 or y != types.uint64:
+        return None
+    pair = types.UniTuple(x, 2)
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        wide, narrow = ir.IntType(128), ir.IntType(64)
+        whole = builder.mul(*(builder.zext(one, wide) for one in given))
+        high = builder.trunc(builder.lshr(whole, ir.Constant(wide, 64)), narrow)
+        return context.make_tuple(builder, pair, [high, builder.trunc(whole, narrow)])
+
+    return pair(x, y), code

@@ -5,9 +5,10 @@ not depend on when. They serve all sizes, so they are compiled once on a machine
 """
 
 from engine.compiler.kernels.library import attention as attention
+from engine.compiler.kernels.library import chance as chance
 from engine.compiler.kernels.library import convolution as convolution
-from engine.compiler.kernels.library import products as products
 from engine.compiler.kernels.library import pooling as pooling
+from engine.compiler.kernels.library import products as products
 from engine.compiler.kernels.library import recurrent as recurrent
 from engine.compiler.kernels.library.routine import STRIDED as STRIDED
 from engine.compiler.kernels.library.routine import Routine as Routine

@@ -45,7 +45,7 @@ def routine_of(node: Node) -> Routine | None:
     values = [*node.values, node.out]
     if maker is None or any(value.device is not CPU or 0 in value.shape for value in values):
         return None
-    if len({value.dtype for value in values if value.dtype.kind != "u"}) > 1:
+    if len({value.dtype for value in values if value.dtype.kind not in "bu"}) > 1:
         return None
     try:
         return maker(node)

@@ -1,0 +1,37 @@
+"""Dropout in plans keeps the elements that eager mode keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import engine
+from engine import random
+from engine.compiler.kernels.library.chance import Kept
+from engine.nn import functional
+
+STATES = [random.State(0, 0, 0), random.State(2**64 - 1, 5, 12345), random.State(3, 2**63 + 1, 2**64 - 2)]
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_the_bits_are_those_of_the_generator(state: random.State) -> None:
+    kept = Kept()
+    for count in (1, 7, 8, 9, 15, 1000):
+        for p in (0.0, 0.2, 0.5, 0.999999, 1.0):
+            out = np.zeros(count, bool)
+            kept(None, out, p=p, state=state)
+            assert (out == random.kept(state, count, p)).all(), (count, p)
+
+
+def test_each_call_draws_anew() -> None:
+    def function(x: engine.Tensor) -> engine.Tensor:
+        return functional.dropout(x, 0.3) * 2
+
+    compiled, x = engine.compile(function), engine.ones(33, 7)
+    for seed in range(4):
+        engine.manual_seed(seed)
+        eager = [function(x).numpy().copy() for _ in range(2)]
+        engine.manual_seed(seed)
+        found = [compiled(x).numpy().copy() for _ in range(2)]
+        assert (np.stack(eager) == np.stack(found)).all()
+        assert (eager[0] != eager[1]).any()
