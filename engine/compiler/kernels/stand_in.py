@@ -19,11 +19,11 @@ from engine.compiler.kernels.scalars import LIBRARY, ROUNDINGS, SIMPLE_POWERS, f
 from engine.compiler.kernels.schedule import Schedule
 from engine.compiler.kernels.vectorized import elementwise, functions
 
-AT_ONCE = 1 << 14
+AT_ONCE = 1 << 15
 """Elements of the iteration space that are computed together, so that what is in between stays in the CPU's cache."""
 
-Step = tuple[Callable[..., Any], tuple[int, ...], int]
-"""A function, the registers of its arguments, and that of its result."""
+Step = tuple[Callable[..., Any], tuple[int, ...], int, tuple[int, ...]]
+"""A function, the registers of its arguments, that of its result, and those that nobody needs after it."""
 
 
 @dataclass(slots=True)
@@ -59,6 +59,7 @@ class StandIn:
         self._constants = [_constant(one, program.space) for one in self._everything]
         self._scalars = [(self._register[id(one)], one.value) for one in self._everything if one.name == "scalar"]
         self._read = [one for one in self._everything if one.name in ("input", "index")]
+        self._looks = [self._how(one.value[1] if one.name == "input" else (one.value,)) for one in self._read]
         self._targets = [self._how(placed.axes) for placed, _ in program.outputs]
         self._split = self._axis_to_split()
         stages: dict[int, int] = {}
@@ -70,7 +71,7 @@ class StandIn:
         registers = list(self._constants)
         for register, place in self._scalars:
             registers[register] = np.float64(scalars[place])
-        views = [self._view(one, inputs) for one in self._read]
+        views = [self._view(one, how, inputs) for one, how in zip(self._read, self._looks, strict=True)]
         for one, view in zip(self._read, views, strict=True):
             registers[self._register[id(one)]] = view
         targets = [
@@ -116,8 +117,9 @@ class StandIn:
                     found.reads.append((register, self._read.index(one)))
             elif one.args and (one.name != "reduce" or schedule.is_of_row(one)):
                 function = self._folding(one) if one.name == "reduce" else _function(one)
-                step = function, tuple(self._register[id(arg)] for arg in one.args), register
+                step = function, tuple(self._register[id(arg)] for arg in one.args), register, ()
                 (found.each if self._differs(one) else found.once).append(step)
+        found.each = _with_ends(found)
         return found
 
     def _folding(self, one: Expression) -> Callable[[Any], Any]:
@@ -142,20 +144,16 @@ class StandIn:
 
     # -- running
 
-    def _view(self, one: Expression, inputs: Sequence[Any]) -> Any:
-        if one.name == "index":
-            (size,) = (self.program.space[one.value],)
-            index, order, more = self._how((one.value,))
-            return np.arange(size)[index].transpose(order)[more] if size != 1 else np.int64(0)
-        place, axes = one.value
-        index, order, more = self._how(axes)
-        return inputs[place][index].transpose(order)[more]
+    def _view(self, one: Expression, how: tuple[Any, Any, Any], inputs: Sequence[Any]) -> Any:
+        array = np.arange(self.program.space[one.value]) if one.name == "index" else inputs[one.value[0]]
+        index, order, more = how
+        return array[index].transpose(order)[more]
 
     def _run(self, one: Pass, registers: list[Any], views: list[Any], targets: list[Any]) -> None:
         _run_steps(one.once, registers)
         parts = self._parts(one)
         gathered = [self._memory(reduced) if len(parts) > 1 else None for reduced, _ in one.sums]
-        differing = {register for register, _ in one.reads} | {register for _, _, register in one.each}
+        differing = {register for register, _ in one.reads} | {register for _, _, register, _ in one.each}
         for part in parts:
             if part is not None:
                 for register, number in one.reads:
@@ -208,8 +206,23 @@ class StandIn:
 
 
 def _run_steps(steps: list[Step], registers: list[Any]) -> None:
-    for function, arguments, register in steps:
+    for function, arguments, register, done in steps:
         registers[register] = function(*[registers[one] for one in arguments])
+        for one in done:  # its memory is the next one's, which is in the CPU's cache then
+            registers[one] = None
+
+
+def _with_ends(one: Pass) -> list[Step]:
+    """The steps of each part, with what they are the last ones to need."""
+    kept = {register for _, register in (*one.stores, *one.sums)}
+    last: dict[int, int] = {}
+    for number, (_, arguments, register, _) in enumerate(one.each):
+        last.update(dict.fromkeys((*arguments, register), number))
+    made = {register for _, _, register, _ in one.each} - kept
+    return [
+        (function, arguments, register, tuple(each for each in made if last[each] == number))
+        for number, (function, arguments, register, _) in enumerate(one.each)
+    ]
 
 
 def _constant(one: Expression, space: Sequence[int]) -> Any:
