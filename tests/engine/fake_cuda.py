@@ -15,12 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.backend import cuda_available
 from engine.compiler.kernels.cache import VARIABLE
 
 SHIM = Path(__file__).parent / "cuda_shim"
 COMPILER = shutil.which("g++")
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w", "-shared", "-fPIC"]
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs g++, which compiles CUDA sources for the CPU here")
+needs_gpu = [pytest.mark.gpu, pytest.mark.skipif(not cuda_available(), reason="needs CuPy and a CUDA device")]
+STAND_IN = "stand-in"
+DEVICES = [pytest.param(STAND_IN, marks=needs_compiler), pytest.param("GPU", marks=needs_gpu)]
+"""Where CUDA kernels can run."""
 
 _NAME = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(')
 _WAITS = ("__syncthreads", "__syncwarp", "__shfl_xor_sync")

@@ -53,7 +53,7 @@ class Plan:
         self._decisions = decisions
         size = decisions.layout.size
         self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
-        self.memory = self._memory.nbytes
+        self.memory = self._memory.nbytes + (0 if self._gpu is None else self._gpu.scratch(self.kernels.values()))
         """Bytes of its own."""
         self._lock = threading.Lock()
         self._waiting = list(reversed(self.kernels.values()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,9 +48,13 @@ class Gpu:
         with self.here():
             return self.xp.zeros(max(size, 1), np.uint8)
 
+    def scratch(self, kernels: Iterable[cuda.Kernel]) -> int:
+        """Bytes for the sums of kernels, which share them, since they run one after the other."""
+        return max((kernel.scratch for kernel in kernels), default=0)
+
     def bound(self, kernels: Sequence[cuda.Kernel]) -> dict[Fused, Any]:
-        """What runs each kernel. They share one memory for their sums, since they run one after the other."""
-        scratch = self.memory(max((kernel.scratch for kernel in kernels), default=0))
+        """What runs each kernel."""
+        scratch = self.memory(self.scratch(kernels))
         return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
 
     def run(self, function: Any, externals: dict[int, Any], scalars: list[Any]) -> Any:

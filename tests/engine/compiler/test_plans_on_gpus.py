@@ -15,7 +15,7 @@ from engine.compiler.explain import explain
 from engine.compiler.plan import Plan
 from engine.nn import functional
 from tests.engine import fake_cuda, fake_cupy
-from tests.engine.fake_cuda import needs_compiler
+from tests.engine.fake_cuda import DEVICES, STAND_IN, needs_compiler
 
 RANDOM = np.random.default_rng(0)
 
@@ -25,15 +25,12 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
 
 
-GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
-
-
-@pytest.fixture(params=[pytest.param("stand-in", marks=needs_compiler), pytest.param("GPU", marks=GPU)])
+@pytest.fixture(params=DEVICES)
 def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether results are the CPU's bit for bit, but for products of matrices. On a GPU, others may differ, too."""
-    if request.param == "stand-in":
+    if request.param == STAND_IN:
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
-    return request.param == "stand-in"
+    return request.param == STAND_IN
 
 
 Arrays = dict[str, Any]
@@ -49,7 +46,7 @@ def plans(function: Any) -> Iterator[Any]:
 
 def compiled_on(device: str, function: Callable[..., Any], arrays: Arrays) -> tuple[Any, list[Any]]:
     """The compiled function, and its results in the third call from one state, all on a device."""
-    function = engine.compile(function)
+    function, found, given = engine.compile(function), (), dict[str, Any]()
     for _ in range(3):
         given = {name: engine.tensor(array).to(device) for name, array in arrays.items()}
         found = function(**given)

@@ -20,17 +20,14 @@ from tests.engine import fake_cupy
 from tests.engine.compiler.kernels import cuda_groups
 from tests.engine.compiler.kernels.groups import Group
 from tests.engine.compiler.kernels.test_groups import RANDOM, groups, normal
-from tests.engine.fake_cuda import needs_compiler
+from tests.engine.fake_cuda import DEVICES, STAND_IN
 
 FLOATS = [np.float32, np.float64]
 
 
-GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
-
-
-@pytest.fixture(autouse=True, params=[pytest.param("stand-in", marks=needs_compiler), pytest.param("GPU", marks=GPU)])
+@pytest.fixture(autouse=True, params=DEVICES)
 def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "stand-in":
+    if request.param == STAND_IN:
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
 
 

@@ -10,24 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine
 from engine.compiler.kernels.expression import Expression, walk
 from engine.compiler.kernels.program import program_of
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels import cuda_groups
 from tests.engine.compiler.kernels.groups import Group
 from tests.engine.compiler.kernels.test_registry import AT_ONCE, DTYPES, _added, _groups
-from tests.engine.fake_cuda import needs_compiler
+from tests.engine.fake_cuda import DEVICES, STAND_IN
 
 LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh",
            "arctanh", "hypot", "power"}  # fmt: skip
 """Functions that each device takes from a library of its own."""
-GPU = [pytest.mark.gpu, pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")]
 
 
-@pytest.fixture(params=[pytest.param("stand-in", marks=needs_compiler), pytest.param("GPU", marks=GPU)])
+@pytest.fixture(params=DEVICES)
 def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "stand-in":
+    if request.param == STAND_IN:
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
 
 
