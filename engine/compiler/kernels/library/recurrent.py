@@ -82,12 +82,13 @@ class LstmSlopes:
                 out.fill(0)
             else:
                 np.copyto(out, given)
+        read = [np.asarray(one, None, order="C") for one in (values, cells, result, h, c, weight)]
         far = near = 0
+        upper = values
         if of_result is not None:
-            far, near = of_result.shape[1] * of_result.shape[2], of_result.shape[2]
-        upper = values if of_result is None else of_result
-        numbers = [*self._sizes, far, near]
-        numbers += [id(one) for one in (values, cells, result, h, c, weight, upper, dh, dc, slopes)]
+            upper = of_result if _has_rows(of_result) else np.ascontiguousarray(of_result)
+            far, near = (step // upper.itemsize for step in upper.strides[:2])
+        numbers = [*self._sizes, far, near, *map(id, (*read, upper, dh, dc, slopes))]
         TEAM.run([partial(self._run, numbers, range(*share)) for share in shares(len(self._parts), self._work)])
         np.copyto(of_weight, self._sums[0])
         for part in self._sums[1:]:
@@ -97,6 +98,11 @@ class LstmSlopes:
         for part in parts:
             out = self._sums[part].ctypes.data
             self._kernel(*numbers, *self._places.addresses(), out, *self._parts[part])
+
+
+def _has_rows(array: Any) -> bool:
+    """Whether the numbers of a sequence at a step follow each other, and steps are apart."""
+    return array.strides[2] == array.itemsize and array.strides[0] > 0
 
 
 def _fits(node: Node, projection: Any) -> bool:
@@ -112,7 +118,7 @@ def _(node: Node) -> Routine | None:
     return Lstm(steps, batch, size, node.statics["reverse"], node.out.dtype)
 
 
-@computes(lstm_layer_slopes)
+@computes(lstm_layer_slopes, strided=True)
 def _(node: Node) -> Routine | None:
     steps, batch, width = node.out.shape
     if not _fits(node, node.inputs[6]):
