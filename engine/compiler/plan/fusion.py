@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from engine.compiler.graph import Graph, Node, Value
+from engine.compiler.graph import Graph, Node, Unplanned, Value
 from engine.compiler.instruction import Scalar
 from engine.compiler.kernels import Fused
 from engine.shape import count
@@ -29,7 +29,8 @@ class _Group:
 
     def __init__(self, node: Node, place: int, growing: Growing | None) -> None:
         self.nodes = [node]
-        self.first = self.last = place
+        self.latest = place
+        """The place of the latest node in this group and in all that it depends on."""
         self.growing = growing
         """None for what no kernel can compute."""
         self.refused: set[_Group] = set()
@@ -41,8 +42,13 @@ class _Grouping:
 
     def __init__(self, graph: Graph, begin: Callable[[Node], Growing | None]) -> None:
         self.group: dict[Node, _Group] = {}
+        self.place = {node: place for place, node in enumerate(graph.nodes)}
+        self.users: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
+        """Of each node those that use its results, as far as they are in groups."""
         for place, node in enumerate(graph.nodes):
             self.group[node] = group = _Group(node, place, begin(node))
+            for producer in {value.producer for value in node.values} - {None}:
+                self.users[producer].append(node)
             if group.growing is not None:
                 self._join(node)
 
@@ -59,10 +65,19 @@ class _Grouping:
                 other.refused.add(mine)
                 continue
             other.nodes += mine.nodes
-            other.first, other.last = min(other.first, mine.first), max(other.last, mine.last)
             other.refused |= mine.refused
             for member in mine.nodes:
                 self.group[member] = other
+            self._delay(other, max(other.latest, mine.latest))
+
+    def _delay(self, group: _Group, latest: int) -> None:
+        """Notes what a group depends on by now, there and in all that depend on it."""
+        waiting = [group]
+        while waiting:
+            one = waiting.pop()
+            if one.latest < latest or one is group:
+                one.latest = latest
+                waiting += {self.group[user] for node in one.nodes for user in self.users[node]} - {one, group}
 
     def before(self, group: _Group) -> set[_Group]:
         """The groups whose results a group uses."""
@@ -77,7 +92,7 @@ class _Grouping:
             group = waiting.pop()
             if group is start or len(seen) > MOST_LOOKED_AT:
                 return True
-            if group.last < start.first:
+            if group.latest < self.place[start.nodes[-1]]:  # it would depend on that
                 continue
             new = self.before(group) - seen
             seen |= new
@@ -87,11 +102,13 @@ class _Grouping:
     def ordered(self) -> list[_Group]:
         """The groups so that each comes after those that it uses."""
         order: dict[_Group, None] = {}
-        for start in sorted(dict.fromkeys(self.group.values()), key=lambda one: one.last):
+        for start in sorted(dict.fromkeys(self.group.values()), key=lambda one: self.place[one.nodes[-1]]):
             waiting = [start]
             while waiting:
                 group = waiting[-1]
                 missing = [one for one in self.before(group) if one not in order]
+                if len(waiting) > len(self.place) ** 2:
+                    raise Unplanned("groups of nodes depend on each other")
                 if missing and group not in order:
                     waiting += missing
                 else:

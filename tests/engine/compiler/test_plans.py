@@ -32,6 +32,7 @@ from engine.nn import functional
 from engine.ops.elementwise.arithmetic import add, mul, neg
 from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import permute
+from engine.ops.record import Op
 from engine.utils.checkpoint import checkpoint
 from tests.engine.compiler.worlds import Step, World, steps
 
@@ -272,6 +273,26 @@ def test_groups_form_no_circle_and_keep_the_order(graph: Graph, fusible: set[str
     check_order(graph, fuse(graph, lambda node: Few(fusible, most) if node.op.name in fusible else None))
 
 
+def test_a_way_through_a_group_that_has_grown() -> None:
+    """What comes earlier may depend on what comes later, by way of nodes of one group."""
+    a, b = _value(None, 0), _value(None, 1)
+    nodes: list[Node] = []
+
+    def made(op: Op, *inputs: Value) -> Value:
+        nodes.append(Node(op, list(inputs), op.defaults, mixed=False))
+        nodes[-1].outputs = [_value(nodes[-1], 0)]
+        return nodes[-1].out
+
+    first = made(neg, a)
+    product = made(matmul, first, first)
+    second = made(neg, b)
+    grown = made(add, first, made(matmul, second, second))
+    last = made(add, second, product)  # would it be computed with `second`, both would wait for `first`, in one group
+    outputs = [Output(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate((grown, last))]
+    graph = Graph({0: a, 1: b}, nodes, outputs, {}, dict.fromkeys((0, 1), FORM))
+    check_order(graph, fuse(graph, lambda node: None if node.op is matmul else Few({"neg", "add"}, 9)))
+
+
 @settings(max_examples=200)
 @given(graphs())
 def test_groups_that_kernels_compute(graph: Graph) -> None:
@@ -331,13 +352,14 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
     def memory(around: Callable[..., Any]) -> int:
         x = engine.ones(200, 32, requires_grad=True)
 
-        def step() -> None:
+        def step() -> Any:
             value = x
             for _ in range(6):
                 value = around(lambda one: ((one @ weight).tanh() @ weight).tanh() @ weight, value)
-            value.sum().backward()
+            return engine.autograd.grad(value.sum(), x)
 
         compiled = Compiled(step)
+        compiled()
         compiled()
         (ran,) = compiled.traced()
         assert isinstance(ran.plan, Plan)
