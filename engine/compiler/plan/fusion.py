@@ -47,8 +47,9 @@ class _Grouping:
         """Of each node those that use its results, as far as they are in groups."""
         for place, node in enumerate(graph.nodes):
             self.group[node] = group = _Group(node, place, begin(node))
-            for producer in {value.producer for value in node.values} - {None}:
-                self.users[producer].append(node)
+            for producer in {value.producer for value in node.values}:
+                if producer is not None:
+                    self.users[producer].append(node)
             if group.growing is not None:
                 self._join(node)
 
