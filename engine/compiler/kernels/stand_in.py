@@ -238,7 +238,7 @@ def _function(one: Expression) -> Callable[..., Any]:
     if name == "cast":
         return lambda x: x.astype(dtype)
     if name == "where":
-        return np.where
+        return _chosen
     if name in ("maximum", "minimum") and dtype.kind == "f":
         return _extreme(one)
     if name == "power":
@@ -255,6 +255,13 @@ def _function(one: Expression) -> Callable[..., Any]:
     if name in LIBRARY:
         return elementwise(getattr(math, name.replace("arc", "a")), getattr(np, name))
     return getattr(np, name)
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    """`where`; a condition on run-time numbers is the same for all elements."""
+    if np.ndim(condition) == 0:
+        return x if condition else y
+    return np.where(condition, x, y)
 
 
 def _extreme(one: Expression) -> Callable[..., Any]:
