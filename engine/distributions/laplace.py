@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from engine.creation import rand
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Shape
+from engine.distributions.symmetric import LocationScale
 from engine.functions import expm1, log1p
 from engine.tensor import Tensor
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Two exponential distributions back to back, with mean `loc`.
 
     Args:
@@ -19,23 +20,6 @@ class Laplace(Distribution):
         scale: the mean distance from it
         validate_args: as of a Distribution
     """
-
-    PARAMETERS: ClassVar[tuple[str, ...]] = ("loc", "scale")
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-        self._require("scale", self.scale > 0, "positive")
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 
 from engine import linalg
 from engine.creation import eye, randn
-from engine.distributions.distribution import Distribution, Shape
+from engine.distributions.distribution import Shape
+from engine.distributions.symmetric import Symmetric
 from engine.errors import LinAlgError, RangeError, ShapeError
 from engine.functions import broadcast_shapes
 from engine.tensor import Tensor
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Symmetric):
     """Normal vectors with mean `loc`. Give one of the three matrices.
 
     Args:
@@ -80,15 +81,6 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._matrix if self._name == "precision_matrix" else linalg.inv(self.covariance_matrix)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

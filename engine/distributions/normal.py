@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from engine.creation import randn
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Shape
+from engine.distributions.symmetric import LocationScale
 from engine.functions import erf, erfinv
 from engine.tensor import Tensor
 
 
-class Normal(Distribution):
+class Normal(LocationScale):
     """Normal with mean `loc` and standard deviation `scale`.
 
     Args:
@@ -19,23 +20,6 @@ class Normal(Distribution):
         scale: the standard deviation
         validate_args: as of a Distribution
     """
-
-    PARAMETERS: ClassVar[tuple[str, ...]] = ("loc", "scale")
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-        self._require("scale", self.scale > 0, "positive")
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

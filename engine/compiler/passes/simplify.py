@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from engine.compiler.graph import Graph, Node, Value
-from engine.compiler.instruction import Constant
+import math
+
+from engine.compiler.graph import Graph, Node, Operand, Value
+from engine.compiler.passes.constants import number_of
 from engine.ops.elementwise.arithmetic import div, mul, sub
 from engine.ops.elementwise.update import clone
 from engine.ops.movement.primitives import cast, expand, permute, reshape
@@ -37,12 +39,17 @@ def _unchanged(node: Node) -> Value | None:
         return first
     if node.op is permute and tuple(d % len(out.shape) for d in node.statics["dims"]) == tuple(range(len(out.shape))):
         return first
-    second = node.inputs[1] if len(node.inputs) > 1 else None
-    if isinstance(second, Constant) and node.op in (mul, div) and type(second.value) is int and second.value == 1:
-        return first
-    if isinstance(second, Constant) and node.op is sub and type(second.value) is int and second.value == 0:
-        return first  # not so for add: -0.0 + 0 is 0.0
-    return None
+    return first if len(node.inputs) > 1 and _is_neutral(node, node.inputs[1]) else None
+
+
+def _is_neutral(node: Node, second: Operand) -> bool:
+    """Whether the second operand of arithmetic makes no difference. There is none for add: -0.0 + 0 is 0.0."""
+    number = number_of(second)
+    if type(number) not in (int, float) or (node.statics or {}).get("alpha", 1) != 1:
+        return False
+    if node.op in (mul, div):
+        return number == 1 and not (node.op is div and node.statics.get("rounding_mode"))
+    return node.op is sub and number == 0 and math.copysign(1, number) > 0
 
 
 def _join(node: Node) -> None:

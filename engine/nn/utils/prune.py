@@ -1,6 +1,7 @@
 """Pruning: some of a parameter's elements become 0 and stay so, by a mask that is applied before each forward pass.
 
 The parameter NAME becomes the parameter ``NAME_orig``, the buffer ``NAME_mask`` and the attribute NAME, their product.
+One long file, since it is one namespace of PyTorch's: six ways to choose, and a function for each.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from engine.compiler.graph import Graph, Node, Output, Value, check
 from engine.compiler.interpret import Interpreter
 from engine.compiler.kernels import Fused
 from engine.compiler.passes import PASSES
+from engine.compiler.passes.constants import fold_constants
 from engine.compiler.passes.dead import drop_dead
 from engine.compiler.passes.duplicates import share_duplicates
 from engine.compiler.passes.simplify import simplify
@@ -168,6 +169,28 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
                 compiled(world, [step for step in program if step.name != "raises"])
             except NotImplementedError:
                 return
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (lambda x: x * engine.ones(2, 3), []),
+        (lambda x: x / (engine.ones(3, 2).T * 4 - 3).contiguous(), []),
+        (lambda x: x - engine.zeros(2, 6).view(3, 4)[1:, :3], []),
+        (lambda x: x + engine.zeros(2, 3), ["fill", "add"]),
+        (lambda x: x.exp() + (engine.ones(1) + engine.ones(2, 1)).expand(2, 3).sqrt(), ["exp", "fill", "add"]),
+        (lambda x: x + engine.ones(2, 3) * 2.0, ["fill", "mul", "add"]),  # it is another number the next time
+        (lambda x: x + engine.ones(2, 3).sum(), ["fill", "sum", "add"]),
+    ],
+)
+def test_arrays_of_one_number_are_computed_ahead(
+    function: Callable[..., Any], left: list[str], graph_of: Callable[..., Graph]
+) -> None:
+    graph = graph_of(lambda x: function(x).clone(), X)
+    fold_constants(graph)
+    simplify(graph)
+    drop_dead(graph)
+    assert names(graph) == left
 
 
 # -- memory ---------------------------------------------------------------------------------------
