@@ -59,8 +59,9 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
         if _gradient_needs(op, inputs, before):
             kept = before if device is META else before._copied()
             before._array, before._storage = kept._array, Storage(device)
-    if not direct and MODES.capture is not None and device is not META:
-        MODES.capture.write(op, target, given, statics)
+    capture = None if direct or device is META else MODES.having_say.get("capture")
+    if capture is not None:
+        capture.write(op, target, given, statics)
     elif not plain or (destination.base is not None and 0 in destination.strides):
         write(op, target, arrays, statics, device)
     else:
