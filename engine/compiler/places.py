@@ -78,9 +78,26 @@ def places(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             known.places[id(value)] = Place(f"argument {_named(path)}", path, None)
             known.leaves.append(value)
     seen: set[int] = set()
-    for name, value in _reachable(function, args, kwargs):
-        _search(name, value, known, seen)
+    for name, value, table in _reachable(function, args, kwargs):
+        if isinstance(value, Tensor):
+            _keep(known, name, table, name, value)
+        else:
+            _search(name, value, known, seen)
     return known
+
+
+class _Cell(dict[str, Any]):
+    """A variable of an enclosing function, as a table."""
+
+    def __init__(self, cell: Any) -> None:
+        super().__init__()
+        self._cell = cell
+
+    def get(self, key: str, default: Any = None) -> Any:
+        try:
+            return self._cell.cell_contents
+        except ValueError:  # it was deleted
+            return default
 
 
 def _named(path: Path) -> str:
@@ -99,27 +116,27 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def _reachable(function: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any]]:
-    """What a function's code can name: arguments, its object, what it closes over, globals."""
+def _reachable(function: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """What a function's code can name, and where it stands: arguments, its object, what it closes over, globals."""
     for path, value in _leaves((args, kwargs), ()):
         if not isinstance(value, Tensor):
-            yield _named(path), value
+            yield _named(path), value, {}
     while isinstance(function, functools.partial):
         for path, value in _leaves((function.args, function.keywords), ()):
-            yield _named(path), value
+            yield _named(path), value, {_named(path): value}
         function = function.func
     if hasattr(function, "__self__"):
-        yield "self", function.__self__
+        yield "self", function.__self__, {}
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        yield "self", function
+        yield "self", function, {}
         return
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        yield name, cell.cell_contents
+        yield name, cell.cell_contents, _Cell(cell)
     for name in code.co_names:
         if name in function.__globals__:
-            yield name, function.__globals__[name]
+            yield name, function.__globals__[name], function.__globals__
 
 
 def _search(name: str, value: Any, known: Known, seen: set[int]) -> None:

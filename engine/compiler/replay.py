@@ -25,6 +25,9 @@ from engine.random import State
 from engine.storage import Storage
 from engine.tensor import Tensor
 
+MOST_MISSES = 20
+"""Replays that are made anew for one way of calling a function."""
+
 
 class Unreplayable(Exception):  # noqa: N818 - not an error: the function's Python runs on every call instead
     """Why a function cannot be run without its Python."""
@@ -84,6 +87,7 @@ class Replays:
         """The guards that did not hold, in the order of the calls."""
         self.count = 0
         """Calls that ran without Python."""
+        self._misses: dict[Any, int] = {}
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Replay | None]:
         """The key of a call, and how to run it without Python."""
@@ -94,6 +98,9 @@ class Replays:
         """A guard of a replay does not hold any more."""
         self.missed.append(what)
         del self._replays[key]
+        self._misses[key] = self._misses.get(key, 0) + 1
+        if self._misses[key] == MOST_MISSES:
+            self.refused[key] = f"something changes again and again: {what}"
 
     def consider(self, key: Any, call: Call) -> None:
         """Makes a replay after the second call that was the same."""

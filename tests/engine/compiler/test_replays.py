@@ -126,3 +126,33 @@ def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int
         wanted, found = run(optimizer, events, compiled=False), run(optimizer, events, compiled=True)
     for ours, eager in zip(found, wanted, strict=True):
         assert ours == eager
+
+
+def test_tensors_of_enclosing_functions_are_found_and_guarded() -> None:
+    x, w = engine.arange(3.0), engine.ones(3)
+
+    @engine.compile(fullgraph=True)
+    def f() -> engine.Tensor:
+        w.add_(1)
+        return x * w
+
+    for number in range(6):
+        assert f().tolist() == [0.0, 2.0 + number, 4.0 + 2 * number]
+    assert f.replays.count == 3
+    x = engine.ones(3)
+    assert f().tolist() == [8.0, 8.0, 8.0]
+    assert f.replays.missed == ["x"]
+
+
+def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
+    x = engine.ones(2)
+
+    @engine.compile(fullgraph=True)
+    def f() -> engine.Tensor:
+        return x * 2
+
+    for number in range(100):
+        x = engine.full((2,), float(number // 3))
+        assert f().tolist() == [number // 3 * 2.0] * 2
+    assert list(f.replays.refused.values()) == ["something changes again and again: x"]
+    assert len(f.replays.missed) == 20
