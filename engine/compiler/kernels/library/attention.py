@@ -14,8 +14,8 @@ from engine.compiler.kernels.team import TEAM, shares, workspace
 from engine.ops.attend import attend, attend_slopes, attend_slopes_together
 
 _BYTES = 64
-_BLOCK = 64
-"""Rows of weights whose gradients are kept at a time: a multiple of what a tile has."""
+BLOCK = 72
+"""Rows of weights whose gradients are kept at a time: a multiple of what tiles have, be it 6 or 8."""
 _SPARE = 64
 """Numbers behind what sums in lanes read."""
 
@@ -34,13 +34,13 @@ class Attention:
         pitch, broad, deep = (-(-one // lanes) * lanes for one in (size, outer, inner))
         forward = _places([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
         back = _places(
-            [outer * pitch, size * deep, length * deep, length * broad, _BLOCK * pitch + _SPARE, size * deep,
+            [outer * pitch, size * deep, length * deep, length * broad, BLOCK * pitch + _SPARE, size * deep,
              size * broad, 8 * deep, pitch + _SPARE], dtype,
         )  # fmt: skip
         self.settings = np.zeros(42, np.int64)
         self.settings[:8] = self.heads, length, size, inner, outer, causal, pitch, broad
         self.settings[20:23] = forward[1:4]
-        self.settings[23:33] = deep, _BLOCK, *back[1:9]
+        self.settings[23:33] = deep, BLOCK, *back[1:9]
         self.bytes = max(forward[-1], back[-1])
 
     def place(self, at: int, array: Any) -> Any:
@@ -124,4 +124,4 @@ def _(node: Node) -> Routine | None:
     return None if found is None else AttendSlopes(*found)
 
 
-__all__: list[str] = []
+__all__ = ["BLOCK"]

@@ -16,6 +16,7 @@ CASES = [
     (2, 2, 100, 130, 32, 17, False, np.float32),
     (1, 2, 200, 70, 9, 40, True, np.float64),
     (1, 2, 70, 200, 16, 16, True, np.float32),
+    (1, 2, 150, 150, 8, 8, True, np.float32),
 ]
 
 
