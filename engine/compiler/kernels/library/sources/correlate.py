@@ -13,6 +13,7 @@ from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, products, write_
 
 lanes = LANES[number]
 wide = products(ROWS, VECTORS, turned=True)
+middle = products(ROWS, min(VECTORS, 2), turned=True)
 narrow = products(ROWS, 1, turned=True)
 
 
@@ -80,6 +81,9 @@ def kernel(told, images, weights, bias, results, place, first, last):
                         while at + VECTORS * lanes <= reach:
                             wide(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
                             at += VECTORS * lanes
+                        if VECTORS > 2 and at + lanes < reach:
+                            middle(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
+                            at += 2 * lanes
                         while at < reach:
                             narrow(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
                             at += lanes
