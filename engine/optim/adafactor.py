@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any
 
 from engine.creation import zeros_like
-from engine.dtypes import finfo
+from engine.dtypes import finfo, float32, float64
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative, Range
 from engine.tensor import Tensor
@@ -72,7 +72,7 @@ class Adafactor(UpdateRule):
         step, lr, (least, smallest) = state["step"], group["lr"], group["eps"]
         least = finfo(param.dtype).eps if least is None else least
         root = math.sqrt(param.numel())
-        rate = max(smallest, float(param.norm()) / root) * min(lr, 1 / math.sqrt(step))
+        rate = (_norm(param) / root).clamp(min=smallest) * min(lr, 1 / math.sqrt(step))
         if group["weight_decay"]:
             param.mul_(1 - lr * group["weight_decay"])
         square, forget = gradient * gradient, step ** group["beta2_decay"]
@@ -83,4 +83,10 @@ class Adafactor(UpdateRule):
         else:
             estimate = state["variance"].lerp_(square, forget)
         change = estimate.clamp(min=least * least).rsqrt() * gradient
-        param.add_(change, alpha=-rate / max(1.0, float(change.norm()) / (root * group["d"])))
+        param.sub_(change * (rate / (_norm(change) / (root * group["d"])).clamp(min=1.0)))
+
+
+def _norm(x: Tensor) -> Tensor:
+    """A tensor, which nobody has to wait for; in single precision at least, as numbers made of it need."""
+    found = x.norm()
+    return found if found.dtype == float64 else found.to(float32)
