@@ -1,4 +1,4 @@
-"""Where the files of `assets/` and `docs/` are: beside the packages in a checkout, inside `engine` in an installed wheel."""
+"""Where the files of `assets/` and `docs/` are: beside the packages in a checkout, inside `engine` in a wheel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _ROOT = next(
     _PACKAGE.parent / "assets",
 )
 
-_PAGES = next((folder for folder in (_PACKAGE / "docs", _PACKAGE.parent / "docs") if folder.is_dir()), _PACKAGE / "docs")
+_PAGES = next(
+    (folder for folder in (_PACKAGE / "docs", _PACKAGE.parent / "docs") if folder.is_dir()), _PACKAGE / "docs"
+)
 
 
 def page(name: str) -> Path:
