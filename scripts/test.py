@@ -68,7 +68,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name in ("alone", "package"))
+    return not (options.fast and name in ("compiled", "alone", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -105,6 +105,11 @@ def tests(options: argparse.Namespace) -> bool:
     python = headless()
     reference.ensure(python)
     return run(python, "-c", NO_QT) and pytest(python, options, *PARALLEL, "--ignore=tests/ui")
+
+
+def compiled(options: argparse.Namespace) -> bool:
+    """The engine's tests inside compiled functions: of tests with many cases one in so many. By hand, all of them."""
+    return pytest(headless(), options, *PARALLEL, "--compiled", "--share=20", "tests/engine")
 
 
 def window(options: argparse.Namespace) -> bool:
@@ -162,6 +167,7 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "types": tool("basedpyright"),
     "imports": imports,
     "tests": tests,
+    "compiled": compiled,
     "window": window,
     "alone": alone,
     "package": package,
