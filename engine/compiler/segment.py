@@ -127,7 +127,7 @@ class Segment:
 
     def uses(self, tensor: Any) -> bool:
         """Whether a recorded call uses the memory of a tensor from outside."""
-        return id(tensor._storage) in self._storages or id(owner(tensor._array)) in self._owners
+        return id(tensor._storage) in self._storages or id(owner(self.array(tensor))) in self._owners
 
     def slot_of(self, tensor: Any) -> int | None:
         """The slot of a tensor from outside, if a recorded call uses that very one."""
