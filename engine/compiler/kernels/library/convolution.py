@@ -197,7 +197,8 @@ class Slopes:
         sums = len(offsets)
         tiles = (outer + _DOT_ROWS) * (sums + _DOT_COLUMNS) // 4 + 1
         upper = aligned(most * planes.size * dtype.itemsize)
-        found = upper + aligned(most * tall * run * dtype.itemsize)
+        # Lines are copied in whole vectors: behind the last one there is room for zeros.
+        found = upper + aligned((most * tall * run + lanes) * dtype.itemsize)
         ours = found + tiles * _MOST_TILE
         theirs = ours + aligned(most * (run // lanes) * 8)
         self._bytes = theirs + aligned(most * (run // lanes) * 8)
