@@ -36,7 +36,7 @@ from engine.shape import Dim
 from engine.tensor import Storage, Tensor
 
 if TYPE_CHECKING:
-    from engine.compiler.function import Compiled, Plan
+    from engine.compiler.function import Compiled, Executor
 
 MOST_PATHS = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
@@ -307,7 +307,7 @@ class Capture:
         wanted = segment.wanted()
         self._run(segment, wanted, self.owner.plan(segment.node, tuple([one.slot for one in wanted])))
 
-    def _run(self, segment: Segment, wanted: list[Deferred], plan: Plan) -> None:
+    def _run(self, segment: Segment, wanted: list[Deferred], plan: Executor) -> None:
         """Computes what is wanted, and does what was to be written."""
         began = perf_counter()
         try:

@@ -18,7 +18,7 @@ from engine.compiler.graph import Unplanned, build, check
 from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize
-from engine.compiler.plan import Plan as Planned
+from engine.compiler.plan import Plan
 from engine.compiler.replay import Call, Missed, Replay, Replays, with_gradients
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
@@ -29,7 +29,7 @@ DEFAULT = "inductor"
 """The backend that fuses. PyTorch's name for its own one, so that programs that ask for it run."""
 
 
-class Plan(Protocol):
+class Executor(Protocol):
     """A way to run a recording."""
 
     def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
@@ -82,7 +82,7 @@ class Compiled:
         self.replays = Replays(function)
         self.recorded = 0
         """Calls in all recordings together."""
-        self.plans: list[Plan] = []
+        self.plans: list[Executor] = []
         """Of all recordings."""
         self.last: tuple[Ran, ...] = ()
         """The segments of the last call that ran Python."""
@@ -145,7 +145,7 @@ class Compiled:
         """Where recordings begin: those of the function, or those that follow a break at a line."""
         return self.root if where is None else self.continuations.setdefault(where, Trie(None, None, ()))
 
-    def plan(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
+    def plan(self, node: Trie, wanted: tuple[int, ...]) -> Executor:
         """How to compute the slots `wanted` of the recording that ends at `node`."""
         found = node.plans.get(wanted)
         if found is None:
@@ -156,7 +156,7 @@ class Compiled:
                     self.plans.append(found)
         return found
 
-    def _planned(self, node: Trie, wanted: tuple[int, ...]) -> Plan:
+    def _planned(self, node: Trie, wanted: tuple[int, ...]) -> Executor:
         if self.backend == "eager":
             return Sequential(node, wanted, "backend='eager' was asked for")
         try:
@@ -168,7 +168,7 @@ class Compiled:
         if self.backend == "aot_eager":
             return Interpreter(graph, "backend='aot_eager' was asked for")
         try:
-            return Planned(graph)
+            return Plan(graph)
         except Unplanned as why:
             return Interpreter(graph, str(why))
 
@@ -205,4 +205,4 @@ def _rebuilt(
 EXISTING: weakref.WeakSet[Compiled] = weakref.WeakSet()
 """All that `engine.compiler.reset` is about."""
 
-__all__ = ["EXISTING", "Compiled", "Plan"]
+__all__ = ["EXISTING", "Compiled", "Executor"]
