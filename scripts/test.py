@@ -109,7 +109,9 @@ def tests(options: argparse.Namespace) -> bool:
 
 def compiled(options: argparse.Namespace) -> bool:
     """The engine's tests inside compiled functions: of tests with many cases one in so many. By hand, all of them."""
-    return pytest(headless(), options, *PARALLEL, "--compiled", "--share=20", "tests/engine")
+    return pytest(
+        headless(), options, *PARALLEL, "--compiled", "--share=20", "tests/engine", "--ignore=tests/engine/compiler"
+    )
 
 
 def window(options: argparse.Namespace) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.graph import Node
+from engine.compiler.instruction import has_scalars
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
 from engine.compiler.kernels.team import TEAM, shares, workspace
 from engine.ops.attend import attend, attend_slopes, attend_slopes_together
@@ -105,6 +106,8 @@ class AttendSlopes:
 
 
 def _attention(node: Node, first: int) -> tuple[Attention, Any] | None:
+    if has_scalars(node.statics):  # somebody has called the op, whose factors are operands where a pass makes nodes
+        return None
     query, key, value = node.values[first : first + 3]
     if any(one.dtype != node.out.dtype for one in node.values) or node.out.dtype not in FLOATS:
         return None

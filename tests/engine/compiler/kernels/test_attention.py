@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import engine
+from engine.compiler import Compiled
 from engine.compiler.graph import Node
 from engine.nn import functional
+from engine.ops.attend import attend, attend_slopes
 
 CASES = [
     (2, 3, 37, 37, 20, 20, True, np.float32),
@@ -100,3 +102,17 @@ def test_weights_that_are_dropped_or_masked_stay_in_parts() -> None:
     for function in (dropped, masked):
         given = tensors(*[(1, 2, 5, 4)] * 3)
         assert ops_of(engine.compile(function), given) == {"attention_weights"}
+
+
+def test_factors_that_are_no_operands() -> None:
+    query, key, value = (engine.tensor(np.random.default_rng(i).normal(size=(2, 2, 5, 4))) for i in range(3))
+
+    def f() -> list[engine.Tensor]:
+        out, weights = attend(query, key, value, 0.5, causal=True)
+        slopes = attend_slopes(out.transpose(1, 2), query, key, value, weights, 0.5, 0.25, causal=True)
+        return [out, weights, *slopes]
+
+    compiled, eager = Compiled(f), f()
+    for _ in range(2):
+        for one, other in zip(compiled(), eager, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=0, atol=1e-13)
