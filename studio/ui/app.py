@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs, fonts, icons, motion, stylesheet, theme
+from studio.ui.ahead import Ahead
 from studio.ui.collector import Collector
 from studio.ui.settings import Settings
 from studio.ui.window import MainWindow
@@ -40,9 +41,11 @@ def main(paths: Sequence[Path] = ()) -> int:
     window.files.offer_recovery()
     for path in paths:
         window.files.open(path)
+    ahead = Ahead(window)
     try:
         return application.exec()
     finally:
+        ahead.stop()
         collector.stop()
 
 

@@ -38,7 +38,7 @@ class Module:
 
     def __init__(self, source: str, title: str) -> None:
         self.source, self.title = source, title
-        self.key = hashlib.sha256(source.encode()).hexdigest()[:20]
+        self.file = f"{_PREFIX}{hashlib.sha256(source.encode()).hexdigest()[:20]}.py"
         self.function: Any = None
         self.error: Exception | None = None
         self._done = threading.Event()
@@ -162,7 +162,7 @@ def _built(module: Module) -> Any:
         place.mkdir(parents=True, exist_ok=True)
     except OSError:
         place = Path(tempfile.mkdtemp(prefix="gradwire-kernels-"))
-    path = place / f"{_PREFIX}{module.key}.py"
+    path = place / module.file
     is_new = not _holds(path, module.source)
     if is_new:
         _forget(path)
@@ -178,6 +178,12 @@ def _built(module: Module) -> Any:
     elif len(COMPILER.modules) % _OFTEN == 1:
         tidy(place.parent, LIMIT)
     return found
+
+
+def is_kept(source: str) -> bool:
+    """Whether the machine code of a module lies on disk."""
+    path = folder() / Module(source, "").file
+    return _holds(path, source) and any(path.parent.glob(f"__pycache__/{path.stem}.*.nbc"))
 
 
 def _holds(path: Path, source: str) -> bool:
@@ -256,4 +262,4 @@ def clear() -> None:
     shutil.rmtree(folder().parent, ignore_errors=True)
 
 
-__all__ = ["COMPILER", "LIMIT", "VARIABLE", "Module", "clear", "folder", "load", "tidy"]
+__all__ = ["COMPILER", "LIMIT", "VARIABLE", "Module", "clear", "folder", "is_kept", "load", "tidy"]

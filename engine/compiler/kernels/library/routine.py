@@ -55,17 +55,23 @@ def routine_of(node: Node) -> Routine | None:
 
 def kernel(name: str, dtype: Any) -> Any:
     """The kernel of a source file, which is in single precision, for numbers of a dtype; compiled if it has to be."""
-    return built(_source(name, dtype), name)
+    return built(source_of(name, dtype), name)
 
 
 def later(name: str, dtype: Any) -> Module:
     """The module with that kernel, which is compiled when there is time."""
-    return load(_source(name, dtype), name)
+    return load(source_of(name, dtype), name)
 
 
-def _source(name: str, dtype: Any) -> str:
+def names() -> list[str]:
+    """Of all kernels of the library."""
+    return sorted(path.stem for path in _SOURCES.glob("*.py"))
+
+
+def source_of(name: str, dtype: Any) -> str:
+    """The source of a kernel for numbers of a dtype."""
     source = (_SOURCES / f"{name}.py").read_text(encoding="utf-8")
     return source if dtype == np.float32 else source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
 
 
-__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "routine_of"]
+__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "names", "routine_of", "source_of"]
