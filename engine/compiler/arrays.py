@@ -20,7 +20,8 @@ def own(array: Any, form: Form) -> Any:
     """`array` in memory that nobody else has, its elements in the order that `form` tells."""
     order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
     made = namespace_of(array).empty([form.shape[axis] for axis in order], form.dtype)
-    made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
+    if order != sorted(order):  # what is in order is not to be a part of another array
+        made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
     made[...] = array
     return made
 

@@ -366,6 +366,15 @@ def test_plans_compute_what_the_graph_says(graph: Graph, seed: int) -> None:
             np.testing.assert_array_equal(array, copies[slot])
 
 
+def test_what_is_handed_out_is_no_part_of_other_memory() -> None:
+    def f(x: engine.Tensor) -> list[engine.Tensor]:
+        return [engine.ones(3) * 2, x.T.contiguous(), x.expand(2, 2, 3).contiguous()]
+
+    compiled = Compiled(f)
+    for _ in range(2):
+        assert all(one._numbers().base is None for one in compiled(engine.ones(2, 3)))
+
+
 # -- checkpoints ----------------------------------------------------------------------------------
 
 
