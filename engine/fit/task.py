@@ -30,14 +30,14 @@ class Task(ABC):
     replays: bool = False
     """`losses` does nothing but call modules, functions and metrics of the engine, so that steps that are compiled may
     run without its Python."""
+    step: Compiled | None = None
+    """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
+    validation_step: Compiled | None = None
 
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)
         self.seed = seed
         self.batches: Batches | None = None
-        self.step: Compiled | None = None
-        """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
-        self.validation_step: Compiled | None = None
 
     @abstractmethod
     def data(self) -> Batches:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from msgspec.structs import replace
 
 from engine import nn
 from engine.compiler import Explanation
@@ -17,7 +16,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining, is_same_step
 from studio.training.regions import on_canvas
 from tests.studio.training import looking
-from tests.studio.training.looking import break_relu
+from tests.studio.training.looking import break_adam, break_relu
 
 
 @pytest.fixture(scope="module")
@@ -113,11 +112,10 @@ def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypa
     assert bridge.wires, "what follows is another region, wherever the line is"
 
 
-def test_a_break_inside_a_node_crosses_no_wire(digits: Document) -> None:
-    node = replace(digits.nodes["adam"], type="optim.Adafactor", params={})
-    document = replace(digits, nodes={**digits.nodes, "adam": node})
-    explanation = explained(document)
-    found = on_canvas(explanation, document.nodes, document.wires)
+def test_a_break_inside_a_node_crosses_no_wire(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_adam(monkeypatch)
+    explanation = explained(digits)
+    found = on_canvas(explanation, digits.nodes, digits.wires)
     assert len(explanation.segments) > len(found.regions) == 1
     [bridge] = found.bridges
     assert (bridge.node, bridge.wires) == ("adam", frozenset())
