@@ -48,6 +48,7 @@ def main() -> int:
     options = parse()
     # Window tests must neither need a display nor pop up on one; pools of threads must not fight for the cores.
     os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
+    os.environ["CI"] = "1"  # tests draw many cases, and everywhere the same
     steps = {name: STEPS[name] for name in STEPS if selected(name, options)}
     results = [(name, *timed(step, options)) for name, step in steps.items()]
     failed = [name for name, passed, _ in results if not passed]

@@ -16,7 +16,7 @@ Task: TypeAlias = Callable[[], None]
 
 _LINE = 64
 """Bytes of a cache line."""
-_LEAST = 4 << 20
+_LEAST = 64 << 20
 """Multiply-adds for which a second thread is worth waking."""
 
 

@@ -105,6 +105,7 @@ def _slice_length(size: Any, item: slice) -> Any:
     ((s.normal(4, 5), s.integers(4, 3)), {"layout": (Place(0),)}),
     ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
     ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
+    ((s.normal(4, 3, 5), s.integers(4, 2, 1), s.integers(5, 2)), {"layout": (Place(0), slice(None), Place(1))}),
 ])  # fmt: skip
 def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
@@ -150,6 +151,10 @@ def _(g, tensors, layout):
 
 @op("movement", method=False, keeps_from=2, sample=lambda s: [
     ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
+    ((s.normal(3, 4, 5), s.normal(3, 2), s.permutation(4)[:2], s.permutation(5)[:2]),
+     {"layout": (slice(None), Place(0), Place(1))}),
+    ((s.normal(4, 3, 5), s.normal(2, 3), s.permutation(4)[:2], s.permutation(5)[:2]),
+     {"layout": (Place(0), slice(None), Place(1))}),
 ])  # fmt: skip
 def put_at(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
@@ -197,7 +202,7 @@ class Place:
 def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
     if any(spec.dtype.kind == 0 for spec in index):
         raise ShapeError("indexing by a mask: the shape of the result depends on the numbers. Use where() instead.")
-    sizes, result, at = list(shape), [], None
+    sizes, result, places = list(shape), [], []
     full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))
     ellipsis = next((i for i, item in enumerate(layout) if item is Ellipsis), len(layout))
     for item in (*layout[:ellipsis], *full, *layout[ellipsis + 1 :]):
@@ -207,7 +212,9 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
             result.append(_slice_length(sizes.pop(0), item))
         else:
             sizes.pop(0)
-            at = len(result) if at is None else at
+            places.append(len(result))
+    # Where something stands between the tensors, NumPy puts their dimensions first.
+    at = places[0] if len(set(places)) == 1 else 0
     try:
         found = broadcast_shapes("indexing", [spec.shape for spec in index])
     except ShapeError as error:

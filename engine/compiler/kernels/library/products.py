@@ -64,7 +64,7 @@ class Product:
         self._kernel(*given, workspace(self._bytes), *share)
 
 
-@computes(matmul, strided=True)
+@computes(matmul, strided=True, leading=False)
 def _(node: Node) -> Routine | None:
     left, right = node.values
     dtype = node.out.dtype
