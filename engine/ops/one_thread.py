@@ -7,6 +7,7 @@ something else as well that takes up to forty times as long (benchmarks/operator
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -68,7 +69,11 @@ _SMALL, _MANY = 1 << 20, 8
 
 
 def products(xp: Any, x: Any, y: Any, out: Any = None) -> Any:
-    """`xp.matmul`, on one thread if it is many small products."""
+    """`xp.matmul`; a batch with one matrix as one large product, many small products on one thread."""
+    if x.ndim > 2 and y.ndim == 2 and (out is None or out.flags.c_contiguous):
+        rows = math.prod(x.shape[:-1])
+        flat = None if out is None else out.reshape(rows, out.shape[-1])
+        return xp.matmul(x.reshape(rows, x.shape[-1]), y, out=flat).reshape(*x.shape[:-1], y.shape[-1])
     small = x.ndim > 2 and y.ndim > 1 and x.shape[-2] * x.shape[-1] * y.shape[-1] <= _SMALL
     if xp is not np or not small or x.size < _MANY * x.shape[-2] * x.shape[-1]:
         return xp.matmul(x, y, out=out)

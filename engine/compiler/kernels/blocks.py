@@ -18,8 +18,6 @@ intrinsic: Any = extending.intrinsic
 
 HEIGHTS, PANEL = ((14, 8, 4, 2, 1), 2) if WIDE else ((6, 4, 3, 2, 1), 1)
 """Rows of tiles, and vectors in a row of a panel: the sums of the largest fill the registers."""
-DEPTH, TALL = 192, 504
-"""Rows of a panel, which stay in the first level of the cache; rows that pass it together, and in the second level."""
 
 
 def tile(rows: int, vectors: int) -> Any:
@@ -149,4 +147,4 @@ def copies(number: Any) -> tuple[Any, Any, Any]:
     return padded, turned, back
 
 
-__all__ = ["DEPTH", "HEIGHTS", "PANEL", "TALL", "address", "copies", "products", "tile"]
+__all__ = ["HEIGHTS", "PANEL", "address", "copies", "products", "tile"]

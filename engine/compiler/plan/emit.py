@@ -16,6 +16,7 @@ from engine.compiler.kernels.library import STRIDED
 from engine.compiler.plan.steps import Decisions, writes_into
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
+from engine.shape import count
 
 
 class Launch(Protocol):
@@ -133,10 +134,20 @@ class Emission:
         given = [self._operand(one) for one in step.inputs]
         out = self.names[step.out]
         if step.op is matmul:
+            left, right = step.values
+            if len(left.shape) > 2 and len(right.shape) == 2:  # one large product, as in eager mode
+                given[0], out = self._as_rows(given[0], left), self._as_rows(out, step.out)
             self.add(f"matmul({', '.join(given)}, out={out})")
             return
         kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
         self.add(f"{kernel}(xp, {', '.join(given)}, out={out}{self._statics(number, step)})")
+
+    def _as_rows(self, name: str, value: Value) -> str:
+        """`value` as a matrix of its rows."""
+        shape = count(value.shape[:-1]), value.shape[-1]
+        if value in self.static and self.known[name].flags.c_contiguous:
+            return self.keep(f"b{len(self.known)}", self.known[name].reshape(shape))
+        return f"{name}.reshape{shape}"
 
     def _routine(self, number: int, step: Node) -> None:
         """A kernel of the library, of which most take arrays in C's order."""

@@ -10,7 +10,7 @@ from typing import Literal
 from engine.backend import CPU
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.kernels.fused import Fused
-from engine.compiler.kernels.library import LEADING, Routine, routine_of
+from engine.compiler.kernels.library import Routine, routine_of
 from engine.compiler.plan.fusion import Step
 from engine.compiler.plan.memory import Layout, Life, lay_out
 from engine.dtypes import NATIVE_FLOATS
@@ -49,13 +49,9 @@ def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     found = Decisions(graph, steps)
     for value in graph.inputs.values():
         found.place[value], found.made_at[value] = "input", -1
-    # Two pools of threads fight for the cores: BLAS has them, or all products are ours, too.
-    has_leading = any(isinstance(step, Node) and step.op in LEADING for step in steps)
     for number, step in enumerate(steps):
-        if isinstance(step, Node) and (step.op is not matmul or has_leading):
-            routine = routine_of(step)
-            if routine is not None:
-                found.routines[step] = routine
+        if isinstance(step, Node) and (routine := routine_of(step)) is not None:
+            found.routines[step] = routine
         for value in step.outputs:
             found.made_at[value] = number
             found.place[value] = "buffer" if step in found.routines or writes_into(step) else "fresh"

@@ -8,11 +8,9 @@ from engine.compiler.kernels.library import attention as attention
 from engine.compiler.kernels.library import chance as chance
 from engine.compiler.kernels.library import convolution as convolution
 from engine.compiler.kernels.library import pooling as pooling
-from engine.compiler.kernels.library import products as products
 from engine.compiler.kernels.library import recurrent as recurrent
-from engine.compiler.kernels.library.routine import LEADING as LEADING
 from engine.compiler.kernels.library.routine import STRIDED as STRIDED
 from engine.compiler.kernels.library.routine import Routine as Routine
 from engine.compiler.kernels.library.routine import routine_of as routine_of
 
-__all__ = ["LEADING", "STRIDED", "Routine", "routine_of"]
+__all__ = ["STRIDED", "Routine", "routine_of"]

@@ -28,7 +28,7 @@ class Kept:
         kernel(id(out), state.seed, state.stream, state.offset, least, out.size)
 
 
-@computes(kept_by_chance, strided=True, leading=False)
+@computes(kept_by_chance, strided=True)
 def _(node: Node) -> Routine | None:
     return Kept()
 

@@ -27,17 +27,11 @@ STRIDED: set[Op] = set()
 """Ops whose routines take their inputs in any order of memory."""
 
 
-LEADING: set[Op] = set()
-"""Ops whose routines share their work among threads of ours, if there is enough of it."""
-
-
-def computes(op: Op, *, strided: bool = False, leading: bool = True) -> Callable[[Maker], Maker]:
+def computes(op: Op, *, strided: bool = False) -> Callable[[Maker], Maker]:
     """Declares what makes routines for nodes of `op`; None for nodes that NumPy is to compute."""
 
     def declare(maker: Maker) -> Maker:
         _MAKERS[op] = maker
-        if leading:
-            LEADING.add(op)
         if strided:
             STRIDED.add(op)
         return maker
@@ -80,4 +74,4 @@ def source_of(name: str, dtype: Any) -> str:
     return source if dtype == np.float32 else source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
 
 
-__all__ = ["FLOATS", "LEADING", "STRIDED", "Routine", "computes", "kernel", "later", "names", "routine_of", "source_of"]
+__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "names", "routine_of", "source_of"]
