@@ -16,6 +16,9 @@ reproduces a draw from three numbers, `(seed, stream, offset)`:
 - Whole numbers below ``n`` are ``floor(word * n / 2**64)`` of one word each for ``n <= 2**32``, and the same with
   two words (128 bits, the high one first) above. No value's probability is off by more than one part in ``2**32``.
 - A permutation is the stable order of one 64-bit key an element.
+- Numbers that belong to rows, such as those of augmentations, have the row in the second place of the counter: block
+  ``b`` of row ``r`` is the function of the key and the counter ``(offset + b + 1, r, 0, 0)``. So they depend neither on
+  which other rows are drawn nor on the order.
 
 Uniform and whole numbers are the same bit for bit everywhere; normal numbers to the rounding of ln, cos and sin.
 """
@@ -170,6 +173,10 @@ class Generator:
             below = _high_product_128(self.bits(2 * count).reshape(count, 2), span)
         return (below + np.uint64(low & _MASK)).view(np.int64).reshape(shape)
 
+    def uniform_rows(self, rows: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+        """`count` numbers of [0, 1) for each row number, R×count; the generator stays where it is."""
+        return _unit64(_draw_rows(self.get_state(), rows, count))
+
     def poisson(self, rates: NDArray[Any]) -> NDArray[np.int64]:
         """Poisson numbers of these means. They take one block, the key of NumPy's own Philox stream."""
         return np.random.Generator(np.random.Philox(key=self.bits(2))).poisson(rates)
@@ -225,6 +232,26 @@ def _draw(state: State, n: int) -> Words:
     return philox.bits.random_raw(n)
 
 
+_MULTIPLIERS = np.array([[0xD2E7470EE14C6C93], [0xCA5A826395121157]], np.uint64)
+_WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+_ROUNDS = 10
+
+
+def _draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
+    """`n` words for each row, R×n: the Philox function of all rows and blocks at once."""
+    blocks = -(-n // 4)
+    even, odd = np.zeros((2, 2, len(rows), blocks), np.uint64)
+    even[0] = (np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset))[np.newaxis]
+    odd[0] = np.asarray(rows, np.int64).view(np.uint64)[:, np.newaxis]
+    even, odd = even.reshape(2, -1), odd.reshape(2, -1)
+    for turn in range(_ROUNDS):
+        key = [[(part + turn * step) & _MASK] for part, step in zip((state.seed, state.stream), _WEYL, strict=True)]
+        product = _high_product(even, _MULTIPLIERS)[::-1] ^ odd ^ np.array(key, np.uint64)
+        even, odd = product, (even * _MULTIPLIERS)[::-1]
+    words = np.stack([even[0], odd[0], even[1], odd[1]], axis=-1)
+    return words.reshape(len(rows), 4 * blocks)[:, :n]
+
+
 def kept(state: State, count: int, p: float) -> NDArray[np.bool_]:
     """For each of `count` elements, whether the float32 number of `Generator.uniform` at `state` is `p` or more."""
     halves = _draw(state, (count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
@@ -242,10 +269,11 @@ def _unit64(words: Words) -> NDArray[np.float64]:
     return (words >> np.uint64(11)).astype(np.float64) * 2**-53
 
 
-def _high_product(words: Words, factor: int) -> Words:
+def _high_product(words: Words, factor: int | Words) -> Words:
     """The upper 64 bits of `words * factor`, for any factor below 2**64."""
     high, low = words >> _HALF, words & _LOW
-    factor_high, factor_low = np.uint64(factor >> 32), np.uint64(factor & 0xFFFFFFFF)
+    factor = np.asarray(factor, np.uint64)
+    factor_high, factor_low = factor >> _HALF, factor & _LOW
     middle = high * factor_low + (low * factor_low >> _HALF)
     other = low * factor_high + (middle & _LOW)
     return high * factor_high + (middle >> _HALF) + (other >> _HALF)

@@ -136,6 +136,11 @@ class Spec:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a size is a symbol."""
+        return any(isinstance(size, Dim) for size in self.shape)
+
     def with_shape(self, shape: Iterable[Size]) -> Spec:
         return Spec(tuple(shape), self.dtype)
 

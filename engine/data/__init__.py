@@ -17,6 +17,8 @@ from engine.data.digits import Digits as Digits
 from engine.data.idx_folder import IDX as IDX
 from engine.data.loader import DataLoader as DataLoader
 from engine.data.loader import get_worker_info as get_worker_info
+from engine.data.resplit import HoldOut as HoldOut
+from engine.data.resplit import KFold as KFold
 from engine.data.sampler import BatchSampler as BatchSampler
 from engine.data.sampler import RandomSampler as RandomSampler
 from engine.data.sampler import Sampler as Sampler
@@ -24,7 +26,9 @@ from engine.data.sampler import SequentialSampler as SequentialSampler
 from engine.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from engine.data.sampler import WeightedRandomSampler as WeightedRandomSampler
 from engine.data.samples import ArraySamples as ArraySamples
+from engine.data.samples import JoinedSamples as JoinedSamples
 from engine.data.samples import MappedSamples as MappedSamples
+from engine.data.samples import PickedSamples as PickedSamples
 from engine.data.samples import Samples as Samples
 from engine.data.split import random_split as random_split
 from engine.data.splits import ArraySplits as ArraySplits
@@ -43,8 +47,12 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "Digits",
+    "HoldOut",
     "IterableDataset",
+    "JoinedSamples",
+    "KFold",
     "MappedSamples",
+    "PickedSamples",
     "RandomSampler",
     "Sampler",
     "Samples",

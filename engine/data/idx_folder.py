@@ -102,6 +102,10 @@ class PairSplits(Splits):
         return int(self._pair.targets.max()) + 1
 
     @property
+    def class_names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def train(self) -> Samples:
         rows = None if isinstance(self._held, Pair) else hold_out(len(self._pair), self._held)[0]
         return ArraySamples(self._pair.inputs, self._pair.targets, rows)

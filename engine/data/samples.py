@@ -1,44 +1,80 @@
-"""Samples that lie in arrays: taken, transformed and batched many at a time."""
+"""Samples that are taken, transformed and batched many at a time."""
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.creation.data import from_array
 from engine.data.dataset import Dataset, Indices
-from engine.data.transforms import Transform
+from engine.data.mapped import referenced, restored
+from engine.data.transforms.transform import Augmentation, Batch, Transform
+from engine.errors import DataError
 from engine.random import Generator
+from engine.shape import format_shape
 from engine.tensor import Tensor
 
 Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+Side: TypeAlias = Literal["inputs", "targets"]
 
 
 class Samples(Dataset):
-    """Pairs of input and target. Subclasses give `__len__` and `arrays`."""
+    """Pairs of input and target. Subclasses give `__len__`, `arrays` and `targets`.
+
+    They are small when pickled, as worker processes get a copy, and may be read by several threads at once.
+    """
+
+    sources: tuple[Samples, ...] = ()
+    """The samples that these are made of."""
+    epoch: int = 0
+    seed: int = 0
+    augmented: bool = True
+    """Whether augmentations act."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def arrays(self, rows: Indices) -> Arrays:
-        """Inputs and targets of these rows, along the first dimension, in memory that nobody else keeps."""
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        """Inputs and targets of these rows, N×… or lists where sizes differ, in memory that nobody else keeps."""
+
+    @abstractmethod
+    def targets(self, rows: Indices) -> Batch:
+        """The targets alone, without reading inputs."""
+
+    def set_epoch(self, epoch: int, seed: int) -> None:
+        """Make augmentations those of epoch `epoch` of `seed`: nothing else decides about their random numbers."""
+        self.epoch, self.seed = epoch, seed
+        for source in self.sources:
+            source.set_epoch(epoch, seed)
+
+    def with_augmentations(self, augmented: bool) -> Samples:
+        """The same samples as for training, or as for validation."""
+        other = copy.copy(self)
+        other.augmented = augmented
+        other.sources = tuple(source.with_augmentations(augmented) for source in self.sources)
+        return other
+
+    @property
+    def depth(self) -> int:
+        """How many steps lie between these samples and the file."""
+        return max((source.depth + 1 for source in self.sources), default=0)
 
     def batch(self, indices: Indices) -> list[Tensor]:
-        return [from_array(np.ascontiguousarray(array)) for array in self.arrays(indices)]
+        return [_tensor(values) for values in self.arrays(indices)]
 
     def __getitem__(self, index: Any) -> tuple[Tensor, Tensor]:
-        row = range(len(self))[index]
-        inputs, targets = self.batch(np.array([row]))
-        return inputs[0], targets[0]
+        return self.__getitems__([range(len(self))[index]])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        inputs, targets = self.batch(np.asarray(indices, np.int64))
-        return [(inputs[row], targets[row]) for row in range(len(indices))]
+        inputs, targets = self.arrays(np.asarray(indices, np.int64))
+        pairs = zip(inputs, targets, strict=True)
+        return [tuple(from_array(np.ascontiguousarray(part)) for part in sample) for sample in pairs]
 
 
 class ArraySamples(Samples):
@@ -53,32 +89,99 @@ class ArraySamples(Samples):
     def __init__(self, inputs: NDArray[Any], targets: NDArray[Any], rows: Indices | None = None) -> None:
         if len(inputs) != len(targets):
             raise ValueError(f"there are {len(inputs)} inputs but {len(targets)} targets; each needs the other")
-        self.inputs = inputs
-        self.targets = targets
+        self._inputs = inputs
+        self._targets = targets
         self.rows = rows
 
     def __len__(self) -> int:
-        return len(self.inputs if self.rows is None else self.rows)
+        return len(self._inputs if self.rows is None else self.rows)
 
-    def arrays(self, rows: Indices) -> Arrays:
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: referenced(value) if _is_array(value) else value for name, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: restored(value) for name, value in state.items()})
+
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
         if self.rows is not None:
             rows = self.rows[rows]
-        return _taken(self.inputs, rows), _taken(self.targets, rows)
+        return _taken(self._inputs, rows), _taken(self._targets, rows)
+
+    def targets(self, rows: Indices) -> Batch:
+        return _taken(self._targets, rows if self.rows is None else self.rows[rows])
 
 
 class MappedSamples(Samples):
-    """Samples with a transform applied to their inputs, batch by batch as they are asked for."""
+    """Samples with a transform applied to their inputs or targets, batch by batch as they are asked for."""
 
-    def __init__(self, samples: Samples, transform: Transform) -> None:
-        self.samples = samples
+    def __init__(self, samples: Samples, transform: Transform, on: Side = "inputs") -> None:
+        self.sources = (samples,)
         self.transform = transform
+        self.on: Side = on
 
     def __len__(self) -> int:
-        return len(self.samples)
+        return len(self.sources[0])
 
-    def arrays(self, rows: Indices) -> Arrays:
-        inputs, targets = self.samples.arrays(rows)
-        return self.transform(inputs), targets
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        inputs, targets = self.sources[0].arrays(rows)
+        if self.on == "inputs":
+            return self._transformed(inputs, rows), targets
+        return inputs, self._transformed(targets, rows)
+
+    def targets(self, rows: Indices) -> Batch:
+        targets = self.sources[0].targets(rows)
+        return targets if self.on == "inputs" else self._transformed(targets, rows)
+
+    def _transformed(self, values: Batch, rows: Indices) -> Batch:
+        if not (self.augmented and isinstance(self.transform, Augmentation)):
+            return self.transform(values)
+        generator = Generator(self.seed).fork("augmentation", self.epoch, self.depth)
+        return self.transform.vary(values, generator.uniform_rows(rows, self.transform.numbers))
+
+
+class PickedSamples(Samples):
+    """Some of other samples, in an order of their own."""
+
+    def __init__(self, samples: Samples, rows: Indices) -> None:
+        self.sources = (samples,)
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        return self.sources[0].arrays(self.rows[rows])
+
+    def targets(self, rows: Indices) -> Batch:
+        return self.sources[0].targets(self.rows[rows])
+
+
+class JoinedSamples(Samples):
+    """Samples of several sources, one source after the other."""
+
+    def __init__(self, sources: Sequence[Samples]) -> None:
+        self.sources = tuple(sources)
+        self._ends = np.cumsum([len(source) for source in sources])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        parts, order = self._parts(rows)
+        found = [source.arrays(own) for source, own in parts]
+        return _joined([inputs for inputs, _ in found], order), _joined([targets for _, targets in found], order)
+
+    def targets(self, rows: Indices) -> Batch:
+        parts, order = self._parts(rows)
+        return _joined([source.targets(own) for source, own in parts], order)
+
+    def _parts(self, rows: Indices) -> tuple[list[tuple[Samples, Indices]], Indices]:
+        """Sources with the rows to take from each, and where in the batch these rows go."""
+        owners = np.searchsorted(self._ends, rows, side="right")
+        order = np.argsort(owners, kind="stable")
+        starts = np.concatenate([[0], self._ends[:-1]])
+        used = [int(owner) for owner in np.unique(owners)] or [0]
+        return [(self.sources[owner], rows[owners == owner] - starts[owner]) for owner in used], order
 
 
 def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
@@ -94,7 +197,35 @@ def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
     return np.sort(order[held:]), np.sort(order[:held])
 
 
+def _tensor(values: Batch) -> Tensor:
+    if isinstance(values, np.ndarray):
+        return from_array(np.ascontiguousarray(values))
+    shapes = [format_shape(value.shape) for value in values]
+    other = next((shape for shape in shapes if shape != shapes[0]), None)
+    if other is not None:
+        raise DataError(f"samples of {shapes[0]} and {other} do not make one batch. Add Resize, or a crop.")
+    return from_array(np.stack(values))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
 def _taken(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
     """These rows, copied to memory in the machine's byte order."""
     taken = np.asarray(array[rows])
     return taken.astype(taken.dtype.newbyteorder("="), copy=False)
+
+
+def _joined(parts: list[Batch], order: Indices) -> Batch:
+    """The rows of all parts, row `i` at place `order[i]`."""
+    if any(isinstance(part, list) for part in parts):
+        values = [value for part in parts for value in part]
+        placed = dict(zip(order.tolist(), values, strict=True))
+        return [placed[place] for place in range(len(values))]
+    if len(parts) == 1:
+        return parts[0]
+    whole = np.concatenate(parts)
+    result = np.empty_like(whole)
+    result[order] = whole
+    return result

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.data.samples import Arrays, ArraySamples, MappedSamples, Samples
-from engine.data.transforms import Transform
+from engine.data.samples import Arrays, ArraySamples, MappedSamples, PickedSamples, Samples, Side, hold_out
+from engine.data.transforms.compose import Compose
+from engine.data.transforms.transform import Fitted, Transform
 from engine.dtypes import from_numpy
+from engine.errors import ShapeError
 from engine.registry import Range
-from engine.shape import Spec
+from engine.shape import Dim, Spec
 
 Share = Annotated[float, Range(ge=0, lt=1)]
 """A part of the samples."""
+
+_FITTED_AT_ONCE = 256
 
 
 class Splits(ABC):
@@ -24,7 +30,7 @@ class Splits(ABC):
     @property
     @abstractmethod
     def input(self) -> Spec:
-        """Shape and dtype of one sample's input."""
+        """Shape and dtype of one sample's input. Sizes that differ from sample to sample are symbols."""
 
     @property
     @abstractmethod
@@ -38,6 +44,11 @@ class Splits(ABC):
 
     @property
     @abstractmethod
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes by number; empty where they have none. May read the targets."""
+
+    @property
+    @abstractmethod
     def train(self) -> Samples: ...
 
     @property
@@ -46,22 +57,109 @@ class Splits(ABC):
         """None if no samples are kept for validation."""
 
     @property
+    @abstractmethod
     def files(self) -> tuple[Path, ...]:
-        """The files that the samples come from."""
-        return ()
+        """The files that the samples come from; a folder stands for all that is directly in it."""
 
-    def map(self, transform: Transform) -> Splits:
-        """The same samples with a transform applied to their inputs."""
-        return MappedSplits(self, transform)
+    def map(self, transform: Transform, on: Side = "inputs") -> Splits:
+        """The same samples with a transform applied.
+
+        Args:
+            transform: what is done to each sample
+            on: what is transformed: the inputs of the network, or the targets that it learns
+        """
+        parts = transform.transforms if isinstance(transform, Compose) else [transform]
+        splits: Splits = self
+        for part in parts:
+            splits = splits.map(part, on) if isinstance(part, Compose) else MappedSplits(splits, part, on)
+        return splits
+
+    def fitted(self, kind: type[Fitted], on: Side = "inputs") -> dict[str, Any]:
+        """Arguments that a transform learns from the training samples, without augmentations: never from validation.
+
+        Raises DataError if they leave nothing to learn.
+        """
+        return kind.fitted(_blocks(self.train.with_augmentations(False), on))
+
+
+def check_sizes(sample: Spec) -> None:
+    """Raises ShapeError where sizes differ from sample to sample, so that they make no batch."""
+    if sample.is_open:
+        names = " and ".join(str(size) for size in sample.shape if isinstance(size, Dim))
+        remedy = "Add Resize or a crop" if sample.ndim > 1 else "Add CropOrPad"
+        raise ShapeError(f"samples are {sample}: {names} differ from one to the next. {remedy} before the loader.")
+
+
+def _blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
+    """Inputs or targets of all samples, some hundred at a time where they are of one size."""
+    for start in range(0, len(samples), _FITTED_AT_ONCE):
+        rows = np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
+        values = samples.arrays(rows)[0] if on == "inputs" else samples.targets(rows)
+        if isinstance(values, np.ndarray):
+            yield values
+        else:
+            yield from (value[np.newaxis] for value in values)
 
 
 class MappedSplits(Splits):
-    """Splits with a transform applied to the inputs."""
+    """Splits with a transform applied to inputs or targets."""
 
-    def __init__(self, splits: Splits, transform: Transform) -> None:
+    def __init__(self, splits: Splits, transform: Transform, on: Side = "inputs") -> None:
         self._splits = splits
         self._transform = transform
-        self._input = transform.spec(splits.input)
+        self._on: Side = on
+        self._changed = transform.spec(splits.input if on == "inputs" else splits.target)
+
+    @property
+    def input(self) -> Spec:
+        return self._changed if self._on == "inputs" else self._splits.input
+
+    @property
+    def target(self) -> Spec:
+        return self._changed if self._on == "targets" else self._splits.target
+
+    @property
+    def classes(self) -> int | None:
+        return self._splits.classes if self._on == "inputs" else self._transform.classes
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self._splits.class_names if self._on == "inputs" else self._transform.class_names
+
+    @property
+    def train(self) -> Samples:
+        return MappedSamples(self._splits.train, self._transform, self._on)
+
+    @property
+    def validation(self) -> Samples | None:
+        validation = self._splits.validation
+        if validation is None:
+            return None
+        return MappedSamples(validation, self._transform, self._on).with_augmentations(False)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._splits.files
+
+
+class HeldOutSplits(Splits):
+    """Samples of which a share is kept for validation. Subclasses give `samples`, classes and files.
+
+    Args:
+        input: what one input looks like
+        target: what one target looks like
+        validation: the share to keep
+    """
+
+    def __init__(self, input: Spec, target: Spec, validation: float) -> None:
+        self._input = input
+        self._target = target
+        self._share = validation
+
+    @property
+    @abstractmethod
+    def samples(self) -> Samples:
+        """All of them."""
 
     @property
     def input(self) -> Spec:
@@ -69,24 +167,18 @@ class MappedSplits(Splits):
 
     @property
     def target(self) -> Spec:
-        return self._splits.target
-
-    @property
-    def classes(self) -> int | None:
-        return self._splits.classes
+        return self._target
 
     @property
     def train(self) -> Samples:
-        return MappedSamples(self._splits.train, self._transform)
+        samples = self.samples
+        return PickedSamples(samples, hold_out(len(samples), self._share)[0]) if self._share else samples
 
     @property
     def validation(self) -> Samples | None:
-        validation = self._splits.validation
-        return None if validation is None else MappedSamples(validation, self._transform)
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return self._splits.files
+        samples = self.samples
+        rows = hold_out(len(samples), self._share)[1]
+        return PickedSamples(samples, rows) if len(rows) else None
 
 
 class ArraySplits(Splits):
@@ -98,22 +190,28 @@ class ArraySplits(Splits):
     """
 
     def __init__(self, train: Arrays, validation: Arrays | None = None) -> None:
+        inputs, targets = train
+        self._input, self._target = (Spec(array.shape[1:], from_numpy(array.dtype)) for array in train)
         self._train = ArraySamples(*train)
+        whole = np.issubdtype(targets.dtype, np.integer) and targets.ndim == 1
+        self._classes = int(targets.max()) + 1 if whole and len(inputs) else None
         self._validation = None if validation is None else ArraySamples(*validation)
 
     @property
     def input(self) -> Spec:
-        return Spec(self._train.inputs.shape[1:], from_numpy(self._train.inputs.dtype))
+        return self._input
 
     @property
     def target(self) -> Spec:
-        return Spec(self._train.targets.shape[1:], from_numpy(self._train.targets.dtype))
+        return self._target
 
     @property
     def classes(self) -> int | None:
-        targets = self._train.targets
-        whole = np.issubdtype(targets.dtype, np.integer) and targets.ndim == 1
-        return int(targets.max()) + 1 if whole and len(targets) else None
+        return self._classes
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return ()
 
     @property
     def train(self) -> Samples:
@@ -122,3 +220,7 @@ class ArraySplits(Splits):
     @property
     def validation(self) -> Samples | None:
         return self._validation
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return ()

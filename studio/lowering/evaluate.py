@@ -11,8 +11,10 @@ from typing import Any, TypeAlias, cast
 
 import engine
 from engine import inspect
+from engine.data.splits import check_sizes
 from engine.errors import EngineError
 from engine.shape import Dim, Spec
+from studio.nodes.derive import MAPPING
 from studio.nodes.types import NodeType, Role
 
 BATCH = Dim("N")
@@ -132,8 +134,11 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             files += splits.files
             return lambda _: Outcome({node_type.outputs[0].name: samples})
         case Role.TRANSFORM:
-            transform = target(**arguments)
-            return lambda inputs: _transformed(node_type, transform, inputs)
+            own, applied = divided(arguments)
+            transform = target(**own)
+            return lambda inputs: _transformed(node_type, transform, inputs, **applied)
+        case Role.DIVISION:
+            return lambda inputs: Outcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
         case Role.LOADER:
             return lambda inputs: _batched(node_type, inputs)
         case Role.LAYER | Role.LOSS:
@@ -166,15 +171,27 @@ def takes_list(node_type: NodeType) -> bool:
     return any(port.optional for port in node_type.inputs)
 
 
-def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any]) -> Outcome:
+def divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a transform's node: those that make the transform, and those that say how it is applied."""
+    mapping = {parameter.name for parameter in MAPPING}
+    own = {name: value for name, value in arguments.items() if name not in mapping}
+    return own, {name: value for name, value in arguments.items() if name in mapping}
+
+
+def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> Outcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
-    changed = SampleSpec(transform.spec(samples.input), samples.target, samples.classes)
+    if on == "inputs":
+        changed = SampleSpec(transform.spec(samples.input), samples.target, samples.classes)
+    else:
+        changed = SampleSpec(samples.input, transform.spec(samples.target), transform.classes)
     return Outcome({node_type.outputs[0].name: changed})
 
 
 def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     specs = (samples.input, samples.target)
+    for spec in specs:
+        check_sizes(spec)
     names = [port.name for port in node_type.outputs]
     return Outcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
 

@@ -38,7 +38,7 @@ def _before(flow: Flow, end: End, axis: int) -> End | None:
     if flow.facts[end.node].type.role is Role.LOADER:
         return source if axis > 0 and end.port == flow.facts[end.node].type.outputs[0].name else None
     above = _shape(flow, source)
-    sampled = flow.facts[end.node].type.role is Role.TRANSFORM
+    sampled = flow.facts[end.node].type.role in (Role.TRANSFORM, Role.DIVISION)
     place = axis - 1 if sampled else axis
     same = len(above) == len(shape) and above[place] == shape[place]
     return source if same else None

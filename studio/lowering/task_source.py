@@ -23,11 +23,12 @@ def _data(writer: Writer) -> ast.FunctionDef:
     scope = Locals()
     names: dict[str, str] = {}
     body: list[ast.stmt] = []
-    for name in writer.having(Role.SOURCE, Role.TRANSFORM):
-        value = writer.construct(name)
+    for name in writer.having(Role.SOURCE, Role.TRANSFORM, Role.DIVISION):
+        before = [names[end.node] for end in writer.inputs(name)]
         if writer.facts(name).type.role is Role.TRANSFORM:
-            before = names[writer.inputs(name)[0].node]
-            value = syntax.call(syntax.attribute(before, "map"), [value])
+            value = writer.mapped(name, before[0])
+        else:
+            value = writer.construct(name, [syntax.name(each) for each in before])
         names[name] = scope.new(name)
         body.append(writer.mark(syntax.assign([syntax.name(names[name])], value), name))
     loader = writer.loader()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from studio.document.model import End
 from studio.lowering import syntax
 from studio.lowering.arguments import located
-from studio.lowering.evaluate import SampleSpec
+from studio.lowering.evaluate import SampleSpec, divided
 from studio.lowering.flow import Facts, Flow
 from studio.nodes.types import Role
 
@@ -51,12 +51,22 @@ class Writer:
 
     def construct(self, name: str, positional: Iterable[ast.expr] = ()) -> ast.Call:
         """`nn.Linear(in_features=64, out_features=128)`: what was set or inferred, by keyword."""
+        return self._made(name, positional, self._keywords(name))
+
+    def mapped(self, name: str, before: str) -> ast.Call:
+        """`digits.map(transforms.Normalize(std=16.0))`: a transform, applied to the samples called `before`."""
+        own, applied = divided(self._keywords(name))
+        return syntax.call(syntax.attribute(before, "map"), [self._made(name, (), own)], applied)
+
+    def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
+        prefix, _, title = self.facts(name).type.key.partition(".")
+        return syntax.call(syntax.attribute(self.module(prefix), title), positional, keywords)
+
+    def _keywords(self, name: str) -> dict[str, Any]:
         facts = self.facts(name)
-        prefix, _, title = facts.type.key.partition(".")
         arguments = located(facts.type, facts.arguments.values, self.base)
         shown = facts.arguments.explicit | facts.arguments.inferred
-        keywords = {key: value for key, value in arguments.items() if key in shown}
-        return syntax.call(syntax.attribute(self.module(prefix), title), positional, keywords)
+        return {key: value for key, value in arguments.items() if key in shown}
 
     # -- what crosses from one method to another
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from engine.data.splits import Splits
 from engine.registry import (
     DATASETS,
     LAYERS,
@@ -15,8 +16,10 @@ from engine.registry import (
     OPTIMIZERS,
     TRANSFORMS,
     Entry,
+    Parameter,
     argument_help,
     documentation,
+    parameters,
 )
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -40,6 +43,9 @@ ICONS = {
     "data.IDX": "folder",
 }
 """Icons of groups, and of single types where a better picture exists; all others show their category's."""
+
+MAPPING = parameters(Splits.map)
+"""What a transform's node has beside the transform's own parameters: how it is applied."""
 
 SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
 
@@ -84,6 +90,8 @@ def _takes_samples(entry: Entry) -> bool:
 def _data(entry: Entry) -> NodeType:
     if not _takes_samples(entry):
         return _node(entry, "data", Role.SOURCE, (), (SAMPLES,))
+    if entry.outputs == (SAMPLES.name,):
+        return _node(entry, "data", Role.DIVISION, (SAMPLES,), (SAMPLES,))
     batches = (
         Port("input", PortType.TENSOR, "a batch of what the network sees"),
         Port("target", PortType.TENSOR, "a batch of what it should answer"),
@@ -92,7 +100,7 @@ def _data(entry: Entry) -> NodeType:
 
 
 def _transform(entry: Entry) -> NodeType:
-    return _node(entry, "transform", Role.TRANSFORM, (SAMPLES,), (SAMPLES,))
+    return _node(entry, "transform", Role.TRANSFORM, (SAMPLES,), (SAMPLES,), MAPPING)
 
 
 def _layer(entry: Entry) -> NodeType:
@@ -120,7 +128,14 @@ def _method(entry: Entry, name: str) -> Callable[..., Any]:
     return getattr(entry.target, name)
 
 
-def _node(entry: Entry, category: str, role: Role, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> NodeType:
+def _node(
+    entry: Entry,
+    category: str,
+    role: Role,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+    further: tuple[Parameter, ...] = (),
+) -> NodeType:
     return NodeType(
         key=entry.key,
         title=entry.title,
@@ -131,7 +146,7 @@ def _node(entry: Entry, category: str, role: Role, inputs: tuple[Port, ...], out
         icon=ICONS.get(entry.key, ICONS.get(entry.category, category)),
         inputs=inputs,
         outputs=outputs,
-        params=entry.parameters,
+        params=(*entry.parameters, *further),
         tags=entry.tags,
         was=entry.was,
         role=role,

@@ -28,6 +28,7 @@ class Role(StrEnum):
 
     SOURCE = "source"
     TRANSFORM = "transform"
+    DIVISION = "division"
     LOADER = "loader"
     LAYER = "layer"
     OPERATION = "operation"

@@ -156,14 +156,15 @@ def judge(node: Node) -> Document:
 
 
 def around(node: Node) -> Document:
-    """A data source, transform, loader, optimizer or sum of losses in its place in the digits network."""
-    name = {Role.SOURCE: "digits", Role.TRANSFORM: "scale", Role.LOADER: "batches", Role.OPTIMIZER: "adam"}
+    """A data source, transform, division, loader, optimizer or sum of losses in its place in the digits network."""
+    name = {Role.SOURCE: "digits", Role.LOADER: "batches", Role.OPTIMIZER: "adam"}
     role = catalogue()[node.type].role
     if role is Role.LOSS_SUM:
         return judge(Node("nn.MSELoss"))
-    nodes: dict[str, str | Node] = {**HEAD, **TAIL, name[role]: node}
-    wires = ["batches.input -> flat.input", "flat.output -> scores.input"]
-    return document(nodes, [*FED, *wires, *JUDGED])
+    nodes: dict[str, str | Node] = {**HEAD, **TAIL, name.get(role, "it"): node}
+    between = ["it.samples -> batches.samples", "scale.samples -> it.samples"] if "it" in nodes else FED[1:]
+    wires = [FED[0], *between, "batches.input -> flat.input", "flat.output -> scores.input"]
+    return document(nodes, [*wires, *JUDGED])
 
 
 PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.METRIC: judge}

@@ -1,0 +1,216 @@
+"""Transforms of the range of numbers, with arguments that the training samples may give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.transforms.statistics import Moments
+from engine.data.transforms.transform import Fitted, Invertible, Transform, along_channels, plain, vector
+from engine.dtypes import float32
+from engine.errors import DataError, DTypeError
+from engine.registry import TRANSFORMS, Range
+from engine.shape import Spec
+
+
+@TRANSFORMS.register(category="Scaling", title="To float", outputs=("samples",), tags=("ToTensor", "convert"))
+class ToFloat(Transform):
+    """Whole numbers as float32 from 0 to 1: divided by the largest that their dtype holds, 255 for bytes.
+
+    Numbers with a fraction keep their values, as in torchvision's ToTensor and ConvertImageDtype.
+    """
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        if samples.dtype.kind not in "iu":
+            return samples.astype(np.float32)
+        return np.multiply(samples, np.float32(1 / np.iinfo(samples.dtype).max), dtype=np.float32)
+
+    def spec(self, sample: Spec) -> Spec:
+        return Spec(sample.shape, float32)
+
+
+@TRANSFORMS.register(
+    category="Scaling",
+    outputs=("samples",),
+    tags=("scale", "standardize", "standardise", "divide", "rescale"),
+)
+class Normalize(Fitted, Invertible):
+    """Subtract a mean and divide by a spread: ``(x - mean) / std``, as float32.
+
+    One number is used for the whole sample; several are for its channels: the first dimension of an image, the
+    columns of a table.
+
+    Args:
+        mean: what becomes 0, in the units of the data
+        std: the distance from `mean` that becomes 1, in the units of the data
+    """
+
+    def __init__(
+        self,
+        mean: float | tuple[float, ...] = 0.0,
+        std: Annotated[float, Range(gt=0)] | tuple[Annotated[float, Range(gt=0)], ...] = 1.0,
+    ) -> None:
+        self.mean = vector(mean)
+        self.std = vector(std)
+        if (self.std == 0).any():
+            raise ValueError(f"Normalize: std must not be 0, but is {std}. Leave out the constant columns.")
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        mean, std = (along_channels("Normalize", numbers, samples.shape[1:]) for numbers in (self.mean, self.std))
+        # One float32 array is made and then changed in place, whatever the dtype of the samples.
+        scaled = np.subtract(samples, mean, dtype=np.float32)
+        scaled /= std
+        return scaled
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        mean, std = (along_channels("Normalize", numbers, samples.shape[1:]) for numbers in (self.mean, self.std))
+        original = np.multiply(samples, std, dtype=np.float32)
+        original += mean
+        return original
+
+    def spec(self, sample: Spec) -> Spec:
+        for numbers in (self.mean, self.std):
+            along_channels("Normalize", numbers, sample.shape)
+        return Spec(sample.shape, float32)
+
+    @classmethod
+    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+        """Mean and standard deviation of each channel; one that never changes gets the spread 1."""
+        moments = Moments.of(batches)
+        std = np.where(moments.std > 0, moments.std, 1)
+        return {"mean": plain(moments.mean.astype(np.float32)), "std": plain(std.astype(np.float32))}
+
+
+@TRANSFORMS.register(
+    category="Scaling", title="Min-max scale", outputs=("samples",), tags=("range", "rescale", "MinMaxScaler")
+)
+class MinMaxScale(Fitted, Invertible):
+    """Stretch a range to 0…1: ``(x - low) / (high - low)``, as float32. What lies outside is not cut off.
+
+    One number is used for the whole sample; several are for its channels: the first dimension of an image, the
+    columns of a table.
+
+    Args:
+        low: what becomes 0, in the units of the data
+        high: what becomes 1, in the units of the data
+    """
+
+    def __init__(self, low: float | tuple[float, ...] = 0.0, high: float | tuple[float, ...] = 1.0) -> None:
+        self.low, self.high = vector(low), vector(high)
+        if len(self.low) != len(self.high) and 1 not in (len(self.low), len(self.high)):
+            raise ValueError(f"MinMaxScale: low has {len(self.low)} numbers, but high has {len(self.high)}.")
+        if not (self.low < self.high).all():
+            raise ValueError(f"MinMaxScale: low must be below high, but they are {low} and {high}.")
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        low, width = self._range(samples)
+        scaled = np.subtract(samples, low, dtype=np.float32)
+        scaled /= width
+        return scaled
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        low, width = self._range(samples)
+        original = np.multiply(samples, width, dtype=np.float32)
+        original += low
+        return original
+
+    def spec(self, sample: Spec) -> Spec:
+        for numbers in (self.low, self.high):
+            along_channels("MinMaxScale", numbers, sample.shape)
+        return Spec(sample.shape, float32)
+
+    @classmethod
+    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+        """Smallest and largest number of each channel; one that never changes gets the width 1."""
+        moments = Moments.of(batches)
+        low, high = moments.low.astype(np.float32), moments.high.astype(np.float32)
+        return {"low": plain(low), "high": plain(np.where(low < high, high, low + 1))}
+
+    def _range(self, samples: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        low, high = (along_channels("MinMaxScale", each, samples.shape[1:]) for each in (self.low, self.high))
+        return low, high - low
+
+
+@TRANSFORMS.register(category="Scaling", title="Log scale", outputs=("samples",), tags=("logarithm", "log1p", "skewed"))
+class LogScale(Invertible):
+    """Natural logarithm, ``ln(x + offset)``, as float32: evens out numbers that differ by powers of ten.
+
+    Args:
+        offset: added first, so that 0 can be in the data
+    """
+
+    def __init__(self, offset: float = 1.0) -> None:
+        self.offset = offset
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        shifted = np.add(samples, self.offset, dtype=np.float64)
+        if (shifted <= 0).any():
+            raise DataError(
+                f"LogScale: there is no logarithm of {shifted.min():g}, which {shifted.min() - self.offset:g} becomes "
+                f"with the offset {self.offset:g}. Set offset above {self.offset - shifted.min():g}."
+            )
+        return np.log(shifted).astype(np.float32)
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return (np.exp(samples, dtype=np.float64) - self.offset).astype(np.float32)
+
+    def spec(self, sample: Spec) -> Spec:
+        return Spec(sample.shape, float32)
+
+
+@TRANSFORMS.register(category="Scaling", outputs=("samples",), tags=("clamp", "limit", "outliers"))
+class Clip(Transform):
+    """Numbers below a bound become the bound, and so do those above the other; the dtype stays.
+
+    Args:
+        low: the smallest number that is kept
+        high: the largest number that is kept
+    """
+
+    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
+        if low > high:
+            raise ValueError(f"Clip: low must not be above high, but they are {low} and {high}.")
+        self.low = low
+        self.high = high
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        if samples.dtype.kind not in "iu":
+            return np.clip(samples, self.low, self.high)
+        limits = np.iinfo(samples.dtype)
+        low, high = (min(max(bound, limits.min), limits.max) for bound in (np.ceil(self.low), np.floor(self.high)))
+        return np.clip(samples, int(low), int(high))
+
+    def spec(self, sample: Spec) -> Spec:
+        return sample
+
+
+@TRANSFORMS.register(
+    category="Scaling", title="Fill missing", outputs=("samples",), tags=("NaN", "impute", "missing values")
+)
+class FillMissing(Fitted):
+    """Put a number where one is missing, which is where the data have NaN.
+
+    Args:
+        value: what is put there: one number, or one for each channel or column
+    """
+
+    def __init__(self, value: float | tuple[float, ...] = 0.0) -> None:
+        self.value = vector(value)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        value = along_channels("FillMissing", self.value, samples.shape[1:]).astype(samples.dtype)
+        return np.where(np.isnan(samples), value, samples)
+
+    def spec(self, sample: Spec) -> Spec:
+        if not sample.dtype.is_floating_point:
+            raise DTypeError(f"FillMissing: samples are {sample.dtype.name}, of which no number can be missing.")
+        along_channels("FillMissing", self.value, sample.shape)
+        return sample
+
+    @classmethod
+    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+        """The mean of what is there, by channel."""
+        return {"value": plain(Moments.of(batches).mean.astype(np.float32))}
