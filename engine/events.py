@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
@@ -24,6 +24,9 @@ class Started:
     seed: int
     compiled: bool = False
     """Steps run as compiled plans, if not from the first on."""
+    epoch: int = 0
+    """Epochs that are done already, where a training is continued; as are `step` batches."""
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,18 @@ class ValidationStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Validated:
+    """A validation in the midst of an epoch is done."""
+
+    epoch: int
+    step: int
+    val_loss: float
+    val_metrics: Mapping[str, float]
+    best: bool
+    """The figure that is followed was never better."""
+
+
+@dataclass(frozen=True, slots=True)
 class Epoch:
     """An epoch and its validation are done. Also sent for the unfinished epoch in which `steps` ends the run."""
 
@@ -69,7 +84,7 @@ class Epoch:
     train_loss: float
     """Mean over the samples of the epoch, measured while the weights changed."""
     val_loss: float | None
-    """None without validation samples."""
+    """None without validation samples, or if this epoch was not to be validated."""
     train_metrics: Mapping[str, float]
     val_metrics: Mapping[str, float]
     seconds: float
@@ -78,6 +93,10 @@ class Epoch:
     """Of training."""
     learning_rate: float
     finite: bool
+    best: bool = False
+    """The figure that is followed was never better."""
+    tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
+    """Of metrics that are more than a number, such as a confusion matrix; of the validation if there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +107,8 @@ class Done:
     """Finished in all."""
     steps: int
     seconds: float
-    reason: Literal["epochs", "steps", "stopped"]
+    reason: Literal["epochs", "steps", "early", "stopped"]
+    """What ended it: "early" is no more improvement, "stopped" is whoever asks for the events."""
 
 
 Tier: TypeAlias = Literal["recording", "interpreted", "compiled", "replayed"]
@@ -115,4 +135,4 @@ class CompileState:
     """Those that cannot be compiled; the plan does without them for good."""
 
 
-Event: TypeAlias = Started | Step | CompileState | ValidationStep | Epoch | Done
+Event: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.creation import zeros
 from engine.dtypes import float64, int64
@@ -20,6 +20,10 @@ class Metric(ABC):
 
     Its sums are tensors that stay the same ones, so that compiled steps find them and add to them.
     """
+
+    higher_is_better: ClassVar[bool] = True
+    is_costly: ClassVar[bool] = False
+    """`compute` takes so long that it is called once an epoch, not after each batch."""
 
     def __init__(self) -> None:
         self._sum, self._count = zeros((), dtype=float64), zeros((), dtype=int64)
@@ -52,6 +56,10 @@ class Metric(ABC):
         """The metric of all batches since `reset`; NaN if there were none."""
         count = self._count.item()
         return self.finish(self._sum.item() / count) if count else float("nan")
+
+    def table(self) -> list[list[int]] | None:
+        """What the metric knows beside its number, in rows."""
+        return None
 
     @abstractmethod
     def total(self, input: Tensor, target: Tensor) -> Tensor:
@@ -117,6 +125,8 @@ class BinaryAccuracy(Metric):
 class MeanAbsoluteError(Metric):
     """Mean distance between `input` and `target` of one shape, in the units of the target."""
 
+    higher_is_better = False
+
     def total(self, input: Tensor, target: Tensor) -> Tensor:
         _check_equal(self, input, target)
         return (input - target).abs().to(float64).sum()
@@ -125,6 +135,8 @@ class MeanAbsoluteError(Metric):
 @METRICS.register(category="Regression", title="Root mean squared error", tags=("RMSE", "MSE", "L2"))
 class RootMeanSquaredError(Metric):
     """Root of the mean squared distance between `input` and `target` of one shape, in the units of the target."""
+
+    higher_is_better = False
 
     def total(self, input: Tensor, target: Tensor) -> Tensor:
         _check_equal(self, input, target)

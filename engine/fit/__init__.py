@@ -17,6 +17,17 @@ class Digits(fit.Task):
 
 for event in fit.fit(Digits(seed=1), epochs=5):
     ...
+
+The loop that receives events is where everything else happens: printing, plotting, callbacks. What a callback would do
+"after each epoch" stands in it behind `if isinstance(event, fit.Epoch)`; leaving it ends the training. It may use and
+change the task between two events. To put a training down and take it up again:
+
+    training = fit.fit(Digits(seed=1), epochs=5)
+    ...
+    engine.save(training.state_dict(), "half.safetensors")
+
+    training = fit.fit(Digits(seed=1), epochs=5)
+    training.load_state_dict(engine.load("half.safetensors"))
 """
 
 from engine.events import CompileState as CompileState
@@ -26,23 +37,35 @@ from engine.events import Event as Event
 from engine.events import Started as Started
 from engine.events import Step as Step
 from engine.events import Tier as Tier
+from engine.events import Validated as Validated
 from engine.events import ValidationStep as ValidationStep
+from engine.fit.loop import Training as Training
 from engine.fit.loop import fit as fit
+from engine.fit.state import Match as Match
+from engine.fit.state import match as match
+from engine.fit.state import take as take
 from engine.fit.steps import step as step
 from engine.fit.steps import untouched as untouched
+from engine.fit.stopping import EarlyStopping as EarlyStopping
 from engine.fit.task import Task as Task
 
 __all__ = [
     "CompileState",
     "Done",
+    "EarlyStopping",
     "Epoch",
     "Event",
+    "Match",
     "Started",
     "Step",
     "Task",
     "Tier",
+    "Training",
+    "Validated",
     "ValidationStep",
     "fit",
+    "match",
     "step",
+    "take",
     "untouched",
 ]

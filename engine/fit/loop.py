@@ -1,165 +1,356 @@
-"""Training as a generator of events."""
+"""Training as an iterator of events."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from engine import random
 from engine.data.batches import Batches
 from engine.data.loader import DataLoader
 from engine.errors import DataError
-from engine.events import Done, Epoch, Event, Started, Step, ValidationStep
+from engine.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
+from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept
+from engine.fit.stopping import EarlyStopping, Judge
 from engine.fit.task import Task
 from engine.modes import no_grad
+from engine.optim.lr_scheduler import ReduceLROnPlateau
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
 
 def fit(
-    task: Task, *, epochs: int | None = None, steps: int | None = None, start: int = 0, compile: bool = True
-) -> Generator[Event, None, None]:
+    task: Task,
+    *,
+    epochs: int | None = None,
+    steps: int | None = None,
+    validate_epochs: int = 1,
+    validate_steps: int | None = None,
+    follow: str = "val_loss",
+    early_stopping: EarlyStopping | None = None,
+    compile: bool = True,
+) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
-    Epoch ``e`` takes its samples in an order, and its random numbers from a stream, that follow from the task's seed
-    and ``e`` alone. So a run that begins at `start` with the weights and optimizer state that another run had there
-    goes on exactly as that one did.
+    What a step is (accumulation, clipping, mixed precision) is said by the task.
 
     Args:
         task: what to train; set up on the first event if it is not yet
-        epochs: the last epoch's number, counted from 1
+        epochs: how many in all
         steps: the number of batches in all
-        start: epochs that are already done
+        validate_epochs: validate at the end of each so many epochs; 0 for never
+        validate_steps: validate after each so many batches of an epoch as well
+        follow: the figure that says which weights are best: "val_loss", "val_accuracy" for a metric named accuracy, …
+        early_stopping: when to end a training whose figure no longer improves
         compile: run steps as compiled plans, as `engine.compile` does; `task.step` tells what became of them
 
-    Yields:
-        Started; for each batch a Step, and a CompileState where steps begin to run in another way; after each epoch a
-        ValidationStep for each batch and an Epoch; Done.
+    The training yields Started; for each batch a Step, and a CompileState where steps begin to run in another way; for
+    a validation a ValidationStep for each batch, and a Validated within epochs; after each epoch an Epoch; Done.
 
     Raises:
-        ValueError: neither `epochs` nor `steps` is given, or one is negative.
+        ValueError: neither `epochs` nor `steps` is given, or a number is negative.
         DataError: the data cannot be read, or give no training batch.
     """
     if epochs is None and steps is None:
         raise ValueError("fit needs epochs or steps, or it would never end.")
-    if min(epochs or 0, steps or 0, start) < 0:
-        raise ValueError(f"epochs, steps and start must not be negative, but are {epochs}, {steps} and {start}.")
-    return _Run(task, Steps(task, compile=compile), epochs, steps, start).events()
+    if min(epochs or 0, steps or 0, validate_epochs) < 0:
+        raise ValueError(
+            f"epochs, steps and validate_epochs must not be negative, but are {epochs}, {steps} and {validate_epochs}."
+        )
+    if validate_steps is not None and validate_steps < 1:
+        raise ValueError(f"validate_steps must be at least 1, not {validate_steps}. Leave it out for whole epochs.")
+    return Training(task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile)
 
 
-class _Run:
-    """The state of one `fit`."""
+class Training(Iterator[Event]):
+    """A training under way. Whoever asks for the next event lets it go on; whoever closes it ends it.
 
-    def __init__(self, task: Task, steps_of: Steps, epochs: int | None, steps: int | None, start: int) -> None:
+    Between two events it can be put down: `state_dict` holds all that its next steps depend on, and a new training of a
+    new task that loads it goes on to the same numbers, bit for bit.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        epochs: int | None,
+        steps: int | None,
+        validate_epochs: int,
+        validate_steps: int | None,
+        follow: str,
+        stopping: EarlyStopping | None,
+        *,
+        compile: bool,
+    ) -> None:
         self.task = task
-        self.by = steps_of
-        self.epochs = epochs
-        self.steps = steps
-        self.epoch = start
+        self._by = Steps(task, compile=compile)
+        self._epochs, self._steps = epochs, steps
+        self._validate_epochs, self._validate_steps = validate_epochs, validate_steps
+        self._follow, self._stopping = follow, stopping
+        self.epoch = 0
+        """Epochs that are done, as are `batch` batches of the present one and `step` in all."""
+        self.batch = 0
         self.step = 0
-        self.seconds = 0.0
+        self._seconds = 0.0
+        self._epoch_seconds = 0.0
+        self._mean = _Mean()
+        self._random = random.Generator(task.seed).get_state()
+        """Where the stream of random numbers is; those that receivers of events draw are no part of it."""
+        self._pending = False
+        """A validation within the epoch is due, or under way."""
+        self._before: dict[str, Any] | None = None
+        """Within a validation: sums of metrics, and the random state, as they were before it."""
+        self._judge: Judge | None = None
+        self._events = self._run()
 
-    def events(self) -> Generator[Event, None, None]:
+    def __iter__(self) -> Training:
+        return self
+
+    def __next__(self) -> Event:
+        with self._own_numbers():
+            return next(self._events)
+
+    def close(self) -> None:
+        """End it. Modules are put back into the modes that they had before."""
+        self._events.close()
+
+    # -- putting down, taking up
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next steps depend on, as plain data for `engine.save`. Tensors are copies."""
+        with self._own_numbers():
+            judge = self._set_up()[1]
+        task, before = self.task, self._before
+        state = state_of(task, gradients=self.batch % task.accumulate != 0)
+        if before is not None:  # a validation that was begun is done from its beginning
+            state["metrics"] = before["metrics"]
+        return {
+            "task": state,
+            "epoch": self.epoch,
+            "batch": self.batch,
+            "step": self.step,
+            "mean": [self._mean.sum, self._mean.count],
+            "judge": judge.state_dict(),
+            "pending": self._pending,
+            "random": list(self._random if before is None else before["random"]),
+            "seconds": [self._seconds, self._epoch_seconds],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was called. Raises WeightsError if that was a task of other parts."""
+        with self._own_numbers():
+            judge = self._set_up()[1]
+            restore(self.task, state["task"])
+        self.epoch, self.batch, self.step = state["epoch"], state["batch"], state["step"]
+        self._mean.sum, self._mean.count = state["mean"]
+        judge.load_state_dict(state["judge"])
+        self._random = random.State(*state["random"])
+        self._seconds, self._epoch_seconds = state["seconds"]
+        self._pending = state["pending"]
+
+    @contextmanager
+    def _own_numbers(self) -> Iterator[None]:
+        """Inside, random numbers are those of this training."""
+        others = random.get_rng_state()
+        random.set_rng_state(self._random)
+        try:
+            yield
+        finally:
+            self._random = random.get_rng_state()
+            random.set_rng_state(others)
+
+    # -- the loop
+
+    def _set_up(self) -> tuple[Batches, Judge]:
         batches = self.task.setup()
-        count = _count_batches(batches.train)
-        self.step = self.epoch * count
-        yield self._started(batches, count)
+        if self._judge is None:
+            self._judge = Judge(self.task, self._follow, self._stopping)
+        return batches, self._judge
+
+    def _run(self) -> Generator[Event, None, None]:
+        batches, judge = self._set_up()
+        self._count = _count_batches(batches.train)
+        yield self._started(batches)
         with modes_kept(self.task):
             while not self._reason():
-                yield from self._run_epoch(batches)
-        yield Done(self.epoch, self.step, self.seconds, self._reason() or "epochs")
+                yield from self._run_epoch(batches, judge)
+        yield Done(self.epoch, self.step, self._seconds, self._reason() or "epochs")
 
-    def _reason(self) -> Literal["epochs", "steps"] | None:
-        if self.steps is not None and self.step >= self.steps:
+    def _reason(self) -> Literal["epochs", "steps", "early"] | None:
+        if self._steps is not None and self.step >= self._steps:
             return "steps"
-        return "epochs" if self.epochs is not None and self.epoch >= self.epochs else None
+        if self._epochs is not None and self.epoch >= self._epochs:
+            return "epochs"
+        return "early" if self._judge is not None and self._judge.stops else None
 
-    def _started(self, batches: Batches, count: int) -> Started:
+    def _started(self, batches: Batches) -> Started:
         parameters = {id(p): p for module in self.task.modules.values() for p in module.parameters() if p.requires_grad}
         return Started(
-            epochs=self.epochs,
-            steps=self.steps,
-            batches=count,
+            epochs=self._epochs,
+            steps=self._steps,
+            batches=self._count,
             train_samples=len(batches.train.dataset),
             validation_samples=0 if batches.validation is None else len(batches.validation.dataset),
             parameters=sum(parameter.numel() for parameter in parameters.values()),
             device=str(self.task.device),
             seed=self.task.seed,
-            compiled=self.by.compiled,
+            compiled=self._by.compiled,
+            epoch=self.epoch,
+            step=self.step,
         )
 
-    def _run_epoch(self, batches: Batches) -> Iterator[Event]:
-        batches.train.set_epoch(self.epoch, self.task.seed)
+    def _run_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
+        timed = _Timed(self._batches(batches.train), self.task)
+        while True:
+            if self._pending and batches.validation is not None:
+                yield from self._validate_within(batches.validation, judge)
+            if self.batch == self._count or self._reason():
+                break
+            yield from self._train(timed)
+        yield from self._end_epoch(batches, judge)
+
+    def _batches(self, loader: DataLoader) -> Iterator[Any]:
+        """Those of the present epoch that are still to come."""
+        resumed_at = random.get_rng_state()
+        loader.set_epoch(self.epoch, self.task.seed)
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
-        before = self.seconds
-        train, val = _Mean(), _Mean()
-        yield from self._train(batches.train, train)
-        train_seconds = self.seconds - before
-        train_metrics = self._read_metrics()
-        if batches.validation is not None:
-            yield from self._validate(batches.validation, val)
-        complete = self.step % len(batches.train) == 0
-        self.epoch += complete
+        if self.batch == 0:
+            self._mean, self._epoch_seconds = _Mean(), 0.0
+            self._reset_metrics()
+        batches = iter(loader)
+        for _ in range(self.batch):
+            next(batches)
+        if self.batch:
+            random.set_rng_state(resumed_at)
+        return batches
+
+    def _train(self, timed: _Timed) -> Iterator[Event]:
+        """One batch."""
+        for module in self.task.modules.values():
+            module.train()
+        batch = timed.next()
+        losses = self._by.train(self.task, batch, *self._part())
+        values = self._named(losses)
+        loss, size = sum(values.values()), _batch_size(batch)
+        self._mean.add(loss, size)
+        rate = self._learning_rate()
+        self.step += 1
+        self.batch += 1
+        self._advance_schedules()
+        every = self._validate_steps
+        self._pending = every is not None and self.batch % every == 0 and self.batch < self._count
+        metrics = self._read_metrics()
+        seconds = timed.stop()
+        self._seconds += seconds
+        self._epoch_seconds += seconds
+        yield Step(
+            epoch=self.epoch + 1,
+            batch=self.batch,
+            step=self.step,
+            loss=loss,
+            losses=values,
+            metrics=metrics,
+            seconds=seconds,
+            samples_per_second=size / max(seconds, 1e-9),
+            learning_rate=rate,
+            finite=math.isfinite(loss),
+        )
+        news = self._by.news(self.step)
+        if news is not None:
+            yield news
+
+    def _part(self) -> tuple[Any, ...]:
+        """Where the next batch stands among those whose gradients are averaged: first, last, share."""
+        group = self.task.accumulate
+        if group == 1:
+            return ()
+        place = self.batch % group
+        size = min(group, self._count - self.batch + place)
+        return place == 0, place == size - 1, 1 / size
+
+    def _end_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
+        sums, own = metric_sums(self.task), self._mean
+        train = {"loss": own.value, **self._read_metrics(costly=True)}
+        tables = self._tables()
+        train_seconds = self._epoch_seconds
+        complete = self.batch == self._count
+        val: dict[str, float] = {}
+        if batches.validation is not None and self._validates(complete=complete):
+            val = yield from self._validate(batches.validation)
+            tables = self._tables() or tables
+        judged = complete and (val or batches.validation is None or self._follow.startswith("train_"))
+        best = judge.take(_figures(train, val)) if judged else False
+        rate = self._learning_rate()
+        if complete:
+            self._advance_schedules(val.get("loss", own.value))
+            self.epoch += 1
+            self.batch = 0
+        else:
+            restore_metrics(self.task, sums)
         yield Epoch(
             epoch=self.epoch + (not complete),
             step=self.step,
-            train_loss=train.value,
-            val_loss=val.value if val.count else None,
-            train_metrics=train_metrics,
-            val_metrics=self._read_metrics() if val.count else {},
-            seconds=self.seconds - before,
-            samples_per_second=train.count / max(train_seconds, 1e-9),
-            learning_rate=self._learning_rate(),
-            finite=math.isfinite(train.value),
+            train_loss=train.pop("loss"),
+            val_loss=val.pop("loss", None),
+            train_metrics=train,
+            val_metrics=val,
+            seconds=self._epoch_seconds,
+            samples_per_second=own.count / max(train_seconds, 1e-9),
+            learning_rate=rate,
+            finite=math.isfinite(own.value),
+            best=best,
+            tables=tables,
         )
 
-    def _train(self, loader: DataLoader, mean: _Mean) -> Iterator[Event]:
-        for module in self.task.modules.values():
-            module.train()
-        self._reset_metrics()
-        timed = _Timed(loader, self.task)
-        for number, batch in enumerate(timed, start=1):
-            losses = self.by.train(self.task, batch)
-            values = self._named(losses)
-            loss, size = sum(values.values()), _batch_size(batch)
-            mean.add(loss, size)
-            metrics = self._read_metrics()
-            seconds = timed.stop()
-            self.seconds += seconds
-            self.step += 1
-            yield Step(
-                epoch=self.epoch + 1,
-                batch=number,
-                step=self.step,
-                loss=loss,
-                losses=values,
-                metrics=metrics,
-                seconds=seconds,
-                samples_per_second=size / max(seconds, 1e-9),
-                learning_rate=self._learning_rate(),
-                finite=math.isfinite(loss),
-            )
-            news = self.by.news(self.step)
-            if news is not None:
-                yield news
-            if self.step == self.steps:
-                return
+    def _validates(self, *, complete: bool) -> bool:
+        """Whether the end of this epoch is validated; that of the whole training always is."""
+        every, number = self._validate_epochs, self.epoch + 1
+        return every > 0 and (number % every == 0 or number == self._epochs or not complete)
 
-    def _validate(self, loader: DataLoader, mean: _Mean) -> Iterator[Event]:
+    def _validate_within(self, loader: DataLoader, judge: Judge) -> Iterator[Event]:
+        """A validation in the midst of an epoch: training goes on as if it had not been."""
+        train = {"loss": self._mean.value, **self._read_metrics(costly=True)}
+        sums, state = metric_sums(self.task), random.get_rng_state()
+        val = yield from self._validate(loader)
+        restore_metrics(self.task, sums)
+        random.set_rng_state(state)
+        self._pending = False
+        best = judge.take(_figures(train, val))
+        yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best)
+
+    def _validate(self, loader: DataLoader) -> Generator[Event, None, dict[str, float]]:
+        """Loss and metrics of the validation samples; nothing if there are none."""
+        self._before = {"metrics": metric_sums(self.task), "random": random.get_rng_state()}
         self._reset_metrics()
-        timed = _Timed(loader, self.task)
-        for number, batch in enumerate(timed, start=1):
+        mean, timed = _Mean(), _Timed(iter(loader), self.task)
+        for number in range(1, len(loader) + 1):
+            batch = timed.next()
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
             with modes_kept(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
-                values = self._named(self.by.validate(self.task, batch))
+                values = self._named(self._by.validate(self.task, batch))
             mean.add(sum(values.values()), _batch_size(batch))
-            self.seconds += timed.stop()
+            seconds = timed.stop()
+            self._seconds += seconds
+            self._epoch_seconds += seconds
             yield ValidationStep(self.epoch + 1, number, len(loader))
+        self._before = None
+        return {"loss": mean.value, **self._read_metrics(costly=True)} if mean.count else {}
+
+    def _advance_schedules(self, figure: float | None = None) -> None:
+        """After an optimizers' step; after an epoch, if a figure is given that judges it."""
+        if figure is None and self.batch % self.task.accumulate and self.batch != self._count:
+            return
+        for name, schedule in self.task.schedulers.items():
+            if self.task.goes_on_each_step(name) is (figure is None):
+                if isinstance(schedule, ReduceLROnPlateau):
+                    schedule.step(self._mean.value if figure is None else figure)
+                else:
+                    schedule.step()
 
     def _named(self, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
         return {name: float(losses[one].item()) for name, one in self.task.optimizers.items() if one in losses}
@@ -168,8 +359,13 @@ class _Run:
         for metric in self.task.metrics.values():
             metric.reset()
 
-    def _read_metrics(self) -> dict[str, float]:
-        return {name: metric.compute() for name, metric in self.task.metrics.items()}
+    def _read_metrics(self, *, costly: bool = False) -> dict[str, float]:
+        metrics = self.task.metrics
+        return {name: metric.compute() for name, metric in metrics.items() if costly or not metric.is_costly}
+
+    def _tables(self) -> dict[str, list[list[int]]]:
+        found = {name: metric.table() for name, metric in self.task.metrics.items()}
+        return {name: table for name, table in found.items() if table is not None}
 
     def _learning_rate(self) -> float:
         first = next(iter(self.task.optimizers.values()), None)
@@ -195,18 +391,26 @@ class _Mean:
 class _Timed:
     """Batches on their device, and the time from asking for one until `stop`."""
 
-    def __init__(self, loader: DataLoader, task: Task) -> None:
-        self._loader = loader
+    def __init__(self, batches: Iterator[Any], task: Task) -> None:
+        self._batches = batches
         self._task = task
+        self._began = 0.0
 
-    def __iter__(self) -> Iterator[Any]:
+    def next(self) -> Any:
         self._began = time.perf_counter()
-        for batch in self._loader:
-            yield self._task.to_device(batch)
-            self._began = time.perf_counter()
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            raise DataError("the data gave fewer batches than they were said to have.") from None
+        return self._task.to_device(batch)
 
     def stop(self) -> float:
         return time.perf_counter() - self._began
+
+
+def _figures(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
+    """By the names that they are followed by."""
+    return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
 
 
 def _count_batches(loader: DataLoader) -> int:
@@ -229,4 +433,4 @@ def _batch_size(batch: Any) -> int:
     return _batch_size(parts[0])
 
 
-__all__ = ["fit"]
+__all__ = ["Training", "fit"]

@@ -9,11 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from engine import random
+from engine.amp import GradScaler, autocast
 from engine.compiler import Compiled
 from engine.compiler.progress import progress
+from engine.dtypes import BY_NAME
 from engine.events import CompileState
 from engine.fit.task import Task
 from engine.modes import no_grad
+from engine.nn.utils import clip_grad_norm_, clip_grad_value_
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
@@ -29,7 +32,7 @@ class Steps:
             task.step, task.validation_step = (
                 Compiled(function, exact=True, replays=task.replays) for function in (step, losses)
             )
-        self.train: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = step
+        self.train: Callable[..., Mapping[Optimizer, Tensor]] = step
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = losses
         if compile and task.step is not None and task.validation_step is not None:
             self.train, self.validate = task.step, task.validation_step
@@ -48,14 +51,27 @@ class Steps:
 
 def losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
     """What validates with one batch."""
-    return task.losses(batch)
+    if task.mixed_precision is None:
+        return task.losses(batch)
+    with autocast(task.device.type, BY_NAME[task.mixed_precision]):
+        return task.losses(batch)
 
 
-def step(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
-    """Trains with one batch: losses, gradients, a step of each optimizer. Reads no numbers; returns the losses."""
+def step(
+    task: Task, batch: Any, first: bool = True, last: bool = True, share: float = 1.0
+) -> Mapping[Optimizer, Tensor]:
+    """Trains with one batch: losses, gradients, a step of each optimizer. Reads no numbers; returns the losses.
+
+    Args:
+        first: forget the gradients of earlier batches
+        last: let the optimizers take their step
+        share: of the batch among those whose gradients are averaged
+    """
     random_state = random.get_rng_state()
-    found = task.losses(batch)
-    improve(found, functools.partial(_again, task, batch, random_state))
+    found = losses(task, batch)
+    gradients(found, scaler=task.scaler, first=first, share=share)
+    if last:
+        improve(task, found, functools.partial(_again, task, batch, random_state))
     return found
 
 
@@ -96,23 +112,65 @@ def modes_kept(task: Task) -> Iterator[None]:
             module.training = training
 
 
-def improve(losses: Mapping[Optimizer, Tensor], closure: Callable[[Optimizer, Tensor], Closure] | None = None) -> None:
-    """One step of each optimizer. Gradients of one's loss do not reach the parameters of another.
+def gradients(
+    losses: Mapping[Optimizer, Tensor],
+    *,
+    scaler: GradScaler | None = None,
+    first: bool = True,
+    share: float = 1.0,
+) -> None:
+    """Gives the parameters of each optimizer the gradients of its loss, and none of another's."""
+    kept = [] if first else [(parameter, parameter.grad) for optimizer in losses for parameter in _trained(optimizer)]
+    found: list[tuple[Tensor, Tensor | None]] = []
+    for place, (optimizer, loss) in enumerate(losses.items(), start=1):
+        if first or len(losses) > 1:
+            for other in losses:
+                other.zero_grad()
+        scaled = loss if share == 1 else loss * share
+        scaled = scaled if scaler is None else scaler.scale(scaled)
+        scaled.backward(retain_graph=place < len(losses))
+        if len(losses) > 1:
+            # All losses are differentiated before the first step changes what their graphs have saved.
+            found += [(parameter, parameter.grad) for parameter in _trained(optimizer)]
+    for parameter, gradient in found:
+        parameter.grad = gradient
+    if len(losses) > 1:
+        with no_grad():
+            for parameter, before in kept:
+                if before is not None:
+                    parameter.grad = before if parameter.grad is None else before + parameter.grad
+
+
+def improve(
+    task: Task,
+    losses: Mapping[Optimizer, Tensor],
+    closure: Callable[[Optimizer, Tensor], Closure] | None = None,
+) -> None:
+    """One step of each optimizer by the gradients that are there.
 
     `closure` makes what an optimizer evaluates its loss by, if it does that several times.
     """
-    found: list[tuple[Tensor, Tensor | None]] = []
-    for place, (optimizer, loss) in enumerate(losses.items(), start=1):
-        for other in losses:
-            other.zero_grad()
-        loss.backward(retain_graph=place < len(losses))
-        if len(losses) > 1:
-            # All losses are differentiated before the first step changes what their graphs have saved.
-            found += [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
-    for parameter, gradient in found:
-        parameter.grad = gradient
     for optimizer, loss in losses.items():
-        optimizer.step(closure(optimizer, loss) if closure is not None and optimizer.needs_closure else None)
+        if task.scaler is not None:
+            task.scaler.unscale_(optimizer)
+        _clip(task, optimizer)
+        if task.scaler is not None:
+            task.scaler.step(optimizer)
+        else:
+            optimizer.step(closure(optimizer, loss) if closure is not None and optimizer.needs_closure else None)
+    if task.scaler is not None:
+        task.scaler.update()
+
+
+def _clip(task: Task, optimizer: Optimizer) -> None:
+    if task.clip_value is not None:
+        clip_grad_value_(_trained(optimizer), task.clip_value)
+    if task.clip_norm is not None:
+        clip_grad_norm_(_trained(optimizer), task.clip_norm)
+
+
+def _trained(optimizer: Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
 def _again(task: Task, batch: Any, random_state: random.State, optimizer: Optimizer, loss: Tensor) -> Closure:
@@ -128,14 +186,15 @@ def _again(task: Task, batch: Any, random_state: random.State, optimizer: Optimi
             return first.pop()
         with untouched(task):
             random.set_rng_state(random_state)
-            found = task.losses(batch)[optimizer]
+            found = losses(task, batch)[optimizer]
             found.backward()
-            own = [(parameter, parameter.grad) for group in optimizer.param_groups for parameter in group["params"]]
+            own = [(parameter, parameter.grad) for parameter in _trained(optimizer)]
         for parameter, gradient in own:
             parameter.grad = gradient
+        _clip(task, optimizer)
         return found
 
     return evaluated
 
 
-__all__ = ["Steps", "improve", "losses", "modes_kept", "step", "untouched"]
+__all__ = ["Steps", "gradients", "improve", "losses", "modes_kept", "step", "untouched"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from engine import random
+from engine.amp import GradScaler
 from engine.backend import Device, resolve
 from engine.compiler import Compiled
 from engine.data.batches import Batches
 from engine.metrics import Metric
 from engine.nn.module import Module
+from engine.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
@@ -19,7 +21,8 @@ T = TypeVar("T")
 
 
 class Task(ABC):
-    """What is trained on what: data, model, optimizers and metrics. The last three are found among the attributes.
+    """What is trained on what: data, model, optimizers, schedules and metrics. All but the data are found among the
+    attributes. How a step is made is said by attributes of the class.
 
     Args:
         device: where the model lives and batches are brought to
@@ -30,6 +33,17 @@ class Task(ABC):
     replays: bool = False
     """`losses` does nothing but call modules, functions and metrics of the engine, so that steps that are compiled may
     run without its Python."""
+    accumulate: int = 1
+    """Batches whose gradients are averaged for one step of the optimizers."""
+    clip_norm: float | None = None
+    """The largest norm that the gradients of an optimizer, taken as one vector, may have."""
+    clip_value: float | None = None
+    """The largest size that an element of a gradient may have."""
+    mixed_precision: Literal["bfloat16", "float16"] | None = None
+    """What the ops that autocast knows compute in; with float16, losses are scaled."""
+    per_step: tuple[str, ...] = ()
+    """Schedules that go on after each step of the optimizers, as OneCycleLR and CyclicLR always do; others do after
+    each epoch."""
     step: Compiled | None = None
     """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
     validation_step: Compiled | None = None
@@ -38,6 +52,8 @@ class Task(ABC):
         self.device = resolve(device)
         self.seed = seed
         self.batches: Batches | None = None
+        self.scaler: GradScaler | None = None
+        """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
 
     @abstractmethod
     def data(self) -> Batches:
@@ -45,7 +61,7 @@ class Task(ABC):
 
     @abstractmethod
     def configure(self) -> None:
-        """Make model, optimizers and metrics, and keep them as attributes."""
+        """Make model, optimizers, schedules and metrics, and keep them as attributes."""
 
     @abstractmethod
     def losses(self, batch: Any) -> Mapping[Optimizer, Tensor]:
@@ -58,6 +74,9 @@ class Task(ABC):
             batches = self.data()
             with self.device:
                 self.configure()
+            self._check()
+            if self.mixed_precision == "float16":
+                self.scaler = GradScaler(self.device.type)
             self.batches = batches
         return self.batches
 
@@ -78,8 +97,31 @@ class Task(ABC):
         return self._attributes(Optimizer)
 
     @property
+    def schedulers(self) -> dict[str, LRScheduler]:
+        return self._attributes(LRScheduler)
+
+    @property
     def metrics(self) -> dict[str, Metric]:
         return self._attributes(Metric)
+
+    def goes_on_each_step(self, schedule: str) -> bool:
+        """Whether a schedule goes on after each step of the optimizers, not after each epoch."""
+        return schedule in self.per_step or isinstance(self.schedulers[schedule], (OneCycleLR, CyclicLR))
+
+    def _check(self) -> None:
+        if self.accumulate < 1:
+            raise ValueError(f"accumulate must be at least 1, not {self.accumulate}.")
+        for name, bound in (("clip_norm", self.clip_norm), ("clip_value", self.clip_value)):
+            if bound is not None and not bound > 0:
+                raise ValueError(f"{name} must be above 0, not {bound}. Set it to None to leave gradients as they are.")
+        if self.mixed_precision not in (None, "bfloat16", "float16"):
+            raise ValueError(f"mixed_precision must be 'bfloat16', 'float16' or None, not {self.mixed_precision!r}.")
+        searching = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
+        if searching and (self.accumulate > 1 or self.mixed_precision == "float16"):
+            raise ValueError(
+                f"{searching[0]} evaluates the loss of one batch several times, which does not go with accumulate or "
+                "float16. Choose another optimizer, or leave these out."
+            )
 
     def _attributes(self, kind: type[T]) -> dict[str, T]:
         return {name: value for name, value in vars(self).items() if isinstance(value, kind)}

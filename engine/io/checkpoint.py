@@ -2,10 +2,13 @@
 
 The file is safetensors. Its metadata holds the structure as JSON, in which tensors stand by their names; the names are
 the keys that lead to them, so that other programs can read the weights. Nothing in such a file is ever executed.
+
+The metadata also holds the SHA-256 of the file, computed with zeros in its place, by which a damaged one is noticed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections import OrderedDict
@@ -24,7 +27,9 @@ from engine.io import atomic
 from engine.io.weights import decode, encode, is_pytorch
 from engine.tensor import Tensor
 
-STRUCTURE = "gradwire.structure"
+STRUCTURE, CHECKSUM = "gradwire.structure", "gradwire.sha256"
+_OPEN = "0" * 64
+"""Where the checksum will stand."""
 PLAIN = (str, bool, int, float, type(None))
 CONTAINERS: dict[type, str] = {dict: "dict", OrderedDict: "ordered", list: "list", tuple: "tuple", set: "set"}
 BUILD = {name: kind for kind, name in CONTAINERS.items()}
@@ -42,14 +47,20 @@ def save(obj: Any, f: File) -> None:
     Raises:
         WeightsError: something in `obj` that such a file cannot hold.
     """
-    place = _name(f)
-    tensors: dict[str, Tensor] = {}
-    structure = _described(obj, (), tensors, place)
-    content = encode(tensors, {STRUCTURE: json.dumps(structure)}, place)
+    content = dumps(obj, _name(f))
     if isinstance(f, (str, Path)):
         atomic.write(Path(f), content)
     else:
         f.write(content)
+
+
+def dumps(obj: Any, place: str) -> bytes:
+    """The content of the file that `save` writes; `place` names it in errors."""
+    tensors: dict[str, Tensor] = {}
+    structure = _described(obj, (), tensors, place)
+    content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, place)
+    at = _checksum_place(content)
+    return b"".join((content[:at], _checksum(content, at), content[at + len(_OPEN) :]))
 
 
 def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any:
@@ -78,7 +89,24 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         raise WeightsError(
             f"{place}: is damaged, incomplete, or was not written by engine.save ({error}). Copy or save it again."
         ) from None
+    if CHECKSUM in metadata and _checksum(data, _checksum_place(data)) != metadata[CHECKSUM].encode():
+        raise WeightsError(f"{place}: is damaged: it is not what was written. Copy or save it again.")
     return _restored(json.loads(metadata[STRUCTURE]), tensors) if STRUCTURE in metadata else tensors
+
+
+def _checksum_place(content: bytes) -> int:
+    """Where in a file its checksum stands."""
+    key = f'"{CHECKSUM}":"'.encode()
+    (length,) = struct.unpack("<Q", content[:8])
+    return content.index(key, 8, 8 + length) + len(key)
+
+
+def _checksum(content: bytes, at: int) -> bytes:
+    """Of a file whose checksum, whatever it is, stands at a place."""
+    whole = hashlib.sha256(content[:at])
+    whole.update(_OPEN.encode())
+    whole.update(memoryview(content)[at + len(_OPEN) :])
+    return whole.hexdigest().encode()
 
 
 def _described(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], place: str) -> Any:

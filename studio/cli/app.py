@@ -26,6 +26,7 @@ from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
+from studio.training.resuming import find, resumed
 from studio.training.session import Device, resolved
 
 app = typer.Typer(
@@ -50,12 +51,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a console that lacks a sign must not end the run
     try:
-        app(list(sys.argv[1:] if arguments is None else arguments), prog_name="gradwire")
+        app(_completed(sys.argv[1:] if arguments is None else arguments), prog_name="gradwire")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _completed(arguments: Sequence[str]) -> list[str]:
+    """`--resume` without a run is the newest one; options here have no values that may be left out."""
+    found = list(arguments)
+    for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=True)):
+        if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
+            found[place] = "--resume="
+    return found
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,22 +101,44 @@ def run(
     compile: Annotated[
         bool | None, typer.Option(help="whether training steps run as compiled plans; else as the project says")
     ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(metavar="[RUN]", help="go on with a run, with its own graph and settings; else the newest one"),
+    ] = None,
+    start_from: Annotated[
+        Path | None, typer.Option(help="a run, checkpoint or weights file: begin with those of its weights that fit")
+    ] = None,
+    checkpoint_steps: Annotated[
+        int | None, typer.Option(min=1, help="write a checkpoint after each so many batches too")
+    ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
 ) -> None:
     """Train a project."""
+    runs = file.with_suffix(".runs")
     with explained(as_json=as_json):
         chosen = _device(device)
         document = assign(files.load(file), catalogue(), assignments or ())
+        going_on = None
+        if resume is not None:
+            if assignments or seed is not None or out is not None or start_from is not None:
+                raise InputError("--resume goes on as the run was begun: leave out --set, --seed, --out, --start-from.")
+            going_on = resumed(find(runs, resume))
+            if (document.nodes, document.wires) != (going_on.document.nodes, going_on.document.wires):
+                complain(f"{file} is another graph now than in {going_on.folder}, which goes on with its own.")
+            document = going_on.document
         _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
     session = Session(
         document,
         catalogue(),
         base=_base(file),
         out=out,
-        runs=None if out else file.with_suffix(".runs"),
+        runs=None if out else runs,
         name=file.stem,
+        resume=going_on,
+        start_from=start_from,
+        checkpoint_steps=checkpoint_steps,
         epochs=epochs,
         steps=steps,
         device=chosen,

@@ -25,6 +25,7 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 "device": event.device,
                 "seed": event.seed,
                 "compiled": event.compiled,
+                **({"epoch": event.epoch, "step": event.step} if event.step else {}),
             }
         case fit.Step():
             return {
@@ -38,8 +39,11 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 "event": "epoch",
                 **_fields(event, "epoch", "step"),
                 **results(event),
-                **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite"),
+                **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite", "best"),
+                **({"tables": event.tables} if event.tables else {}),
             }
+        case fit.Validated():
+            return {"event": "validation", **_fields(event, "epoch", "step"), **results(event), "best": event.best}
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
         case Failed():
@@ -50,13 +54,13 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
             return None
 
 
-def results(event: fit.Epoch) -> dict[str, Any]:
-    """Losses and metrics of an epoch: train_loss, val_loss, train_accuracy, …"""
-    return {
-        **_fields(event, "train_loss", "val_loss"),
-        **_prefixed("train", event.train_metrics),
-        **_prefixed("val", event.val_metrics),
-    }
+def results(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
+    """Losses and metrics of an epoch or a validation: train_loss, val_loss, train_accuracy, …"""
+    val = {**_fields(event, "val_loss"), **_prefixed("val", event.val_metrics)}
+    if isinstance(event, fit.Validated):
+        return val
+    train = {**_fields(event, "train_loss"), **_prefixed("train", event.train_metrics)}
+    return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
 
 
 def _fields(event: object, *names: str) -> dict[str, Any]:

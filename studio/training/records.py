@@ -4,19 +4,22 @@ graph.gradwire        the document as it was trained
 run.json              settings, versions, machine, data; at the end also what came out
 metrics.jsonl         one object a line, as `studio.training.lines` makes them
 weights.safetensors   at the end, however it came
-best.safetensors      of the epoch with the lowest validation loss
+best.safetensors      of the validation whose figure was the best
+checkpoints/          the last ones, from which the run can be resumed
 """
 
 from __future__ import annotations
 
 import json
-import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
+
+import psutil
 
 from engine import Tensor, fit
 from engine.io import atomic, save_file
@@ -24,6 +27,7 @@ from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document
 from studio.training.lines import line, results
+from studio.training.writer import Writer
 
 RUN, METRICS, GRAPH = "run.json", "metrics.jsonl", "graph.gradwire"
 WEIGHTS, BEST = "weights.safetensors", "best.safetensors"
@@ -55,35 +59,77 @@ def fresh_folder(runs: Path) -> Path:
 class Record:
     """Writes a run's folder.
 
-    Making one writes the graph and the settings. All methods raise FileError if the disk does not take it.
+    Making one writes the graph and the settings. Methods raise FileError if the disk does not take it; what is left to
+    the writer is told by its `errors`.
 
     Args:
         folder: made if it is not there; must not hold another run
         document: what is trained
         settings: as they will be used
+        writer: what weights are written by
+        place: where a run that is resumed stood, as `place` said; the folder is then that run's
     """
 
-    def __init__(self, folder: Path, document: Document, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        document: Document,
+        settings: Mapping[str, Any],
+        writer: Writer,
+        place: Mapping[str, Any] | None = None,
+    ) -> None:
         self.folder = folder
-        self._lines: TextIO | None = None
+        self.graph = dumps(document)
+        """The text of the document."""
+        self._writer = writer
+        self._lines: BinaryIO | None = None
         self._written = time.monotonic()
         self._best: tuple[dict[str, Tensor], dict[str, str]] | None = None
         """Weights that wait to be written, and what goes with them: short epochs do not write each time."""
         self._is_muted = False
+        self._length = 0
+        """Of the metrics' file, as it was last told."""
         self._every = 1
-        self._lowest = math.inf
         self._about: dict[str, Any] = {"started": _now(), "state": "running", "settings": dict(settings)}
-        if (folder / RUN).exists():
-            raise FileError(str(folder), "", "already holds a run", "Choose another output folder, or delete that run.")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / GRAPH).write_text(dumps(document), encoding="utf-8")
-            self._lines = (folder / METRICS).open("w", encoding="utf-8", newline="\n")
+            if place is None:
+                self._begin()
+            else:
+                self._go_on(settings, place)
         except FileExistsError:
             raise FileError(str(folder), "", "is a file, not a folder", "Choose another output folder.") from None
         except OSError as error:
             raise FileError.from_os_error(folder, "cannot be written", error) from None
+        self._about["process"] = process()
         self._write_about()
+
+    def _begin(self) -> None:
+        if (self.folder / RUN).exists():
+            remedy = "Choose another output folder, or delete that run."
+            raise FileError(str(self.folder), "", "already holds a run", remedy)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / GRAPH).write_text(self.graph, encoding="utf-8")
+        self._lines = (self.folder / METRICS).open("wb")
+
+    def _go_on(self, settings: Mapping[str, Any], place: Mapping[str, Any]) -> None:
+        """What was written after the place is forgotten: it comes again."""
+        about = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+        resumed = [*about.get("resumed", []), {"at": _now(), "step": place.get("step", 0)}]
+        kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
+        self._about = {**kept, **place.get("about", {}), "state": "running", "settings": dict(settings)}
+        self._about["resumed"] = resumed
+        self._lines = (self.folder / METRICS).open("ab")
+        self._length = place.get("metrics", 0)
+        self._lines.truncate(self._length)
+        self._lines.seek(0, os.SEEK_END)
+        for left in self.folder.rglob(".gradwire-*.tmp"):  # of a write that never came to its end
+            with suppress(OSError):
+                left.unlink()
+
+    @property
+    def data(self) -> list[dict[str, Any]]:
+        """The fingerprints of the samples' files."""
+        return self._about.get("data", [])
 
     def describe(self, **about: Any) -> None:
         """Add to run.json."""
@@ -97,11 +143,12 @@ class Record:
         match event:
             case fit.Started():
                 self._every = -(-event.batches // _LINES_PER_EPOCH)
-                self._append(event)
+                if self._lines is not None and not self._lines.tell():
+                    self._append(event)
             case fit.Step():
                 if event.batch % self._every == 0:
                     self._append(event)
-            case fit.Epoch():
+            case fit.Epoch() | fit.Validated():
                 self._append(event)
                 self._take_results(event, weights)
             case fit.Done():
@@ -111,15 +158,25 @@ class Record:
             case fit.CompileState():
                 self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
 
+    def place(self, step: int) -> dict[str, Any]:
+        """How far the record is; all up to there is handed to the disk. For a checkpoint of this step."""
+        self._hand_over_best()
+        if self._lines is not None:
+            self._guarded(METRICS, self._lines.flush)
+            self._length = self._lines.tell()
+        about = {name: self._about[name] for name in ("last", "best") if name in self._about}
+        return {"step": step, "metrics": self._length, "about": about}
+
     def finish(self, state: str, weights: Mapping[str, Tensor], message: str | None = None) -> None:
         """Write the weights and how the run ended."""
         try:
             if weights:
                 self._save(WEIGHTS, weights, _place(self._about.get("last", {})))
         finally:
+            self._hand_over_best()
             self.close()
             self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
-            self._checkpoint()
+            self._write_about()
 
     def mute(self) -> None:
         """Take no more events, after one could not be written; `finish` is tried all the same."""
@@ -136,29 +193,31 @@ class Record:
     def _append(self, event: fit.Event) -> None:
         if self._lines is not None:
             lines, text = self._lines, json.dumps(line(event), ensure_ascii=False) + "\n"
-            self._guarded(METRICS, lambda: lines.write(text))
+            self._guarded(METRICS, lambda: lines.write(text.encode()))
             if time.monotonic() - self._written > _SECONDS:
-                self._checkpoint()
+                self._write_waiting()
 
-    def _take_results(self, event: fit.Epoch, weights: Callable[[], Mapping[str, Tensor]]) -> None:
+    def _take_results(self, event: fit.Epoch | fit.Validated, weights: Callable[[], Mapping[str, Tensor]]) -> None:
         last = {"epoch": event.epoch, "step": event.step, **results(event)}
         self._about["last"] = last
-        if event.val_loss is not None and event.val_loss < self._lowest:
-            self._lowest = event.val_loss
+        if event.best:
             self._about["best"] = last
             self._best = {name: tensor.clone() for name, tensor in weights().items()}, _place(last)
         if self._lines is not None:
             self._guarded(METRICS, self._lines.flush)
 
-    def _checkpoint(self) -> None:
+    def _write_waiting(self) -> None:
         """Write what waits in memory."""
         self._written = time.monotonic()
         if self._lines is not None:
             self._guarded(METRICS, self._lines.flush)
+        self._hand_over_best()
+        self._write_about()
+
+    def _hand_over_best(self) -> None:
         if self._best is not None:
             (weights, place), self._best = self._best, None
-            self._save(BEST, weights, place)
-        self._write_about()
+            self._writer.put(lambda: self._save(BEST, weights, place))
 
     def _write_about(self) -> None:
         text = json.dumps(self._about, indent=2, ensure_ascii=False) + "\n"
@@ -172,6 +231,12 @@ class Record:
             write()
         except OSError as error:
             raise FileError.from_os_error(self.folder / name, "cannot be written", error) from None
+
+
+def process(number: int | None = None) -> dict[str, Any]:
+    """What tells this process from others that had or will have its number; or that of another number."""
+    found = psutil.Process(number)
+    return {"number": found.pid, "began": found.create_time()}
 
 
 def _place(last: Mapping[str, Any]) -> dict[str, str]:

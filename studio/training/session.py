@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine import cuda_available, fit
+from engine import Tensor, cuda_available, fit
 from engine.compiler import Explanation
 from engine.errors import DataError, DeviceError, EngineError
 from studio.document.errors import FileError
@@ -16,14 +17,19 @@ from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
+from studio.training.checkpoints import Checkpoints
 from studio.training.compilation import explain_running
 from studio.training.events import Failed, Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.mailbox import Mailbox
 from studio.training.records import Record, fresh_folder
+from studio.training.resuming import Resumed, refuse_other_data, refuse_other_graph, weights_from
 from studio.training.surroundings import fingerprints, machine, versions
+from studio.training.writer import Writer
 
 Device = Literal["auto", "cpu", "cuda"]
 
+_CHECKPOINT_SECONDS, _CHECKPOINTS = 30.0, 2
+"""Between two checkpoints at least, and how many are kept."""
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
 
@@ -51,11 +57,14 @@ class Session:
         out: the folder to write, made if it is not there; nothing is written if neither this nor `runs` is given
         runs: the folder of the project's runs, in which one is made for this run
         name: the project's name, after which the generated classes are named
+        resume: the run to go on with, in its folder and as it was begun; only `epochs` and `steps` may be others
+        start_from: a run, a checkpoint or a weights file: the weights that fit are what this run begins with
         epochs: instead of the document's; without end if only `steps` is given
         steps: batches after which to end
         device: instead of the document's
         seed: instead of the document's
         compile: whether training steps run as compiled plans, instead of the document's choice
+        checkpoint_steps: batches after which a checkpoint is written, in addition to those that time brings
     """
 
     def __init__(
@@ -67,28 +76,37 @@ class Session:
         out: Path | None = None,
         runs: Path | None = None,
         name: str | None = None,
+        resume: Resumed | None = None,
+        start_from: Path | None = None,
         epochs: int | None = None,
         steps: int | None = None,
         device: Device | None = None,
         seed: int | None = None,
         compile: bool | None = None,
+        checkpoint_steps: int | None = None,
     ) -> None:
         self.document = document
-        self.folder = out
+        self.folder = out if resume is None else resume.folder
         """Where the run is written; known once it runs."""
         self.program: Program | None = None
         self._catalogue = catalogue
         self._base = base
         self._runs = runs
         self._name = name
+        self._resume = resume
+        self._start_from = start_from
         training = document.training
+        known = {} if resume is None else resume.settings
+        if epochs is None and steps is None:
+            epochs, steps = known.get("epochs", training.epochs), known.get("steps")
         self.settings = Settings(
-            epochs=training.epochs if epochs is None and steps is None else epochs,
+            epochs=epochs,
             steps=steps,
             device=resolved(device or training.device),
-            seed=training.seed if seed is None else seed,
-            compile=training.compile if compile is None else compile,
+            seed=known.get("seed", training.seed) if seed is None else seed,
+            compile=known.get("compile", training.compile) if compile is None else compile,
         )
+        self._checkpoint_steps = checkpoint_steps
         self._events: Mailbox[SessionEvent] = Mailbox(
             is_frequent=lambda event: isinstance(event, fit.Step),
             is_momentary=lambda event: isinstance(event, fit.ValidationStep),
@@ -101,6 +119,8 @@ class Session:
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
         self._record: Record | None = None
+        self._writer = Writer()
+        self._checkpoints: Checkpoints | None = None
         self._reached = (0, 0, 0.0)
 
     # -- for whoever watches
@@ -212,15 +232,49 @@ class Session:
         task = program.build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
             self.folder = fresh_folder(self._runs)
-        if self.folder is not None:
-            asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
-            self._record = Record(self.folder, self.document, asked)
+        resume = self._resume
+        if resume is None:
+            self._begin_record(None)
         batches = task.setup()
         self._task = task
+        files = fingerprints(batches.splits.files)
+        if resume is not None:
+            self._check(resume, task, files)
+            self._begin_record(resume.place)
+        elif self._start_from is not None:
+            self._start_with(weights_from(self._start_from), task)
         if self._record is not None:
-            files = fingerprints(batches.splits.files)
             self._record.describe(versions=versions(), machine=machine(), data=files)
         return task
+
+    def _begin_record(self, place: Mapping[str, Any] | None) -> None:
+        if self.folder is None:
+            return
+        asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
+        self._record = Record(self.folder, self.document, asked, self._writer, place)
+        self._checkpoints = Checkpoints(
+            self.folder, self._writer, seconds=_CHECKPOINT_SECONDS, steps=self._checkpoint_steps, keep=_CHECKPOINTS
+        )
+
+    def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
+        """Raises FileError if a run cannot go on as it was begun."""
+        for message in resume.warnings:
+            self._events.put(Warned(message))
+        if resume.checkpoint is None:
+            return
+        begun = self._lowered()
+        if resume.document is not self.document:
+            begun = lower(resume.document, self._catalogue, base=self._base, name=self._name)
+        if begun.source != self._lowered().source:
+            refuse_other_graph(resume.checkpoint, task)
+        refuse_other_data(resume.checkpoint["data"], files)
+
+    def _start_with(self, weights: Mapping[str, Tensor], task: fit.Task) -> None:
+        found = fit.take(task.model, weights)
+        if not found.same:
+            raise FileError(str(self._start_from), "", f"has no weights for this graph: {found}", "Choose another.")
+        if not found.is_whole:
+            self._events.put(Warned(f"Of the weights in {self._start_from} {found}."))
 
     def _lowered(self) -> Program:
         if self.program is None:
@@ -230,22 +284,46 @@ class Session:
     def _train(self, task: fit.Task) -> bool:
         """Whether somebody stopped it."""
         settings = self.settings
-        events = fit.fit(task, epochs=settings.epochs, steps=settings.steps, compile=settings.compile)
+        training = fit.fit(task, epochs=settings.epochs, steps=settings.steps, compile=settings.compile)
+        if self._resume is not None and self._resume.checkpoint is not None:
+            training.load_state_dict(self._resume.checkpoint["training"])
         try:
-            for event in events:
+            for event in training:
+                if isinstance(event, fit.Done):
+                    self._make_checkpoint(training)
                 self._tell(event)
                 self._look_if_wanted()
-                if not isinstance(event, fit.Done) and self._halts(after=event):
+                if isinstance(event, fit.Done):
+                    break
+                if self._halts(after=event):
                     epochs, steps, seconds = self._reached
+                    self._make_checkpoint(training)
                     self._tell(fit.Done(epochs, steps, seconds, "stopped"))
                     return True
+                if self._checkpoints is not None and self._checkpoints.is_due(training.step, after=event):
+                    self._make_checkpoint(training)
         finally:
-            events.close()
+            training.close()
         return False
+
+    def _make_checkpoint(self, training: fit.Training) -> None:
+        """Training goes on if that fails: the writer's errors are told, here those of the figures."""
+        record, checkpoints = self._record, self._checkpoints
+        if record is None or checkpoints is None:
+            return
+        try:
+            place = record.place(training.step)
+        except FileError as error:
+            self._lose_record(error)
+            return
+        about = {"metrics": place, "data": record.data, "graph": record.graph}
+        checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
 
     def _tell(self, event: fit.Event) -> None:
         epochs, _, seconds = self._reached
         match event:
+            case fit.Started():
+                self._reached = (event.epoch, event.step, seconds)
             case fit.Step():
                 self._reached = (epochs, event.step, seconds + event.seconds)
             case fit.Epoch():
@@ -258,6 +336,11 @@ class Session:
                 self._record.take(event, self._weights)
             except FileError as error:
                 self._lose_record(error)
+            self._tell_of_writing()
+
+    def _tell_of_writing(self) -> None:
+        for error in self._writer.errors():
+            self._events.put(Warned(f"{error} Training goes on, but could not be resumed from here."))
 
     def _halts(self, *, after: fit.Event) -> bool:
         """Waits while paused. Whether the run is to stop."""
@@ -287,6 +370,8 @@ class Session:
             self._record.finish(ended, self._weights(), message)
         except (FileError, EngineError) as error:
             self._events.put(Warned(str(error)))
+        self._writer.close()
+        self._tell_of_writing()
 
     def _lose_record(self, error: FileError) -> None:
         """Train on without a record; the weights are tried again at the end."""

@@ -10,7 +10,7 @@ import pytest
 import engine
 from engine import data, fit, metrics, nn, optim
 from engine.errors import DataError
-from engine.fit.steps import improve
+from engine.fit.steps import gradients, improve
 from engine.random import Generator
 
 
@@ -123,10 +123,14 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 def test_a_run_can_go_on_where_another_ended() -> None:
     whole = Clouds(seed=1)
     losses = [event.loss for event in fit.fit(whole, epochs=3) if isinstance(event, fit.Step)]
+    begun = fit.fit(Clouds(seed=1), epochs=1)
+    list(begun)
     parts = Clouds(seed=1)
-    list(fit.fit(parts, epochs=1))
+    going_on = fit.fit(parts, epochs=3)
+    going_on.load_state_dict(begun.state_dict())
     engine.manual_seed(99)
-    rest = list(fit.fit(parts, epochs=3, start=1))
+    rest = list(going_on)
+    assert (rest[0].epoch, rest[0].step) == (1, 4)
     assert [event.loss for event in rest if isinstance(event, fit.Step)] == losses[4:]
     assert [event.step for event in rest if isinstance(event, fit.Step)] == list(range(5, 13))
     assert all(np.array_equal(x, y) for x, y in zip(weights(whole), weights(parts), strict=True))
@@ -207,7 +211,9 @@ def test_two_optimizers_each_follow_their_own_loss() -> None:
     points, labels = next(iter(task.setup().train))
     loss = task.criterion(task.model(points), labels)
     grads = engine.grad(loss, list(task.model.parameters()))
-    improve(task.losses((points, labels)))
+    found = task.losses((points, labels))
+    gradients(found)
+    improve(task, found)
     for old, new, grad, sign in zip(start, weights(task), grads, (-1, -1, 1, 1), strict=True):
         np.testing.assert_allclose(new, old + sign * 0.1 * grad.numpy(), atol=1e-6)
 
@@ -287,8 +293,11 @@ def test_an_optimizer_that_needs_a_closure() -> None:
     # Each sample is measured once, however often the search looked at it.
     first = [step for step in steps if step.epoch == 1][-1]
     assert first.metrics["accuracy"] * 60 == pytest.approx(round(first.metrics["accuracy"] * 60))
+    begun = fit.fit(Searching(seed=3), epochs=1)
+    list(begun)
     again = Searching(seed=3)
-    list(fit.fit(again, epochs=1))
-    list(fit.fit(again, epochs=2, start=1))
+    going_on = fit.fit(again, epochs=2)
+    going_on.load_state_dict(begun.state_dict())
+    list(going_on)
     for ours, others in zip(weights(again), weights(task), strict=True):
         np.testing.assert_array_equal(ours, others)

@@ -19,6 +19,7 @@ from studio.document.files import load
 from studio.training import Failed, Session, Warned, records
 from studio.training.lines import line
 from studio.training.records import Record, fresh_folder
+from studio.training.writer import Writer
 
 
 def finished(run: Session) -> list[Any]:
@@ -32,7 +33,7 @@ def test_what_a_run_leaves_behind(session, digits, tmp_path: Path) -> None:
     events = finished(run)
     folder = tmp_path / "a" / "b"
     assert run.folder == folder
-    names = {"graph.gradwire", "run.json", "metrics.jsonl", "weights.safetensors", "best.safetensors"}
+    names = {"graph.gradwire", "run.json", "metrics.jsonl", "weights.safetensors", "best.safetensors", "checkpoints"}
     assert {path.name for path in folder.iterdir()} == names
     assert load(folder / "graph.gradwire") == digits()
     about = json.loads((folder / "run.json").read_text())
@@ -126,16 +127,20 @@ def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path
     monkeypatch.setattr(atomic, "write", full)
     events = finished(session(out=tmp_path))
     warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert len(warnings) == 2, "one while training, one for the final weights"
-    assert "best.safetensors: cannot be written: the disk is full" in warnings[0]
-    assert "Training goes on" in warnings[0]
-    assert "weights.safetensors" in warnings[1]
+    assert any("best.safetensors: cannot be written: the disk is full" in message for message in warnings)
+    assert any("checkpoints" in message and "Training goes on" in message for message in warnings)
+    assert any("/weights.safetensors" in message for message in warnings)
+    assert [line["event"] for line in lines_of(tmp_path)][-1] == "done", "figures are written all the same"
     assert isinstance(events[-2], (fit.Done, Warned))
     assert json.loads((tmp_path / "run.json").read_text())["state"] == "done"
 
 
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
 def test_lines_of_long_epochs_are_thinned_out(digits, tmp_path: Path) -> None:
-    record = Record(tmp_path, digits(), {})
+    record = Record(tmp_path, digits(), {}, Writer())
     record.take(fit.Started(1, None, 5000, 1, 1, 1, "cpu", 0), dict)
     for batch in range(1, 5001):
         record.take(fit.Step(1, batch, batch, 0.5, {}, {}, 0.1, 10.0, 0.1, True), dict)
@@ -165,5 +170,6 @@ def test_numbers_that_are_not_finite_are_null() -> None:
         "samples_per_second": 2.0,
         "seconds": 1.0,
         "finite": False,
+        "best": False,
     }
     assert line(fit.ValidationStep(1, 1, 2)) is None

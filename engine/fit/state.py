@@ -1,0 +1,206 @@
+"""What a task has become by being trained, as plain data, and back; what of it fits another task."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.creation import as_tensor
+from engine.errors import WeightsError
+from engine.fit.task import Task
+from engine.metrics import Metric
+from engine.modes import no_grad
+from engine.nn.module import Module
+from engine.optim.optimizer import Optimizer
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Which tensors of a model are among others, by name."""
+
+    same: tuple[str, ...]
+    missing: tuple[str, ...]
+    """The model's own that the others have not."""
+    extra: tuple[str, ...]
+    """Others that the model has not."""
+    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+    """Of one name but not of one shape: the model's, then the other's."""
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.missing or self.extra or self.reshaped)
+
+    def __str__(self) -> str:
+        shapes = [f"{name} is {_sized(own)}, there {_sized(other)}" for name, (own, other) in self.reshaped.items()]
+        parts = {
+            f"{len(self.same)} fit": (),
+            "of another shape": shapes,
+            "not there": self.missing,
+            "only there": self.extra,
+        }
+        told = [f"{what}: {_some(names)}" if names else what for what, names in parts.items() if names or "fit" in what]
+        return "; ".join(told)
+
+
+def state_of(task: Task, *, gradients: bool = False) -> dict[str, Any]:
+    """Everything of a task that changes while it is trained. Tensors are copies.
+
+    Args:
+        gradients: those of the parameters too, as they are among what is averaged
+    """
+    modules = task.modules
+    return {
+        "modules": {name: _copied(dict(_tensors(module))) for name, module in modules.items()},
+        "optimizers": {name: _optimizer_state(optimizer) for name, optimizer in task.optimizers.items()},
+        "schedulers": {name: _copied(schedule.state_dict()) for name, schedule in task.schedulers.items()},
+        "scaler": {} if task.scaler is None else task.scaler.state_dict(),
+        "metrics": metric_sums(task),
+        "gradients": {
+            name: {key: p.grad.detach().clone() for key, p in module.named_parameters() if p.grad is not None}
+            for name, module in modules.items()
+            if gradients
+        },
+    }
+
+
+def restore(task: Task, state: Mapping[str, Any]) -> None:
+    """Make a task what `state_of` found. Raises WeightsError, and changes nothing, if its parts are others."""
+    for kind in ("modules", "optimizers", "schedulers", "metrics"):
+        own, given = set(getattr(task, kind)), set(state[kind])
+        if own != given:
+            raise WeightsError(
+                f"the task has {kind} {_some(sorted(own))}, but the checkpoint {_some(sorted(given))}. "
+                "Make the task as it was, or load the weights alone."
+            )
+    for name, module in task.modules.items():
+        found = match(module, state["modules"][name])
+        if not found.is_whole:
+            raise WeightsError(f"the checkpoint is of another {name}: {found}.")
+    for name, optimizer in task.optimizers.items():
+        _restore_optimizer(name, optimizer, state["optimizers"][name])
+    for name, module in task.modules.items():
+        take(module, state["modules"][name])
+        for key, parameter in module.named_parameters():
+            gradient = state["gradients"].get(name, {}).get(key)
+            parameter.grad = None if gradient is None else gradient.to(parameter.device)
+    for name, schedule in task.schedulers.items():
+        schedule.load_state_dict(_copied(state["schedulers"][name]))
+    if task.scaler is not None and state["scaler"]:
+        task.scaler.load_state_dict(state["scaler"])
+    restore_metrics(task, state["metrics"])
+
+
+def match(module: Module, given: Mapping[str, Tensor]) -> Match:
+    """Which tensors of a module are among those given."""
+    own = dict(_tensors(module))
+    shapes = {name: (tuple(own[name].shape), tuple(given[name].shape)) for name in own if name in given}
+    return Match(
+        same=tuple(name for name, (mine, other) in shapes.items() if mine == other),
+        missing=tuple(name for name in own if name not in given),
+        extra=tuple(name for name in given if name not in own),
+        reshaped={name: pair for name, pair in shapes.items() if pair[0] != pair[1]},
+    )
+
+
+def take(module: Module, given: Mapping[str, Tensor]) -> Match:
+    """Copy into a module what fits of the tensors given. Returns what did and what did not."""
+    found, own = match(module, given), dict(_tensors(module))
+    with no_grad():
+        for name in found.same:
+            own[name].copy_(given[name].to(own[name].device))
+    return found
+
+
+# -- metrics ----------------------------------------------------------------------------------
+
+
+def metric_sums(task: Task) -> dict[str, dict[str, Tensor]]:
+    """Copies of what the metrics have added up."""
+    return {name: {key: value.detach().clone() for key, value in _sums(one)} for name, one in task.metrics.items()}
+
+
+def restore_metrics(task: Task, sums: Mapping[str, Mapping[str, Tensor]]) -> None:
+    """Put back what `metric_sums` found, into the same tensors."""
+    with no_grad():
+        for name, metric in task.metrics.items():
+            for key, value in _sums(metric):
+                value.copy_(sums[name][key].to(value.device))
+
+
+def _sums(metric: Metric) -> Iterator[tuple[str, Tensor]]:
+    return ((key, value) for key, value in vars(metric).items() if isinstance(value, Tensor))
+
+
+# -- parts ------------------------------------------------------------------------------------
+
+
+def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and buffers, also those that a state dict leaves out."""
+    yield from ((name, parameter.detach()) for name, parameter in module.named_parameters())
+    yield from module.named_buffers()
+
+
+def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
+    """Options and state as they are: counts stay whole numbers, which a state dict in PyTorch's format has not."""
+    numbers = {id(parameter): number for number, parameter in enumerate(_trained(optimizer))}
+    groups = [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+    state = {numbers[id(parameter)]: dict(state) for parameter, state in optimizer.state.items()}
+    return {"steps": optimizer.steps, "groups": _copied(groups), "state": _copied(state)}
+
+
+def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]) -> None:
+    groups, trained = given["groups"], _trained(optimizer)
+    if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in given["state"]):
+        raise WeightsError(f"the checkpoint's {name} has other parameter groups. Make the optimizer as it was.")
+    for number, state in given["state"].items():
+        for key, value in state.items():
+            if isinstance(value, Tensor) and value.ndim:
+                optimizer.check_state(key, value, trained[number])
+    optimizer.state = defaultdict(dict)  # another table, by which compiled steps see that its tensors are others
+    for number, state in given["state"].items():
+        optimizer.state[trained[number]] = _moved(_copied(state), trained[number])
+    for group, options in zip(optimizer.param_groups, groups, strict=True):
+        group.update(_copied(options))
+    optimizer.steps = given["steps"]
+
+
+def _trained(optimizer: Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _copied(value: Any) -> Any:
+    """Tensors copied, in whatever structure."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(item) for item in value)
+    return value
+
+
+def _moved(value: Any, like: Tensor) -> Any:
+    if isinstance(value, Tensor):
+        return as_tensor(value).to(like.device)
+    if isinstance(value, dict):
+        return {key: _moved(item, like) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_moved(item, like) for item in value]
+    return value
+
+
+def _some(names: Any, most: int = 5) -> str:
+    names = list(names)
+    shown = ", ".join(names[:most]) or "none"
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def _sized(shape: tuple[int, ...]) -> str:
+    return format_shape(shape) or "one number"
+
+
+__all__ = ["Match", "match", "metric_sums", "restore", "restore_metrics", "state_of", "take"]

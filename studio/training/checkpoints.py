@@ -1,0 +1,106 @@
+"""Checkpoints of a run: all that its next steps depend on, in files of which the last ones are kept.
+
+A file is what `engine.save` writes: safetensors with a checksum, and nothing in it that could be executed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import engine
+from engine import fit
+from engine.errors import WeightsError
+from engine.io import atomic
+from engine.io.checkpoint import dumps
+from studio.document.errors import FileError
+from studio.training.writer import Writer
+
+FOLDER = "checkpoints"
+_NAME = re.compile(r"step-(\d+)\.safetensors")
+_SHARE = 0.01
+"""Of the time of a training that its checkpoints may take."""
+
+
+class Checkpoints:
+    """Decides when a run's checkpoints are due, and has them written.
+
+    Args:
+        folder: the run's
+        writer: what writes them
+        seconds: from one to the next at least; more where they would take a hundredth of the time or more
+        steps: a checkpoint after each so many batches as well, however long that takes
+        keep: how many are kept, the newest ones
+    """
+
+    def __init__(self, folder: Path, writer: Writer, *, seconds: float, steps: int | None, keep: int) -> None:
+        self._folder = folder / FOLDER
+        self._writer = writer
+        self._seconds, self._steps, self._keep = seconds, steps, keep
+        self._last = time.monotonic()
+        self._snapshot_cost = 0.0
+
+    def is_due(self, step: int, *, after: fit.Event) -> bool:
+        """Whether one should be made now. None is while another is being written."""
+        if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
+            return not self._writer.is_busy
+        pause = time.monotonic() - self._last
+        return pause >= max(self._seconds, self._cost / _SHARE) and not self._writer.is_busy
+
+    @property
+    def _cost(self) -> float:
+        return self._snapshot_cost + self._writer.cost
+
+    def make(self, step: int, snapshot: Callable[[], Mapping[str, Any]]) -> None:
+        """Take a snapshot now, and have it written."""
+        began = time.perf_counter()
+        content = snapshot()
+        self._snapshot_cost = time.perf_counter() - began
+        self._last = time.monotonic()
+        self._writer.put(lambda: self._write(step, content))
+
+    def _write(self, step: int, content: Mapping[str, Any]) -> None:
+        path = self._folder / f"step-{step:09d}.safetensors"
+        try:
+            self._folder.mkdir(exist_ok=True)
+            atomic.write(path, dumps(content, str(path)))
+        except OSError as error:
+            raise FileError.from_os_error(path, "cannot be written", error) from None
+        for _, old in list(stored(self._folder.parent))[self._keep :]:
+            with suppress(OSError):
+                old.unlink()
+
+
+def stored(folder: Path) -> Iterator[tuple[int, Path]]:
+    """The checkpoints in a run's folder with their steps, newest first."""
+    found = ((_NAME.fullmatch(path.name), path) for path in (folder / FOLDER).glob("step-*.safetensors"))
+    return iter(sorted(((int(name[1]), path) for name, path in found if name), reverse=True))
+
+
+def newest(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """What the newest checkpoint of a run holds that is sound, if there is one; and what is wrong with newer ones."""
+    troubles: list[str] = []
+    for _, path in stored(folder):
+        try:
+            return read(path), troubles
+        except FileError as error:
+            troubles.append(str(error))
+    return None, troubles
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What a checkpoint holds. Raises FileError if it is damaged."""
+    try:
+        content = engine.load(path)
+    except (WeightsError, OSError) as error:
+        raise FileError(str(path), "", str(error).removeprefix(f"{path}: ").rstrip("."), "") from None
+    if not isinstance(content, dict) or not {"training", "metrics"} <= content.keys():
+        raise FileError(str(path), "", "is no checkpoint of a run", "Choose one in the folder of a run.")
+    return content
+
+
+__all__ = ["FOLDER", "Checkpoints", "newest", "read", "stored"]

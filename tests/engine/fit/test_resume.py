@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import engine
+from engine import fit, nn, optim
+from engine.errors import WeightsError
+from engine.optim import lr_scheduler
+from engine.registry import OPTIMIZERS, Entry
+from tests.engine.fit.clouds import Clouds, same_weights
+
+TIMES = ("seconds", "samples_per_second")
+
+
+def figures(event: fit.Event) -> dict[str, Any] | None:
+    """All of an event that is no time; None for those that tell how far something is."""
+    if isinstance(event, (fit.Started, fit.CompileState, fit.ValidationStep)):
+        return None
+    told = {name: getattr(event, name) for name in type(event).__slots__ if name not in TIMES}
+    return {"event": type(event).__name__, **told}
+
+
+def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
+    file = io.BytesIO()
+    engine.save(state, file)
+    file.seek(0)
+    return engine.load(file)
+
+
+def assert_resumable(make: Callable[[], fit.Task], places: range | None = None, **options: Any) -> None:
+    """A run that is put down after any event and taken up by a new task goes on to the same numbers."""
+    whole = make()
+    training = fit.fit(whole, **options)
+    told, states = [], []
+    for event in training:
+        told.append(figures(event))
+        states.append(training.state_dict() if not isinstance(event, fit.Done) else None)
+    for place in places or range(len(told) - 1):
+        again = make()
+        engine.manual_seed(place)
+        resumed = fit.fit(again, **options)
+        resumed.load_state_dict(through_a_file(states[place]))
+        rest = [figures(event) for event in resumed]
+        expected = [one for one in told[place + 1 :] if one is not None]
+        assert [one for one in rest if one is not None] == expected, place
+        assert same_weights(whole, again), place
+
+
+@pytest.fixture(autouse=True)
+def _restored_random_state() -> Iterator[None]:
+    state = engine.random.get_rng_state()
+    yield
+    engine.random.set_rng_state(state)
+
+
+class Scheduled(Clouds):
+    accumulate = 3
+    clip_norm = 0.5
+    clip_value = 0.2
+    per_step = ("steps",)
+
+    def configure(self) -> None:
+        super().configure()
+        self.steps = lr_scheduler.ExponentialLR(self.adam, 0.97)
+        self.epochs = lr_scheduler.ReduceLROnPlateau(self.adam, patience=0)
+
+
+def test_a_run_can_be_put_down_after_any_event() -> None:
+    assert_resumable(lambda: Clouds(seed=1), epochs=2, validate_steps=3)
+
+
+@pytest.mark.parametrize("compile", [True, False])
+def test_accumulation_clipping_and_schedules_are_resumed(compile: bool) -> None:
+    assert_resumable(lambda: Scheduled(seed=1), range(1, 18, 5), epochs=3, validate_epochs=2, compile=compile)
+
+
+def test_early_stopping_is_resumed() -> None:
+    stopping = fit.EarlyStopping(patience=1, min_change=0.3)
+    assert_resumable(lambda: Clouds(seed=1), range(3, 15, 5), epochs=50, early_stopping=stopping)
+
+
+def test_a_run_that_ended_within_an_epoch_goes_on() -> None:
+    whole, begun, rest = Clouds(seed=4), Clouds(seed=4), Clouds(seed=4)
+    list(fit.fit(whole, steps=7))
+    first = fit.fit(begun, steps=2)
+    list(first)
+    second = fit.fit(rest, steps=7)
+    second.load_state_dict(first.state_dict())
+    list(second)
+    assert same_weights(whole, rest)
+
+
+@pytest.mark.parametrize("entry", OPTIMIZERS, ids=lambda entry: entry.key)
+def test_every_optimizer_is_resumed(entry: Entry) -> None:
+    class With(Clouds):
+        def configure(self) -> None:
+            super().configure()
+            del self.adam
+            matrices = [parameter for parameter in self.model.parameters() if parameter.ndim == 2]
+            self.optimizer = entry.target(matrices if entry.key == "optim.Muon" else self.model.parameters())
+
+    assert_resumable(lambda: With(seed=2), range(5, 12, 6), steps=7)
+
+
+def test_buffers_that_state_dicts_leave_out_are_kept() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("calls", engine.zeros(()), persistent=False)
+
+        def forward(self, input: Any) -> Any:
+            if self.training:
+                self.calls.add_(1)
+            return input + self.calls * 0.01
+
+    class With(Clouds):
+        def configure(self) -> None:
+            super().configure()
+            self.model.add_module("counting", Counting())
+
+    assert_resumable(lambda: With(seed=2), range(5, 6), steps=8)
+
+
+def test_what_a_receiver_draws_changes_nothing() -> None:
+    def trained(draws: bool) -> fit.Task:
+        task = Clouds(seed=1)
+        for _ in fit.fit(task, epochs=2):
+            if draws:
+                engine.rand(5)
+        return task
+
+    assert same_weights(trained(True), trained(False))
+    engine.manual_seed(7)
+    first = engine.rand(3).tolist()
+    engine.manual_seed(7)
+    list(fit.fit(Clouds(), steps=1))
+    assert engine.rand(3).tolist() == first
+
+
+def test_a_checkpoint_of_another_model_says_what_fits() -> None:
+    class Wider(Clouds):
+        def configure(self) -> None:
+            super().configure()
+            self.model[0] = nn.Linear(4, 9)
+            self.model.add_module("more", nn.Linear(3, 3))
+            self.adam = optim.Adam(self.model.parameters())
+
+    training = fit.fit(Clouds(), steps=1)
+    list(training)
+    state = training.state_dict()
+    other = Wider()
+    before = {name: value.tolist() for name, value in other_weights(other).items()}
+    said = r"another model: 7 fit; of another shape: 0\.weight is 9×4, there 8×4, 0\.bias is 9, there 8"
+    with pytest.raises(WeightsError, match=said):
+        fit.fit(other, steps=1).load_state_dict(state)
+    assert {name: value.tolist() for name, value in other_weights(other).items()} == before
+    found = fit.take(other.model, state["task"]["modules"]["model"])
+    assert set(found.missing) == {"more.weight", "more.bias"}
+    assert other.model[4].weight.tolist() == state["task"]["modules"]["model"]["4.weight"].tolist()
+
+    class Two(Clouds):
+        def configure(self) -> None:
+            super().configure()
+            self.second = optim.SGD(self.model.parameters())
+
+    with pytest.raises(WeightsError, match="optimizers adam, second, but the checkpoint adam"):
+        fit.fit(Two(), steps=1).load_state_dict(state)
+
+
+def other_weights(task: fit.Task) -> dict[str, Any]:
+    task.setup()
+    return task.model.state_dict()
+
+
+def test_a_training_can_be_taken_back() -> None:
+    """Steps that run without Python do not go on with tensors that are no more."""
+    task = Clouds(seed=1)
+    training = fit.fit(task, steps=8)
+    events = [next(training) for _ in range(4)]
+    state = training.state_dict()
+    first = [figures(event) for event in training]
+    assert task.step is not None and task.step.replays.count > 0
+    training = fit.fit(task, steps=8)
+    training.load_state_dict(state)
+    again = [figures(event) for event in training]
+    assert [one for one in again if one] == [one for one in first if one]
+    assert len(events) == 4

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import fit, nn
+from engine.io import atomic, load_file
+from studio.document.errors import FileError
+from studio.training import Failed, Session, Warned, records, resuming
+from studio.training.checkpoints import Checkpoints, newest, stored
+from studio.training.writer import Writer
+
+TIMES = ("seconds", "samples_per_second")
+
+
+class Killed(BaseException):
+    """Ends a training as SIGKILL would: nothing is written any more."""
+
+
+def finished(run: Session) -> list[Any]:
+    run.start()
+    assert run.join(600)
+    return run.events()
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """Those of metrics.jsonl, without times."""
+    found = (json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines())
+    return [{name: value for name, value in line.items() if name not in TIMES} for line in found]
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert lines(one) == lines(other)
+    for name in ("weights.safetensors", "best.safetensors"):
+        mine, others = load_file(one / name), load_file(other / name)
+        assert mine.keys() == others.keys()
+        assert all(np.array_equal(mine[key].numpy(), others[key].numpy()) for key in mine)
+    mine, others = (json.loads((folder / "run.json").read_text()) for folder in (one, other))
+    for name in ("state", "settings", "last", "best"):
+        assert {**mine[name]} == {**others[name]} if isinstance(mine[name], dict) else mine[name] == others[name]
+
+
+def resume(session, folder: Path, **options: Any) -> tuple[Session, list[Any]]:
+    found = resuming.resumed(folder)
+    run = session(found.document, resume=found, **options)
+    return run, finished(run)
+
+
+@pytest.fixture
+def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes a run that ends without a trace after so many steps, with a checkpoint after every seventh."""
+
+    def make(steps: int = 17, document: Any = None) -> Path:
+        folder = tmp_path / "cut"
+        take = records.Record.take
+
+        def dies(self: records.Record, event: fit.Event, weights: Any) -> None:
+            if isinstance(event, fit.Step) and event.step == steps:
+                self._writer.close()  # what was begun is written, as it would be by and by
+                raise Killed
+            take(self, event, weights)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(records.Record, "take", dies)
+            patch.setattr(Session, "_finish", lambda *_: None)
+            patch.setattr("threading.excepthook", lambda *_: None)
+            run = session(digits(epochs=3) if document is None else document, out=folder, seed=3, checkpoint_steps=7)
+            run.start()
+            run._ended.wait(600)
+            run._state = "failed"
+            run._record._lines.close()
+        about = json.loads((folder / "run.json").read_text())
+        about["process"]["began"] -= 1  # that process is no more
+        (folder / "run.json").write_text(json.dumps(about))
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def whole(session, digits, tmp_path: Path) -> Path:
+    finished(session(digits(epochs=3), out=tmp_path / "whole", seed=3))
+    return tmp_path / "whole"
+
+
+@pytest.mark.parametrize("steps", [3, 7, 8, 17])
+def test_a_resumed_run_is_the_same_run(session, whole: Path, cut, steps: int) -> None:
+    folder = cut(steps)
+    assert [step for step, _ in stored(folder)] == [step for step in (14, 7) if step < steps]
+    _, events = resume(session, folder)
+    started = next(event for event in events if isinstance(event, fit.Started))
+    assert started.step == (steps - 1) // 7 * 7
+    assert_same_run(folder, whole)
+    assert next(stored(folder))[0] == 36
+
+
+def test_a_stopped_run_goes_on(session, digits, whole: Path, tmp_path: Path) -> None:
+    run = session(digits(epochs=3), out=tmp_path / "stopped", seed=3)
+    run.step()
+    while run.state != "paused":
+        run.events(0.05)
+    run.stop()
+    assert run.join(600)
+    assert lines(tmp_path / "stopped")[-1]["reason"] == "stopped"
+    resume(session, tmp_path / "stopped")
+    assert_same_run(tmp_path / "stopped", whole)
+
+
+def test_a_run_can_be_made_longer(session, digits, whole: Path, tmp_path: Path) -> None:
+    finished(session(digits(epochs=1), out=tmp_path / "short", seed=3))
+    resume(session, tmp_path / "short", epochs=3)
+    mine, others = lines(tmp_path / "short"), lines(whole)
+    assert mine[1:] == others[1:], "the first line tells how many epochs were asked for then"
+
+
+def test_the_newest_unfinished_run_is_found(session, cut, whole: Path) -> None:
+    runs = whole.parent
+    with pytest.raises(FileError, match="holds no unfinished run"):
+        resuming.find(runs)
+    folder = cut()
+    assert resuming.find(runs) == folder
+    assert resuming.find(runs, "whole") == resuming.find(runs, str(whole)) == whole
+    with pytest.raises(FileError, match="is no run"):
+        resuming.find(runs, "nothing")
+    about = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**about, "process": records.process()}))
+    with pytest.raises(FileError, match=f"is being trained by the process {os.getpid()}"):
+        resuming.resumed(folder)
+
+
+@pytest.mark.parametrize("damage", ["cut off", "a bit", "empty", "all"])
+def test_a_corrupt_checkpoint_is_noticed_and_the_one_before_used(session, whole: Path, cut, damage: str) -> None:
+    folder = cut()
+    paths = [path for _, path in stored(folder)]
+    for path in paths[: None if damage == "all" else 1]:
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= damage in ("a bit", "all")
+        path.write_bytes(content[: {"cut off": 1000, "empty": 0}.get(damage)])
+    _, events = resume(session, folder)
+    warnings = [event.message for event in events if isinstance(event, Warned)]
+    assert str(paths[0]) in warnings[0]
+    assert ("The run begins from its beginning" if damage == "all" else "The one before it is used") in warnings[0]
+    started = next(event for event in events if isinstance(event, fit.Started))
+    assert started.step == (0 if damage == "all" else 7)
+    assert_same_run(folder, whole)
+
+
+def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
+    folder = cut()
+    found = resuming.resumed(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    run = session(digits(epochs=3, hidden={"out_features": 31}), resume=found)
+    failed = next(event for event in finished(run) if isinstance(event, Failed))
+    assert failed.by_input
+    assert (
+        "another graph. Of its weights 1 fit; of another shape: hidden.weight is 31×64, there 32×64" in failed.message
+    )
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_a_new_run_takes_what_fits(session, digits, cut, tmp_path: Path) -> None:
+    folder = cut()
+    wider = digits(epochs=0 + 1, hidden={"out_features": 31})
+    run = session(wider, start_from=folder, out=tmp_path / "new", steps=0)
+    [warned] = [event for event in finished(run) if isinstance(event, Warned)]
+    assert "1 fit; of another shape: hidden.weight is 31×64, there 32×64" in warned.message
+    state, _ = newest(folder)
+    assert state is not None
+    ours, theirs = load_file(tmp_path / "new/weights.safetensors"), resuming.weights_in(state)
+    assert np.array_equal(ours["logits.bias"].numpy(), theirs["logits.bias"].numpy())
+    assert resuming.weights_from(next(stored(folder))[1]).keys() == theirs.keys()
+    assert resuming.weights_from(tmp_path / "new").keys() == theirs.keys()
+    (tmp_path / "x.txt").write_text("no weights")
+    with pytest.raises(FileError, match=r"x\.txt"):
+        resuming.weights_from(tmp_path / "x.txt")
+
+
+def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = cut()
+    monkeypatch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
+    _, events = resume(session, folder)
+    failed = next(event for event in events if isinstance(event, Failed))
+    assert "digits: has changed since this run began" in failed.message
+
+
+def test_a_full_disk_at_a_checkpoint_is_told_once_for_each(session, digits, whole: Path, tmp_path, monkeypatch) -> None:
+    write, failures = atomic.write, []
+
+    def full(path: Path, data: bytes) -> Any:
+        if path.parent.name == "checkpoints" and len(failures) < 2:
+            failures.append(path)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(atomic, "write", full)
+    folder = tmp_path / "full"
+    events = finished(session(digits(epochs=3), out=folder, seed=3, checkpoint_steps=5))
+    warnings = [event.message for event in events if isinstance(event, Warned)]
+    assert [str(path) in message for path, message in zip(failures, warnings, strict=True)] == [True, True]
+    assert all("the disk is full" in message and "Training goes on" in message for message in warnings)
+    assert_same_run(folder, whole)
+    assert next(stored(folder))[0] == 36
+
+
+def test_checkpoints_take_a_hundredth_of_the_time_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("studio.training.checkpoints.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("studio.training.checkpoints.time.perf_counter", lambda: now[0])
+    writer = Writer()
+    checkpoints = Checkpoints(tmp_path, writer, seconds=10, steps=None, keep=2)
+    event = fit.ValidationStep(1, 1, 1)
+
+    def snapshot() -> dict[str, Any]:
+        now[0] += 2
+        return {}
+
+    assert not checkpoints.is_due(1, after=event)
+    now[0] = 10
+    assert checkpoints.is_due(1, after=event)
+    checkpoints.make(1, snapshot)
+    writer.close()
+    now[0] = 12 + 199
+    assert not checkpoints.is_due(2, after=event), "the snapshot alone took 2 seconds"
+    now[0] = 12 + 201 + 100 * writer.cost
+    assert checkpoints.is_due(2, after=event)
+
+
+def test_the_last_ones_are_kept(tmp_path: Path) -> None:
+    writer = Writer()
+    checkpoints = Checkpoints(tmp_path, writer, seconds=0, steps=None, keep=3)
+    for step in (8, 9, 10, 11, 100):
+        checkpoints.make(step, dict)
+    writer.close()
+    assert [step for step, _ in stored(tmp_path)] == [100, 11, 10]
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_snapshot_is_not_changed_by_what_follows(tmp_path: Path) -> None:
+    from tests.engine.fit.clouds import Clouds  # noqa: PLC0415 - another test's task
+
+    training = fit.fit(Clouds(), steps=4)
+    for _ in range(3):
+        next(training)
+    state = training.state_dict()
+    before = {name: value.tolist() for name, value in state["task"]["modules"]["model"].items()}
+    list(training)
+    assert {name: value.tolist() for name, value in state["task"]["modules"]["model"].items()} == before
+    assert isinstance(training.task.model, nn.Module)
