@@ -1,21 +1,23 @@
-"""Generated modules as files: numba keeps machine code beside them, so a later process loads it in milliseconds.
+"""Kernels as files of machine code, which a later process loads in a millisecond, without importing numba.
 
 A folder for each version of what has a say in the machine code: numba and LLVM, Python, the CPU, and the functions that
-kernels call. Files are written whole or not at all; what cannot be loaded is built again.
+kernels call. Files are written whole or not at all; what is damaged, or was written by another user, is compiled again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
+import json
 import os
 import platform
 import queue
 import shutil
+import stat
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,11 @@ from typing import Any
 import platformdirs
 
 from engine.compiler.kernels.expression import Unlowered
+from engine.compiler.kernels.loading import Code, loaded
 
 VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable with the folder to keep kernels in."""
-_USED = ("blocks", "memory", "planes", "rows", "tiles", "windows")
+_USED = ("blocks", "loading", "machine_code", "memory", "planes", "rows", "tiles", "windows")
 """Modules beside this one that kernels import."""
 LIMIT = 256 << 20
 """Bytes that the folder may hold; the oldest kernels go first."""
@@ -34,14 +37,18 @@ _PREFIX = "gradwire_kernel_"
 
 
 class Module:
-    """A generated module: compiled in the background, or loaded."""
+    """The source of a kernel, and its function as soon as that is compiled or loaded."""
 
     def __init__(self, source: str, title: str) -> None:
         self.source, self.title = source, title
-        self.file = f"{_PREFIX}{hashlib.sha256(source.encode()).hexdigest()[:20]}.py"
         self.function: Any = None
         self.error: Exception | None = None
         self._done = threading.Event()
+
+    @property
+    def file(self) -> Path:
+        """Where its machine code is kept."""
+        return folder() / f"{_PREFIX}{hashlib.sha256(self.source.encode()).hexdigest()[:20]}"
 
     @property
     def ready(self) -> bool:
@@ -57,10 +64,22 @@ class Module:
         self.wait()
         return self.function
 
-    def build(self) -> None:
-        """Loads the module, or compiles it."""
+    def load(self) -> bool:
+        """Takes the function from disk, if it is there."""
         try:
-            self.function = _built(self)
+            self.function = _loaded(self)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, it is compiled then, and that tells what is wrong
+            return False
+        if self.ready:
+            self._done.set()
+        return self.ready
+
+    def build(self) -> None:
+        """Loads the function, or compiles it."""
+        if self._done.is_set() or self.load():
+            return
+        try:
+            self.function = _compiled(self)
         except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
             self.error = Unlowered(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
@@ -81,6 +100,8 @@ class Compiler:
             found = self.modules.get(source)
             if found is None:
                 found = self.modules[source] = Module(source, title)
+                if found.load():
+                    return found
                 self._queue.put(found)
                 if self._thread is None or not self._thread.is_alive():
                     self._thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
@@ -121,10 +142,8 @@ def built(source: str, title: str) -> Any:
     """The function of a module that somebody waits for: it is built here, before what is in the queue."""
     with _building:
         module = COMPILER.known(source, title)
-        if module.error is None and not module.ready:
-            module.build()
-        module.wait()
-        return module.function
+        module.build()
+        return module.waited()
 
 
 _building = threading.Lock()
@@ -147,6 +166,7 @@ def _circumstances() -> str:
         features = binding.get_host_cpu_features().flatten()
         parts = [version("numba"), version("llvmlite"), version("numpy"), sys.version, platform.machine(),
                  binding.get_host_cpu_name(), features]  # fmt: skip
+        parts += [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
         here = Path(__file__).parent
         used = [*(here / f"{name}.py" for name in _USED), *sorted(here.glob("functions/*.py"))]
         parts += [path.read_text(encoding="utf-8") for path in used]
@@ -155,76 +175,71 @@ def _circumstances() -> str:
     return found
 
 
-def _built(module: Module) -> Any:
-    """The kernel function; what lies in the cache and cannot be used is thrown away."""
-    try:
-        place = folder()
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        place = Path(tempfile.mkdtemp(prefix="gradwire-kernels-"))
-    path = place / module.file
-    is_new = not _holds(path, module.source)
-    if is_new:
-        _forget(path)
-        _write(path, module.source)
-    try:
-        found = _imported(path)
-    except Exception:  # noqa: BLE001 - whatever a damaged file raises
-        _forget(path)
-        _write(path, module.source)
-        found = _imported(path)
-    if not is_new:
-        _touch(path)
-    elif len(COMPILER.modules) % _OFTEN == 1:
-        tidy(place.parent, LIMIT)
+def _loaded(module: Module) -> Any:
+    """The kernel function of a source as it was compiled before; None if it was not."""
+    path = module.file
+    code = read(path, module.source)
+    if code is None:
+        return None
+    found = loaded(code)
+    with suppress(OSError):
+        os.utime(path)  # it is still used
     return found
+
+
+def _compiled(module: Module) -> Any:
+    """The kernel function of a source, whose machine code is kept for the next process."""
+    names = {"__name__": __name__}
+    exec(compile(module.source, str(module.file), "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
+    code: Any = names["kernel"]
+    found = loaded(code)
+    try:
+        write(module.file, module.source, code)
+    except OSError:  # it is compiled again the next time
+        return found
+    if len(COMPILER.modules) % _OFTEN == 1:
+        tidy(folder().parent, LIMIT)
+    return found
+
+
+# -- files
 
 
 def is_kept(source: str) -> bool:
     """Whether the machine code of a module lies on disk."""
-    path = folder() / Module(source, "").file
-    return _holds(path, source) and any(path.parent.glob(f"__pycache__/{path.stem}.*.nbc"))
+    return read(Module(source, "").file, source) is not None
 
 
-def _holds(path: Path, source: str) -> bool:
+MAGIC = b"gradwire kernel 1\n"
+"""A file begins with it. A digest of all the rest comes next, then a line of JSON, then machine code."""
+
+
+def read(path: Path, source: str) -> Code | None:
+    """What this user has written for a source, if it is whole."""
     try:
-        return path.read_text(encoding="utf-8") == source
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _write(path: Path, source: str) -> None:
-    """All at once: another process may be reading."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".py")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
-    os.replace(name, path)
-
-
-def _imported(path: Path) -> Any:
-    name = path.stem
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # numba looks the function's module up by its name
-    spec.loader.exec_module(module)
-    return module.kernel
-
-
-def _forget(path: Path) -> None:
-    """Deletes a module and the machine code beside it."""
-    for one in (path, *path.parent.glob(f"__pycache__/{path.stem}.*"), *path.parent.glob(f"__pycache__/*{path.stem}*")):
-        one.unlink(missing_ok=True)
-
-
-def _touch(path: Path) -> None:
-    """Notes that a kernel is still used; the time of the source itself is part of numba's key."""
-    mark = path.with_suffix(".used")
-    try:
-        mark.touch()
+        with path.open("rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            data = file.read()
     except OSError:
-        pass
+        return None
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    rest = data[start:]
+    if data[:start] != MAGIC + hashlib.sha256(rest).digest():
+        return None
+    told, _, code = rest.partition(b"\n")
+    found = json.loads(told)
+    return Code(code, tuple(found["needs"])) if found["source"] == source else None
+
+
+def write(path: Path, source: str, code: Code) -> None:
+    """All at once: another process may be reading."""
+    rest = json.dumps({"source": source, "needs": code.needs}).encode() + b"\n" + code.code
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PREFIX)
+    with os.fdopen(handle, "wb") as file:
+        file.write(MAGIC + hashlib.sha256(rest).digest() + rest)
+    os.replace(name, path)
 
 
 _OFTEN = 16
@@ -232,26 +247,21 @@ _OFTEN = 16
 
 
 def tidy(root: Path, limit: int) -> None:
-    """Deletes the kernels that were not used for longest until the rest fit the limit."""
-    sizes: dict[Path, int] = {}
-    used: dict[Path, float] = {}
-    for part in (*root.glob(f"*/{_PREFIX}*"), *root.glob(f"*/__pycache__/{_PREFIX}*")):
-        home = part.parent.parent if part.parent.name == "__pycache__" else part.parent
-        path = home / f"{part.name.partition('.')[0]}.py"
+    """Deletes the files that were not used for longest until the rest fit the limit."""
+    found: list[tuple[float, int, Path]] = []
+    for path in root.rglob("*"):
         try:
-            found = part.stat()
+            told = path.stat()
         except OSError:  # another process deleted it
             continue
-        sizes[path] = sizes.get(path, 0) + found.st_size
-        used[path] = max(used.get(path, 0.0), found.st_mtime)
-    total = sum(sizes.values())
-    for _, path in sorted((when, path) for path, when in used.items()):
-        size = sizes[path]
+        if stat.S_ISREG(told.st_mode):
+            found.append((told.st_mtime, told.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
         if total <= limit:
             return
         try:
-            _forget(path)
-            path.with_suffix(".used").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         except OSError:  # in use, on Windows
             continue
         total -= size
@@ -262,4 +272,18 @@ def clear() -> None:
     shutil.rmtree(folder().parent, ignore_errors=True)
 
 
-__all__ = ["COMPILER", "LIMIT", "VARIABLE", "Module", "clear", "folder", "is_kept", "load", "tidy"]
+__all__ = [
+    "COMPILER",
+    "LIMIT",
+    "MAGIC",
+    "VARIABLE",
+    "Code",
+    "Module",
+    "clear",
+    "folder",
+    "is_kept",
+    "load",
+    "read",
+    "tidy",
+    "write",
+]

@@ -63,15 +63,15 @@ class Writer:
         imports = []
         if self.names.mathematics:
             imports += [f"from math import {', '.join(sorted(self.names.mathematics))}", ""]
-        imports += [f"from numba import {', '.join(sorted({'njit', *self.names.types}))}", ""]
+        imports += [f"from numba import {', '.join(sorted(self.names.types))}", ""]
         if self.names.functions:
             imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
         memory = ["elements", "memory", "wide_vectors", *(["allocated", "freed"] if self.freeing else [])]
         memory += ["scratch"] if len(self.memory) > len(self.freeing) else []
+        imports += ["from engine.compiler.kernels.machine_code import machine_code"]
         imports += [f"from engine.compiler.kernels.memory import {', '.join(sorted(memory))}", "", ""]
-        options = 'nogil=True, cache=True, boundscheck=False, error_model="numpy"'
         return "\n".join([
-            f'"""{title}"""', "", *imports, f'@njit("void({kinds})", {options})',
+            f'"""{title}"""', "", *imports, f'@machine_code("void({kinds})")',
             f"def kernel({', '.join(arguments)}):", *("    " + line for line in lines), "",
         ])  # fmt: skip
 

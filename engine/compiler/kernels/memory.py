@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core.cgutils import alloca_once
+from numba.core.cgutils import alloca_once, get_or_insert_function
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin, models, register_model
 
@@ -88,7 +88,9 @@ def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         size = context.get_abi_sizeof(context.data_model_manager[signature.return_type.dtype].get_data_type())
-        return context.nrt.allocate(builder, builder.mul(given[0], ir.Constant(ir.IntType(64), size)))
+        kind = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
+        allocate = get_or_insert_function(builder.module, kind, "PyMem_RawMalloc")
+        return builder.call(allocate, [builder.mul(given[0], ir.Constant(ir.IntType(64), size))])
 
     if not isinstance(place, types.IntegerLiteral):
         return None
@@ -126,7 +128,8 @@ def freed(typing: Any, memory: Any) -> Any:
     """Gives memory back that was allocated."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        context.nrt.free(builder, given[0])
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        builder.call(get_or_insert_function(builder.module, kind, "PyMem_RawFree"), given)
         return context.get_dummy_value()
 
     return types.void(memory), code

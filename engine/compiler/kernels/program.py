@@ -11,7 +11,7 @@ import numpy as np
 from engine.backend import CPU
 from engine.compiler.graph import Node, Value
 from engine.compiler.instruction import Constant, Scalar
-from engine.compiler.kernels.expression import FLOAT, TRUTH, WHOLE, Expression, Unlowered, cast, make, number, walk
+from engine.compiler.kernels.expression import FLOAT, TRUTH, WHOLE, Expression, Unlowered, cast, make, number
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.scalars import Names, text
 from engine.compiler.kernels.trace import trace
@@ -28,9 +28,6 @@ DTYPES = frozenset(np.dtype(name) for name in ("f4", "f8", "i1", "i2", "i4", "i8
 HALVES = frozenset((np.dtype(np.float16), bfloat16.numpy))
 """What GPUs keep numbers in that they compute with in float32."""
 SINGLE = np.dtype(np.float32)
-
-MOST_STEPS = 200
-"""Expressions of one op. Beyond, compiling takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +188,6 @@ class Reader:
         ndims = [len(one.shape) if isinstance(one, Value) else 0 for one in node.inputs]
         statics = {name: self.scalar(value) for name, value in (node.statics or {}).items()}
         found = trace(op, inputs, ndims, statics, node.mixed)
-        if sum(1 for _ in walk(found, [one for one in inputs if isinstance(one, Expression)])) > MOST_STEPS:
-            raise Unlowered(f"{op.name}: it takes so many steps that a kernel gains nothing")
         for value, expression in zip(node.outputs, found, strict=True):
             if expression.dtype != value.dtype:
                 raise Unlowered(f"{op.name}: symbols give {expression.dtype}, arrays {value.dtype}")

@@ -295,6 +295,8 @@ def trace(
     return _filled(known, inputs, statics)
 
 
+MOST_STEPS = 200
+"""Expressions of one op. Beyond, compiling takes seconds."""
 MOST_KNOWN = 4096
 _KNOWN: dict[Any, tuple[Expression, ...] | Unlowered] = {}
 """Op and kinds of inputs → what its kernel computes from holes, or why it cannot be traced."""
@@ -358,7 +360,10 @@ def _traced(
         yes, no = explore((*given, True)), explore((*given, False))
         return tuple(a if a is b else make("where", a.dtype, (condition, a, b)) for a, b in zip(yes, no, strict=True))
 
-    return explore(())
+    results = explore(())
+    if sum(1 for _ in walk(results, [one for one in inputs if isinstance(one, Expression)])) > MOST_STEPS:
+        raise Unlowered(f"{op.name}: it takes so many steps that a kernel gains nothing")
+    return results
 
 
 def _run(

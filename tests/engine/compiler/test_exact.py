@@ -103,9 +103,10 @@ def test_machines_where_kernels_do_not_compile_give_the_same(monkeypatch: pytest
     expected = [whole.run(number) for number in range(7)]
 
     def broken(_: object) -> None:
-        raise ImportError("no module named numba")
+        raise ImportError("no module named llvmlite")
 
-    monkeypatch.setattr("engine.compiler.kernels.cache._built", broken)
+    monkeypatch.setattr("engine.compiler.kernels.cache._loaded", broken)
+    monkeypatch.setattr("engine.compiler.kernels.cache._compiled", broken)
     monkeypatch.setattr(COMPILER, "modules", {})
     other = Training()
     found = [other.run(number) for number in range(3)]

@@ -32,8 +32,10 @@ def test_all_kernels_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "lstm" in names()
 
 
-def test_a_source_without_machine_code_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_kernel_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    cache.folder().mkdir(parents=True)
-    (cache.folder() / cache.Module("x = 1\n", "").file).write_text("x = 1\n")
+    path = cache.Module("x = 1\n", "").file
+    cache.write(path, "x = 1\n", cache.Code(b"code", ()))
+    assert cache.is_kept("x = 1\n")
+    path.write_bytes(path.read_bytes()[:-1])
     assert not cache.is_kept("x = 1\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.kernels import Unlowered, cache, compile
+from engine.compiler.kernels import Unlowered, cache, compile, loading
 from tests.engine.compiler.kernels.groups import Group
 
 PROGRAM = """
@@ -24,34 +25,77 @@ assert np.allclose(found, group.arrays[out], rtol=1e-6), found
 """
 
 
-def _run(folder: Path, count: int = 1) -> None:
+def _run(folder: Path, count: int = 1, end: str = "") -> None:
     environment = {**os.environ, cache.VARIABLE: str(folder)}
-    running = [subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment) for _ in range(count)]
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM + end], env=environment) for _ in range(count)]
     assert [one.wait(120) for one in running] == [0] * count
 
 
-def test_processes_share_a_folder_and_damage_is_repaired(tmp_path: Path) -> None:
+def _kept(folder: Path) -> tuple[Path, str, cache.Code]:
+    """The one file in a folder, and what it holds."""
+    (path,) = folder.glob("*/gradwire_kernel_*")
+    source = json.loads(path.read_bytes()[len(cache.MAGIC) + 32 :].partition(b"\n")[0])["source"]
+    code = cache.read(path, source)
+    assert code is not None
+    return path, source, code
+
+
+def test_processes_share_a_folder_and_need_no_compiler_after_the_first(tmp_path: Path) -> None:
     _run(tmp_path, 2)
-    (module,) = tmp_path.glob("*/gradwire_kernel_*.py")
-    code = list(module.parent.glob("__pycache__/*.nb*"))
-    assert code
-    for file in code:
-        file.write_bytes(b"damaged")
+    _run(tmp_path, end="assert 'numba' not in sys.modules")
+
+
+def test_what_is_damaged_is_compiled_again(tmp_path: Path) -> None:
     _run(tmp_path)
-    module.write_text("raise SystemError", encoding="utf-8")
+    path, source, _ = _kept(tmp_path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"damaged", whole[:-1], whole[:2000], whole[:-9] + b"?" + whole[-8:]):
+        path.write_bytes(damaged)
+        assert cache.read(path, source) is None
     _run(tmp_path)
-    assert "def kernel" in module.read_text(encoding="utf-8")
+    _kept(tmp_path)
+
+
+def test_what_others_have_written_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kernel"
+    cache.write(path, "source", cache.Code(b"code", ()))
+    assert cache.read(path, "source") == cache.Code(b"code", ())
+    assert cache.read(path, "another source") is None
+    monkeypatch.setattr(os, "getuid", lambda: 1 + path.stat().st_uid, raising=False)
+    assert cache.read(path, "source") is None
+
+
+def test_code_that_needs_what_is_not_here_is_compiled_again(tmp_path: Path) -> None:
+    _run(tmp_path)
+    path, source, code = _kept(tmp_path)
+    cache.write(path, source, cache.Code(code.code, (*code.needs, "nobody_has_this")))
+    with pytest.raises(ImportError, match="nobody_has_this"):
+        loading.loaded(cache.Code(code.code, ("nobody_has_this",)))
+    _run(tmp_path)
+    assert _kept(tmp_path)[2].needs == code.needs
+
+
+def test_wrong_arguments_are_refused() -> None:
+    group = Group()
+    x = group.input(np.ones((2, 3), np.float32))
+    kernel = compile(group.fused((2, 3), [group.add("mul", x, 3.25)]))
+    kernel.wait()
+    function, layout = kernel.entry
+    with pytest.raises(TypeError):
+        function(layout, *["x"] * (len(kernel.fused.inputs) + len(kernel.fused.scalars) + 1))
+    with pytest.raises(SystemError):
+        function(layout)
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     folder = tmp_path / "version"
     folder.mkdir()
     for age in range(4):
-        path = folder / f"gradwire_kernel_{age}.py"
+        path = folder / f"gradwire_kernel_{age}"
         path.write_bytes(b"x" * 100)
         os.utime(path, (1000 - age, 1000 - age))
     cache.tidy(tmp_path, 250)
-    assert sorted(path.name for path in folder.iterdir()) == ["gradwire_kernel_0.py", "gradwire_kernel_1.py"]
+    assert sorted(path.name for path in folder.iterdir()) == ["gradwire_kernel_0", "gradwire_kernel_1"]
 
 
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

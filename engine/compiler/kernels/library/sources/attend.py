@@ -1,10 +1,11 @@
 """Attention: scores, their softmax and what it weighs, for some queries of one head after the other."""
 
 from numba import float32 as number
-from numba import int64, njit
+from numba import int64
 
 from engine.compiler.kernels.blocks import address, copies, products
 from engine.compiler.kernels.functions import added, exp32, exp64, larger
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory, wide_vectors
 from engine.compiler.kernels.tiles import LANES, ROWS
 
@@ -14,8 +15,7 @@ padded, turned, back = copies(number)
 exp = exp64 if number.bitwidth == 64 else exp32
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, float64, int64, int64, int64)", nogil=True, cache=True,
-      error_model="numpy")  # fmt: skip
+@machine_code("void(int64, int64, int64, int64, int64, int64, float64, int64, int64, int64)")
 def kernel(told, queries, keys, values, results, weights, scale, place, first, last):
     """Heads from `first` to `last`. `told` are the settings of an `Attention`, `place` memory of this thread."""
     wide_vectors()

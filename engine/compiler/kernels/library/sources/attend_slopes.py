@@ -1,10 +1,11 @@
 """The gradients of attention for queries, keys and values, of one head after the other."""
 
 from numba import float32 as number
-from numba import int64, njit
+from numba import int64
 
 from engine.compiler.kernels.blocks import address, copies, products
 from engine.compiler.kernels.functions import added
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory, wide_vectors
 from engine.compiler.kernels.tiles import LANES, ROWS
 
@@ -13,8 +14,9 @@ multiply = products(number)
 padded, turned, back = copies(number)
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)",
-      nogil=True, cache=True, error_model="numpy")  # fmt: skip
+@machine_code(
+    "void(int64, int64, int64, int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)"
+)
 def kernel(
     told, gradients, queries, keys, values, weights, of_queries, of_keys, of_values, of_first, of_second, place, first,
     last,

@@ -1,14 +1,15 @@
 """Where dropout keeps elements, by Philox4x64-10 (Salmon et al., 2011), as `engine.random` draws them."""
 
-from numba import int64, njit, uint8, uint32, uint64
+from numba import int64, uint8, uint32, uint64
 
 from engine.compiler.kernels.functions import whole_product
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements
 
 ROUNDS = 10
 
 
-@njit("void(int64, uint64, uint64, uint64, uint64, int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(int64, uint64, uint64, uint64, uint64, int64)")
 def kernel(results, seed, stream, offset, least, count):
     """For each of `count` elements, whether its half of a word is `least` or more."""
     out = elements(results, uint8, 1)

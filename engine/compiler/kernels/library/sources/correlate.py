@@ -7,6 +7,7 @@ stands where a run goes from one line to the next; it is left out when sums are 
 from numba import float32 as number
 from numba import int64, njit
 
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.planes import lay_planes
 from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, products, write_run
@@ -53,7 +54,7 @@ def write(settings, own, product, added, out, image, first, start, end):
                     there[i * step] = found[i] + more
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, int64, int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64, int64)")
 def kernel(told, images, weights, bias, results, place, first, last):
     """Samples from `first` to `last`. `told` are the settings of a `Correlation`, `place` memory of this thread."""
     settings = elements(told, int64, 0)

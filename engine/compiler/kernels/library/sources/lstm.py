@@ -1,10 +1,11 @@
 """A layer of long short-term memory over all steps, for some of the sequences."""
 
 from numba import float32 as number
-from numba import int64, njit
+from numba import int64
 
 from engine.compiler.kernels.functions import exp32 as exp
 from engine.compiler.kernels.functions import tanh32 as tanh
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.rows import compiled, lay_weight, multiply
 from engine.compiler.kernels.tiles import LANES, ROWS
@@ -33,7 +34,7 @@ def step(size, gates, product, values, cells, out, h, c):
         h[u] = hidden
 
 
-@njit("void(" + "int64, " * 17 + "int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(" + "int64, " * 17 + "int64)")
 def kernel(
     steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_, panels_, offsets_,
     product_, first, last,

@@ -5,10 +5,11 @@ takes a hundred times as long.
 """
 
 from numba import float32 as number
-from numba import int64, njit
+from numba import int64
 
 from engine.compiler.kernels.functions import fabs
 from engine.compiler.kernels.functions import tanh32 as tanh
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.rows import add_outer, compiled, lay_weight, multiply
 from engine.compiler.kernels.tiles import LANES, ROWS
@@ -45,7 +46,7 @@ def recall(size, inside, skip, first, cells, result, start_c, start_h, before, e
         earlier[to + u] = result[skip + u] if inside else start_h[first + u]
 
 
-@njit("void(" + "int64, " * 25 + "int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(" + "int64, " * 25 + "int64)")
 def kernel(
     steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c, slopes_,
     panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, first, last,

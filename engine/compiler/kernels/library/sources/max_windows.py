@@ -3,8 +3,9 @@
 from math import inf
 
 from numba import float32 as number
-from numba import int32, int64, njit, uint8
+from numba import int32, int64, uint8
 
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, scratch
 from engine.compiler.kernels.tiles import LANES
 from engine.compiler.kernels.windows import compare
@@ -14,7 +15,7 @@ lowest = number(-inf)
 next_ones, every_other = compare(1), compare(2)
 
 
-@njit("void(int64, int64, int64, int64, int64, int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(int64, int64, int64, int64, int64, int64)")
 def kernel(told, images, results, picked, first, last):
     """Planes from `first` to `last`. `told` are the settings of `Pool`, whose windows are 1 or 2 apart."""
     settings = elements(told, int64, 0)

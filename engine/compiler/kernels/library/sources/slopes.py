@@ -6,6 +6,7 @@ Samples, or bands of their rows, are copied in blocks that stay in the cache; th
 from numba import float32 as number
 from numba import int64, njit
 
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.planes import lay_planes
 from engine.compiler.kernels.tiles import DOT_COLUMNS, DOT_ROWS, LANES, dots, lay_run
@@ -43,7 +44,7 @@ def sort(out, found, outer, sums, tall):
             out[row * sums + column] = found[tiles * SIZE + place]
 
 
-@njit("void(int64, int64, int64, int64, int64, int64, int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
 def kernel(told, images, gradients, results, place, first, last):
     """Units from `first` to `last`, each a band of a sample. `told` are the settings of `Slopes`."""
     settings = elements(told, int64, 0)

@@ -5,12 +5,13 @@ the windows, as in the op's own kernel.
 """
 
 from numba import float32 as number
-from numba import int64, njit, uint8
+from numba import int64, uint8
 
+from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements
 
 
-@njit("void(int64, int64, int64, int64, int64, int64)", nogil=True, cache=True, error_model="numpy")
+@machine_code("void(int64, int64, int64, int64, int64, int64)")
 def kernel(told, gradients, picked, results, first, last):
     """Planes from `first` to `last`. `told` are the settings of `Pool`."""
     settings = elements(told, int64, 0)
