@@ -32,6 +32,22 @@ MADE: dict[str, tuple[Callable[[], Transform], tuple[np.ndarray[Any, Any], ...]]
     "Clip": (lambda: transforms.Clip(0.5, 2.5), (IMAGES, NUMBERS)),
     "FillMissing": (lambda: transforms.FillMissing(2.0), (np.where(NUMBERS > 3, np.nan, NUMBERS).astype(np.float32),)),
 }
+MADE |= {
+    "ChannelsFirst": (transforms.ChannelsFirst, (IMAGES, IMAGES[:, 0])),
+    "Resize": (lambda: transforms.Resize((5, 9)), (*IMAGE_KINDS, IMAGES[:, 0], IMAGES[:, :2])),
+    "CenterCrop": (lambda: transforms.CenterCrop((4, 10)), (*IMAGE_KINDS, IMAGES[:, 0])),
+    "RandomCrop": (lambda: transforms.RandomCrop((6, 9), padding=1), (*IMAGE_KINDS, IMAGES[:, 0])),
+    "RandomResizedCrop": (lambda: transforms.RandomResizedCrop((6, 9)), (*IMAGE_KINDS, IMAGES[:, 0])),
+    "CropOrPad": (lambda: transforms.CropOrPad(3, 1.0), (IMAGES, NUMBERS)),
+    "RandomHorizontalFlip": (transforms.RandomHorizontalFlip, (*IMAGE_KINDS, IMAGES[:, 0])),
+    "RandomVerticalFlip": (transforms.RandomVerticalFlip, (*IMAGE_KINDS, IMAGES[:, 0])),
+    "RandomAffine": (lambda: transforms.RandomAffine(30, (0.1, 0.2), (0.8, 1.5), 10), (*IMAGE_KINDS, IMAGES[:, 0])),
+    "ColorJitter": (lambda: transforms.ColorJitter(0.5, 0.4, 0.3, 0.2), IMAGE_KINDS),
+    "RandomErasing": (transforms.RandomErasing, (*IMAGE_KINDS, IMAGES[:, 0])),
+    "Grayscale": (transforms.Grayscale, IMAGE_KINDS),
+    "OneHot": (lambda: transforms.OneHot(4), (LABELS,)),
+    "LabelEncode": (lambda: transforms.LabelEncode((2, 0, 1)), (LABELS,)),
+}
 """How each is made for these tests, and arrays of samples that it takes."""
 
 CASES = [
@@ -93,7 +109,7 @@ def test_augmentations_treat_samples_alike(
     spec = transform.spec(sample_spec(array))
     assert (spec.shape, spec.dtype.numpy) == (together.shape[1:], together.dtype)
     np.testing.assert_array_equal(np.asarray(transform.vary(list(array), numbers)), together)
-    assert not np.shares_memory(together, array) or transform.numbers == 0
+    assert not np.shares_memory(together, array)
 
 
 @pytest.mark.parametrize("entry", [e for e in TRANSFORMS if issubclass(e.target, Fitted)], ids=lambda e: e.key)
@@ -113,5 +129,5 @@ def test_what_is_learned_does_not_depend_on_the_batches(entry: Entry) -> None:
 def test_open_sizes_stay_open() -> None:
     spec = Spec((3, Dim("H"), Dim("W")), from_numpy(np.dtype(np.uint8)))
     for name, (make, arrays) in MADE.items():
-        if arrays[0].ndim == 4:
+        if arrays[0].ndim == 4 and name not in ("CropOrPad", "ChannelsFirst"):
             assert len(make().spec(spec).shape) == 3, name

@@ -57,6 +57,9 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.Bilinear": {"in2_features": 8, "out_features": 3},
     "nn.RMSNorm": {"normalized_shape": 8},
     "ops.cat": {"dim": 1},
+    "transforms.OneHot": {"on": "targets"},
+    "transforms.LabelEncode": {"on": "targets", "labels": list(range(10))},
+    "transforms.RandomResizedCrop": {"size": 8},
     "data.CSV": {"path": "table.csv", "target": "kind"},
     "data.IDX": {"folder": "images"},
 }

@@ -1,0 +1,109 @@
+"""Images turned, shifted, stretched and slanted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL.Image import Transform as Way
+
+from engine.data.transforms.crop import between, ordered
+from engine.data.transforms.pillow import changed
+from engine.data.transforms.resize import FILTERS
+from engine.data.transforms.transform import Augmentation, image_size
+from engine.registry import TRANSFORMS, Range
+from engine.shape import Spec
+
+
+@TRANSFORMS.register(
+    category="Augmentation",
+    title="Random affine",
+    outputs=("samples",),
+    tags=("rotation", "rotate", "shift", "translate", "shear", "zoom", "turn"),
+)
+class RandomAffine(Augmentation):
+    """Images turned about their middle, shifted, stretched and slanted at random, with zeros beyond their borders.
+
+    In validation they stay as they are.
+
+    Args:
+        degrees: turned by up to so much to either side
+        translate: shifted by up to this share of the size, to either side; one number, or down and across
+        scale: the smallest and the largest factor of size
+        shear: slanted by up to so many degrees to either side
+        interpolation: how pixels between pixels are found
+    """
+
+    numbers = 5
+
+    def __init__(
+        self,
+        degrees: Annotated[float, Range(ge=0, le=180)] = 10.0,
+        translate: Annotated[float, Range(ge=0, le=1)] | tuple[Annotated[float, Range(ge=0, le=1)], ...] = 0.0,
+        scale: tuple[Annotated[float, Range(gt=0)], Annotated[float, Range(gt=0)]] = (1.0, 1.0),
+        shear: Annotated[float, Range(ge=0, lt=90)] = 0.0,
+        interpolation: Literal["nearest", "bilinear", "bicubic"] = "bilinear",
+    ) -> None:
+        self.degrees = degrees
+        self.translate = translate
+        self.scale = ordered("RandomAffine", "scale", scale)
+        self.shear = shear
+        self.interpolation = interpolation
+        both(translate)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples
+
+    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        height, width = samples.shape[-2:]
+        signed = 2 * numbers - 1
+        angle, slant = np.radians(self.degrees * signed[:, 0]), np.radians(self.shear * signed[:, 4])
+        # Whole pixels, as in torchvision: a shift alone then changes no number.
+        shifts = [
+            np.rint(share * size * signed[:, place])
+            for share, size, place in zip(both(self.translate), (height, width), (1, 2), strict=True)
+        ]
+        rows = inverses(angle, shifts, between(self.scale, numbers[:, 3]), slant, (height, width)).tolist()
+        filter = FILTERS[self.interpolation]
+        return changed(
+            samples,
+            (height, width),
+            lambda image, row: image.transform((width, height), Way.AFFINE, rows[row], filter),  # pyright: ignore[reportArgumentType]
+        )
+
+    def spec(self, sample: Spec) -> Spec:
+        image_size("RandomAffine", sample)
+        return sample
+
+
+def both(values: float | tuple[float, ...]) -> tuple[float, float]:
+    if isinstance(values, tuple):
+        if len(values) != 2:
+            raise ValueError(f"RandomAffine: translate is one number or two, but is {values}.")
+        return values[0], values[1]
+    return float(values), float(values)
+
+
+def inverses(
+    angle: NDArray[np.float64],
+    shifts: list[NDArray[np.float64]],
+    scale: NDArray[np.float64],
+    slant: NDArray[np.float64],
+    size: tuple[int, int],
+) -> NDArray[np.float64]:
+    """N×6: for each image the coefficients with which Pillow finds the pixel that lands at (x, y).
+
+    A pixel is slanted, scaled and turned about the middle, anticlockwise for positive angles, then shifted.
+    """
+    down, across = shifts
+    middle_x, middle_y = size[1] / 2, size[0] / 2
+    cos, sin = np.cos(angle) * scale, np.sin(angle) * scale
+    # What is seen turns anticlockwise where y points down: (x, y) → (cos x + sin y, cos y - sin x).
+    a, b, c, d = cos, sin - cos * np.tan(slant), -sin, cos + sin * np.tan(slant)
+    scale_of_area = a * d - b * c
+    inverse = np.stack([d, -b, -c, a], 1) / scale_of_area[:, np.newaxis]
+    x, y = middle_x + across, middle_y + down
+    offset_x = middle_x - inverse[:, 0] * x - inverse[:, 1] * y
+    offset_y = middle_y - inverse[:, 2] * x - inverse[:, 3] * y
+    return np.stack([inverse[:, 0], inverse[:, 1], offset_x, inverse[:, 2], inverse[:, 3], offset_y], 1)

@@ -1,0 +1,200 @@
+"""Brightness, contrast and colour."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.transforms.crop import between, ordered
+from engine.data.transforms.transform import Augmentation, Transform, image_size
+from engine.errors import ShapeError
+from engine.registry import TRANSFORMS, NonNegative, Probability, Range
+from engine.shape import Dim, Spec
+
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+"""How bright red, green and blue look (ITU-R BT.601)."""
+_LUMA_16 = np.array([19595, 38470, 7471], np.uint32)
+"""The same in 65,536ths, as Pillow computes with bytes."""
+
+
+@TRANSFORMS.register(category="Colour", outputs=("samples",), tags=("grey", "gray", "black and white", "luma"))
+class Grayscale(Transform):
+    """Colour images, 3×H×W, as grey ones: ``0.299 R + 0.587 G + 0.114 B``. Grey ones stay as they are.
+
+    Args:
+        channels: 1, or 3 equal ones for networks that expect colour
+    """
+
+    def __init__(self, channels: Literal[1, 3] = 1) -> None:
+        self.channels = channels
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        grey = samples if samples.shape[1] == 1 else _rounded_luma(samples)
+        return np.repeat(grey, self.channels, 1)
+
+    def spec(self, sample: Spec) -> Spec:
+        _check_channels("Grayscale", sample)
+        return sample.with_shape((self.channels, *sample.shape[1:]))
+
+
+@TRANSFORMS.register(
+    category="Augmentation",
+    title="Color jitter",
+    outputs=("samples",),
+    tags=("brightness", "contrast", "saturation", "hue", "colour"),
+)
+class ColorJitter(Augmentation):
+    """Other brightness, contrast, saturation and hue, in this order; in validation the images stay as they are.
+
+    Bytes go from 0 to 255, numbers with a fraction from 0 to 1. Grey images have neither saturation nor hue.
+
+    Args:
+        brightness: a factor of up to so much more or less than 1
+        contrast: a factor, up to so much more or less than 1, of distances from the mean grey
+        saturation: a factor, up to so much more or less than 1, of distances from grey
+        hue: turned by up to this share of the colour circle to either side
+    """
+
+    numbers = 4
+
+    def __init__(
+        self,
+        brightness: NonNegative = 0.2,
+        contrast: NonNegative = 0.2,
+        saturation: NonNegative = 0.2,
+        hue: Annotated[float, Range(ge=0, le=0.5)] = 0.0,
+    ) -> None:
+        self.brightness = brightness
+        self.contrast = contrast
+        self.saturation = saturation
+        self.hue = hue
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples
+
+    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        drawn = numbers.astype(np.float32)[:, :, np.newaxis, np.newaxis, np.newaxis]
+        whole = samples.dtype.kind in "iu"
+        top = np.float32(np.iinfo(samples.dtype).max if whole else 1)
+        images = samples.astype(np.float32)
+        images /= top
+        if self.brightness:
+            images = np.clip(images * _factor(self.brightness, drawn[:, 0]), 0, 1)
+        if self.contrast:
+            mean = luma(images).mean((1, 2, 3), keepdims=True)
+            images = _blend(images, mean, _factor(self.contrast, drawn[:, 1]))
+        if self.saturation and images.shape[1] == 3:
+            images = _blend(images, luma(images), _factor(self.saturation, drawn[:, 2]))
+        if self.hue and images.shape[1] == 3:
+            images = turned(images, between((-self.hue, self.hue), drawn[:, 3, 0]).astype(np.float32))
+        images *= top
+        return (np.rint(images) if whole else images).astype(samples.dtype)
+
+    def spec(self, sample: Spec) -> Spec:
+        _check_channels("ColorJitter", sample)
+        return sample
+
+
+@TRANSFORMS.register(
+    category="Augmentation", title="Random erasing", outputs=("samples",), tags=("cutout", "occlusion", "mask")
+)
+class RandomErasing(Augmentation):
+    """A rectangle of some images painted over; in validation none.
+
+    Source: Z. Zhong et al., "Random Erasing Data Augmentation", 2017. Rectangles that do not fit are cut to the image.
+
+    Args:
+        p: how likely an image loses a rectangle
+        scale: smallest and largest share of the image's area
+        ratio: smallest and largest height in widths
+        value: what is painted
+    """
+
+    numbers = 5
+
+    def __init__(
+        self,
+        p: Probability = 0.5,
+        scale: tuple[Probability, Probability] = (0.02, 0.33),
+        ratio: tuple[Annotated[float, Range(gt=0)], Annotated[float, Range(gt=0)]] = (0.3, 3.3),
+        value: float = 0.0,
+    ) -> None:
+        self.p = p
+        self.scale = ordered("RandomErasing", "scale", scale)
+        self.ratio = ordered("RandomErasing", "ratio", ratio)
+        self.value = value
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples
+
+    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        height, width = samples.shape[-2:]
+        area = between(self.scale, numbers[:, 1]) * height * width
+        ratio = np.exp(between((np.log(self.ratio[0]), np.log(self.ratio[1])), numbers[:, 2]))
+        tall = np.clip(np.rint(np.sqrt(area * ratio)), 1, height)
+        wide = np.clip(np.rint(np.sqrt(area / ratio)), 1, width)
+        top, left = np.floor(numbers[:, 3] * (height - tall + 1)), np.floor(numbers[:, 4] * (width - wide + 1))
+        rows, columns = _inside(np.arange(height), top, tall), _inside(np.arange(width), left, wide)
+        erased = (numbers[:, 0] < self.p)[:, np.newaxis, np.newaxis] & rows[:, :, np.newaxis] & columns[:, np.newaxis]
+        erased = erased if samples.ndim == 3 else erased[:, np.newaxis]
+        return np.where(erased, np.asarray(self.value).astype(samples.dtype), samples)
+
+    def spec(self, sample: Spec) -> Spec:
+        image_size("RandomErasing", sample)
+        return sample
+
+
+def luma(images: NDArray[np.float32]) -> NDArray[np.float32]:
+    """N×3×H×W, or N×1×H×W, → N×1×H×W."""
+    if images.shape[1] == 1:
+        return images
+    return LUMA[0] * images[:, :1] + LUMA[1] * images[:, 1:2] + LUMA[2] * images[:, 2:]
+
+
+def turned(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
+    """RGB of 0 to 1, N×3×H×W, with hues turned by so many circles, N×1×1, through hue, saturation and value."""
+    value, low = images.max(1), images.min(1)
+    spread = value - low
+    divisor = np.where(spread > 0, spread, 1)
+    red, green, blue = images[:, 0], images[:, 1], images[:, 2]
+    hue = np.select(
+        [value == red, value == green],
+        [(green - blue) / divisor, 2 + (blue - red) / divisor],
+        4 + (red - green) / divisor,
+    )
+    hue = (hue / 6 + by) % 1
+    # How far red, green and blue are below the value: 0 in their third of the circle, the spread in the opposite one.
+    thirds = np.array([5, 3, 1], np.float32).reshape(1, 3, 1, 1)
+    place = (thirds + 6 * hue[:, np.newaxis]) % 6
+    below = np.clip(np.minimum(place, 4 - place), 0, 1).astype(np.float32)
+    return (value[:, np.newaxis] - spread[:, np.newaxis] * below).astype(np.float32, copy=False)
+
+
+def _rounded_luma(images: NDArray[Any]) -> NDArray[Any]:
+    if images.dtype != np.uint8:
+        grey = luma(images.astype(np.float32))
+        return (np.rint(grey) if images.dtype.kind in "iu" else grey).astype(images.dtype)
+    weighted = np.einsum("nchw,c->nhw", images.astype(np.uint32), _LUMA_16)
+    return ((weighted + 0x8000) >> 16).astype(np.uint8)[:, np.newaxis]
+
+
+def _blend(images: NDArray[np.float32], other: NDArray[np.float32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.clip(factor * images + (1 - factor) * other, 0, 1)
+
+
+def _factor(most: float, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+    return between((max(1 - most, 0), 1 + most), numbers).astype(np.float32)
+
+
+def _inside(places: NDArray[np.int64], first: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """N×places: which of the places lie in each row's range."""
+    first = first[:, np.newaxis]
+    return (places >= first) & (places < first + count[:, np.newaxis])
+
+
+def _check_channels(name: str, sample: Spec) -> None:
+    channels = sample.shape[0] if sample.ndim == 3 else None
+    if not isinstance(channels, Dim) and channels not in (1, 3):
+        raise ShapeError(f"{name} needs images of 1 or 3 channels, C×H×W, but samples are {sample}.")

@@ -1,0 +1,196 @@
+"""Parts of images and of sequences."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from engine.data.transforms.resize import Interpolation, resized
+from engine.data.transforms.transform import Augmentation, Transform, image_size, pair
+from engine.errors import ShapeError
+from engine.registry import TRANSFORMS, Count, Range, Size
+from engine.shape import Spec
+
+_TRIES = 10
+
+
+@TRANSFORMS.register(category="Geometry", title="Center crop", outputs=("samples",), tags=("cut", "middle", "pad"))
+class CenterCrop(Transform):
+    """The middle of images. Those that are smaller get a border of zeros.
+
+    Args:
+        size: height and width; a single number is for both
+    """
+
+    def __init__(self, size: Size | tuple[Size, Size] = 32) -> None:
+        self.size = size
+        pair(size)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return centered(samples, *pair(self.size)).copy()
+
+    def spec(self, sample: Spec) -> Spec:
+        image_size("CenterCrop", sample)
+        return sample.with_shape((*sample.shape[:-2], *pair(self.size)))
+
+
+@TRANSFORMS.register(category="Augmentation", title="Random crop", outputs=("samples",), tags=("cut", "shift", "pad"))
+class RandomCrop(Augmentation):
+    """A part of each image at a random place; in validation its middle. Smaller images get a border of zeros.
+
+    With the size of the images and a `padding` it shifts them by up to that many pixels.
+
+    Args:
+        size: height and width; a single number is for both
+        padding: a border of zeros added on every side first
+    """
+
+    numbers = 2
+
+    def __init__(self, size: Size | tuple[Size, Size] = 32, padding: Count = 0) -> None:
+        self.size = size
+        self.padding = padding
+        pair(size)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return centered(samples, *pair(self.size)).copy()
+
+    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        height, width = pair(self.size)
+        down, right = (max(size - there, 0) for size, there in zip((height, width), samples.shape[-2:], strict=True))
+        samples = bordered(samples, *(self.padding + lacking for lacking in (down, down, right, right)))
+        windows = sliding_window_view(samples, (height, width), axis=(-2, -1))  # pyright: ignore[reportCallIssue, reportArgumentType]
+        places = np.array(windows.shape[-4:-2])
+        top, left = np.minimum((numbers * places).astype(np.int64), places - 1).T
+        if samples.ndim == 3:
+            return windows[np.arange(len(samples)), top, left]
+        return windows[np.arange(len(samples)), :, top, left]
+
+    def spec(self, sample: Spec) -> Spec:
+        image_size("RandomCrop", sample)
+        return sample.with_shape((*sample.shape[:-2], *pair(self.size)))
+
+
+@TRANSFORMS.register(
+    category="Augmentation", title="Random resized crop", outputs=("samples",), tags=("zoom", "Inception", "ImageNet")
+)
+class RandomResizedCrop(Augmentation):
+    """A random part of each image, stretched to one size; in validation the largest part in the middle that fits.
+
+    Source: C. Szegedy et al., "Going Deeper with Convolutions", 2014, as in torchvision.
+
+    Args:
+        size: height and width; a single number is for both
+        scale: smallest and largest share of the image's area
+        ratio: smallest and largest width in heights
+        interpolation: how pixels between pixels are found
+    """
+
+    numbers = 2 * _TRIES + 2
+
+    def __init__(
+        self,
+        size: Size | tuple[Size, Size] = 224,
+        scale: tuple[Annotated[float, Range(gt=0, le=1)], Annotated[float, Range(gt=0, le=1)]] = (0.08, 1.0),
+        ratio: tuple[Annotated[float, Range(gt=0)], Annotated[float, Range(gt=0)]] = (0.75, 4 / 3),
+        interpolation: Interpolation = "bilinear",
+    ) -> None:
+        self.size = size
+        self.scale = ordered("RandomResizedCrop", "scale", scale)
+        self.ratio = ordered("RandomResizedCrop", "ratio", ratio)
+        self.interpolation: Interpolation = interpolation
+        pair(size)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        height, width = samples.shape[-2:]
+        tall, wide = pair(self.size)
+        by = min(height / tall, width / wide)
+        middle = centered(samples, max(round(tall * by), 1), max(round(wide * by), 1))
+        return resized(middle, (tall, wide), self.interpolation)
+
+    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
+        boxes = self._boxes(samples.shape[-2], samples.shape[-1], numbers)
+        return resized(samples, pair(self.size), self.interpolation, boxes)
+
+    def spec(self, sample: Spec) -> Spec:
+        image_size("RandomResizedCrop", sample)
+        return sample.with_shape((*sample.shape[:-2], *pair(self.size)))
+
+    def _boxes(self, height: int, width: int, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The first of ten drawn boxes that fits; else as much of the middle as the ratio allows."""
+        areas = between(self.scale, numbers[:, :_TRIES]) * height * width
+        ratios = np.exp(between((math.log(self.ratio[0]), math.log(self.ratio[1])), numbers[:, _TRIES:-2]))
+        wide, tall = (np.rint(np.sqrt(areas * by)).astype(np.int64) for by in (ratios, 1 / ratios))
+        fits = (wide > 0) & (wide <= width) & (tall > 0) & (tall <= height)
+        rows, first = np.arange(len(numbers)), fits.argmax(1)
+        least, most = self.ratio
+        largest = (max(round(min(width, height * most)), 1), max(round(min(height, width / least)), 1))
+        found = np.asarray(fits.any(1))
+        wide = np.where(found, wide[rows, first], largest[0])
+        tall = np.where(found, tall[rows, first], largest[1])
+        free = np.stack([width - wide, height - tall], 1)
+        drawn = np.minimum((numbers[:, -2:] * (free + 1)).astype(np.int64), free)
+        left, top = np.where(found[:, np.newaxis], drawn, free // 2).T
+        return np.stack([left, top, left + wide, top + tall], 1)
+
+
+@TRANSFORMS.register(
+    category="Geometry", title="Crop or pad", outputs=("samples",), tags=("sequence", "length", "truncate", "padding")
+)
+class CropOrPad(Transform):
+    """Sequences of one length: the end of longer ones is cut off, shorter ones are filled up.
+
+    Args:
+        length: how long they are afterwards
+        value: what shorter ones are filled up with
+    """
+
+    def __init__(self, length: Size = 64, value: float = 0.0) -> None:
+        self.length = length
+        self.value = value
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        result = np.full((len(samples), self.length, *samples.shape[2:]), self.value, samples.dtype)
+        kept = samples[:, : self.length]
+        result[:, : kept.shape[1]] = kept
+        return result
+
+    def spec(self, sample: Spec) -> Spec:
+        if not sample.shape:
+            raise ShapeError(f"CropOrPad needs sequences, but samples are {sample}.")
+        return sample.with_shape((self.length, *sample.shape[1:]))
+
+
+def centered(images: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+    """The middle, as a view where nothing has to be added around it."""
+    down, right = max(height - images.shape[-2], 0), max(width - images.shape[-1], 0)
+    images = bordered(images, down // 2, down - down // 2, right // 2, right - right // 2)
+    # Halves are rounded as in torchvision, to the even neighbour.
+    top, left = round((images.shape[-2] - height) / 2), round((images.shape[-1] - width) / 2)
+    return images[..., top : top + height, left : left + width]
+
+
+def bordered(images: NDArray[Any], top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    """With so many zeros around each image."""
+    if not any((top, bottom, left, right)):
+        return images
+    height, width = images.shape[-2:]
+    result = np.zeros((*images.shape[:-2], height + top + bottom, width + left + right), images.dtype)
+    result[..., top : top + height, left : left + width] = images
+    return result
+
+
+def between(bounds: tuple[float, float], numbers: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of [0, 1) spread over a range."""
+    return bounds[0] + numbers * (bounds[1] - bounds[0])
+
+
+def ordered(name: str, argument: str, bounds: tuple[float, ...]) -> tuple[float, float]:
+    """A smallest and a largest number. Raises ValueError if they are none."""
+    if len(bounds) != 2 or bounds[0] > bounds[1]:
+        raise ValueError(f"{name}: {argument} is the smallest and the largest number, but is {bounds}.")
+    return bounds[0], bounds[1]

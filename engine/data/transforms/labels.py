@@ -1,0 +1,108 @@
+"""Classes as numbers and as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.transforms.transform import Fitted, Invertible
+from engine.dtypes import float32, int64
+from engine.errors import DataError, DTypeError
+from engine.registry import TRANSFORMS, Size
+from engine.shape import Spec
+
+
+@TRANSFORMS.register(
+    category="Labels", title="One-hot", outputs=("samples",), tags=("onehot", "indicator", "dummy", "encode")
+)
+class OneHot(Fitted, Invertible):
+    """Class numbers as vectors of float32: 1 at the place of the class, 0 elsewhere.
+
+    Args:
+        size: how many classes there are, and so the length of the vectors
+    """
+
+    def __init__(self, size: Size = 10) -> None:
+        self.size = size
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        wrong = (samples < 0) | (samples >= self.size)
+        if wrong.any():
+            raise DataError(
+                f"OneHot: the class {samples[wrong][0]} is none of {self.size}, which are counted from 0. "
+                "Set size higher, or add LabelEncode before it."
+            )
+        result = np.zeros((*samples.shape, self.size), np.float32)
+        np.put_along_axis(result, samples[..., np.newaxis].astype(np.int64), 1, -1)
+        return result
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples.argmax(-1).astype(np.int64)
+
+    def spec(self, sample: Spec) -> Spec:
+        if sample.dtype.kind != 1:
+            raise DTypeError(f"OneHot needs class numbers, but samples are {sample}.")
+        return Spec((*sample.shape, self.size), float32)
+
+    @classmethod
+    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+        """One class more than the highest number."""
+        highest = max((int(batch.max()) for batch in batches if batch.size), default=None)
+        if highest is None:
+            raise DataError("there are no training samples to learn from. Choose data that have some.")
+        return {"size": highest + 1}
+
+
+@TRANSFORMS.register(
+    category="Labels", title="Label encode", outputs=("samples",), tags=("LabelEncoder", "classes", "categories")
+)
+class LabelEncode(Fitted, Invertible):
+    """Labels as class numbers from 0: a label's place among the labels listed.
+
+    Args:
+        labels: the labels in the order of their classes; scripts may list texts
+    """
+
+    def __init__(self, labels: tuple[int, ...] | tuple[str, ...] = (0, 1)) -> None:
+        self.labels = tuple(labels)
+        self._known = np.asarray(self.labels)
+        self._order = np.argsort(self._known, kind="stable")
+        if len(np.unique(self._known)) != len(self.labels):
+            raise ValueError(f"LabelEncode: a label is listed twice among {self.labels}. List each once.")
+        if not self.labels:
+            raise ValueError("LabelEncode: no label is listed. List at least one.")
+        self.classes = len(self.labels)
+        self.class_names = tuple(map(str, self.labels))
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        places = np.searchsorted(self._known, samples, sorter=self._order)
+        codes = self._order[np.minimum(places, len(self._known) - 1)]
+        wrong = self._known[codes] != samples
+        if wrong.any():
+            raise DataError(
+                f"LabelEncode: {samples[wrong][0]!r} is none of the {len(self.labels)} labels listed. Add it to labels."
+            )
+        return codes.astype(np.int64)
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return self._known[samples]
+
+    def spec(self, sample: Spec) -> Spec:
+        if sample.dtype.is_floating_point:
+            raise DTypeError(
+                f"LabelEncode needs labels, but samples are {sample}. Classes are no numbers with a fraction."
+            )
+        return Spec(sample.shape, int64)
+
+    @classmethod
+    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+        """All labels that occur, in ascending order."""
+        found: set[Any] = set()
+        for batch in batches:
+            found.update(np.unique(batch).tolist())
+        if not found:
+            raise DataError("there are no training samples to learn from. Choose data that have some.")
+        return {"labels": tuple(sorted(found))}

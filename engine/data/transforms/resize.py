@@ -1,0 +1,71 @@
+"""Images of another size."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL.Image import Resampling
+
+from engine.data.transforms.pillow import changed
+from engine.data.transforms.transform import Transform, image_size, pair
+from engine.registry import TRANSFORMS, Size
+from engine.shape import Dim, Spec
+
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic", "area"]
+
+FILTERS = {
+    "nearest": Resampling.NEAREST,
+    "bilinear": Resampling.BILINEAR,
+    "bicubic": Resampling.BICUBIC,
+    "area": Resampling.BOX,
+}
+"""Pillow's filters; all but the nearest grow with the reduction, so that nothing flickers (antialiasing)."""
+
+
+@TRANSFORMS.register(category="Geometry", outputs=("samples",), tags=("scale", "thumbnail", "interpolate", "Pillow"))
+class Resize(Transform):
+    """Images of another size, resampled as Pillow does, with antialiasing.
+
+    Args:
+        size: height and width; a single number is the shorter side, and the other keeps its proportion
+        interpolation: how pixels between pixels are found; area averages, which suits masks and strong reductions
+    """
+
+    def __init__(self, size: Size | tuple[Size, Size] = (32, 32), interpolation: Interpolation = "bilinear") -> None:
+        self.size = size
+        self.interpolation: Interpolation = interpolation
+        pair(size)
+
+    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
+        height, width = self._sizes(*samples.shape[-2:])
+        return resized(samples, (int(height), int(width)), self.interpolation)
+
+    def spec(self, sample: Spec) -> Spec:
+        height, width = image_size("Resize", sample)
+        return sample.with_shape((*sample.shape[:-2], *self._sizes(height, width)))
+
+    def _sizes(self, height: Any, width: Any) -> tuple[Any, Any]:
+        if not isinstance(self.size, int):
+            return pair(self.size)
+        if isinstance(height, Dim) or isinstance(width, Dim):
+            return Dim("H"), Dim("W")  # which side is the shorter one differs from image to image
+        shorter = min(height, width)
+        return int(self.size * height / shorter), int(self.size * width / shorter)
+
+
+def resized(
+    images: NDArray[Any],
+    size: tuple[int, int],
+    interpolation: Interpolation,
+    boxes: NDArray[np.int64] | None = None,
+) -> NDArray[Any]:
+    """Images, or a box of each (left, top, right, bottom), at `size`: height and width."""
+    if boxes is None and images.shape[-2:] == size:
+        return images.copy()
+    filter, (height, width) = FILTERS[interpolation], size
+    if boxes is None:
+        return changed(images, size, lambda image, _: image.resize((width, height), filter))
+    corners = boxes.tolist()
+    return changed(images, size, lambda image, row: image.crop(corners[row]).resize((width, height), filter))
