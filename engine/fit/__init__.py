@@ -48,14 +48,22 @@ from engine.fit.steps import step as step
 from engine.fit.steps import untouched as untouched
 from engine.fit.stopping import EarlyStopping as EarlyStopping
 from engine.fit.task import Task as Task
+from engine.fit.trials import BatchTrained as BatchTrained
+from engine.fit.trials import RateFound as RateFound
+from engine.fit.trials import RateTried as RateTried
+from engine.fit.trials import find_rate as find_rate
+from engine.fit.trials import overfit_one_batch as overfit_one_batch
 
 __all__ = [
+    "BatchTrained",
     "CompileState",
     "Done",
     "EarlyStopping",
     "Epoch",
     "Event",
     "Match",
+    "RateFound",
+    "RateTried",
     "Started",
     "Step",
     "Task",
@@ -63,8 +71,10 @@ __all__ = [
     "Training",
     "Validated",
     "ValidationStep",
+    "find_rate",
     "fit",
     "match",
+    "overfit_one_batch",
     "step",
     "take",
     "untouched",

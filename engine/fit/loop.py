@@ -124,7 +124,7 @@ class Training(Iterator[Event]):
         with self._own_numbers():
             judge = self._set_up()[1]
         task, before = self.task, self._before
-        state = state_of(task, gradients=self.batch % task.accumulate != 0)
+        state = state_of(task)
         if before is not None:  # a validation that was begun is done from its beginning
             state["metrics"] = before["metrics"]
         return {

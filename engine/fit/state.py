@@ -46,24 +46,15 @@ class Match:
         return "; ".join(told)
 
 
-def state_of(task: Task, *, gradients: bool = False) -> dict[str, Any]:
-    """Everything of a task that changes while it is trained. Tensors are copies.
-
-    Args:
-        gradients: those of the parameters too, as they are among what is averaged
-    """
-    modules = task.modules
+def state_of(task: Task) -> dict[str, Any]:
+    """Everything of a task that changes while it is trained and that later steps depend on. Tensors are copies."""
     return {
-        "modules": {name: _copied(dict(_tensors(module))) for name, module in modules.items()},
+        "modules": {name: _copied(dict(_tensors(module))) for name, module in task.modules.items()},
         "optimizers": {name: _optimizer_state(optimizer) for name, optimizer in task.optimizers.items()},
         "schedulers": {name: _copied(schedule.state_dict()) for name, schedule in task.schedulers.items()},
         "scaler": {} if task.scaler is None else task.scaler.state_dict(),
         "metrics": metric_sums(task),
-        "gradients": {
-            name: {key: p.grad.detach().clone() for key, p in module.named_parameters() if p.grad is not None}
-            for name, module in modules.items()
-            if gradients
-        },
+        "sums": [] if task.sums is None else _copied(list(task.sums.tensors.values())),
     }
 
 
@@ -84,13 +75,14 @@ def restore(task: Task, state: Mapping[str, Any]) -> None:
         _restore_optimizer(name, optimizer, state["optimizers"][name])
     for name, module in task.modules.items():
         take(module, state["modules"][name])
-        for key, parameter in module.named_parameters():
-            gradient = state["gradients"].get(name, {}).get(key)
-            parameter.grad = None if gradient is None else gradient.to(parameter.device)
     for name, schedule in task.schedulers.items():
         schedule.load_state_dict(_copied(state["schedulers"][name]))
     if task.scaler is not None and state["scaler"]:
         task.scaler.load_state_dict(state["scaler"])
+    if task.sums is not None and len(state["sums"]) == len(task.sums.tensors):
+        with no_grad():
+            for total, value in zip(task.sums.tensors.values(), state["sums"], strict=True):
+                total.copy_(value.to(total.device))
     restore_metrics(task, state["metrics"])
 
 

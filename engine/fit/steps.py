@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine import random
-from engine.amp import GradScaler, autocast
+from engine.amp import autocast
 from engine.compiler import Compiled
 from engine.compiler.progress import progress
 from engine.dtypes import BY_NAME
@@ -51,7 +51,7 @@ class Steps:
 
 def losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
     """What validates with one batch."""
-    if task.mixed_precision is None:
+    if task.mixed_precision == "off":
         return task.losses(batch)
     with autocast(task.device.type, BY_NAME[task.mixed_precision]):
         return task.losses(batch)
@@ -69,7 +69,7 @@ def step(
     """
     random_state = random.get_rng_state()
     found = losses(task, batch)
-    gradients(found, scaler=task.scaler, first=first, share=share)
+    gradients(task, found, first=first, last=last, share=share)
     if last:
         improve(task, found, functools.partial(_again, task, batch, random_state))
     return found
@@ -113,32 +113,26 @@ def modes_kept(task: Task) -> Iterator[None]:
 
 
 def gradients(
-    losses: Mapping[Optimizer, Tensor],
-    *,
-    scaler: GradScaler | None = None,
-    first: bool = True,
-    share: float = 1.0,
+    task: Task, losses: Mapping[Optimizer, Tensor], *, first: bool = True, last: bool = True, share: float = 1.0
 ) -> None:
-    """Gives the parameters of each optimizer the gradients of its loss, and none of another's."""
-    kept = [] if first else [(parameter, parameter.grad) for optimizer in losses for parameter in _trained(optimizer)]
+    """Gives the parameters of each optimizer the gradients of its loss, and none of another's.
+
+    Where several batches are averaged, the last one brings the sum.
+    """
     found: list[tuple[Tensor, Tensor | None]] = []
     for place, (optimizer, loss) in enumerate(losses.items(), start=1):
-        if first or len(losses) > 1:
-            for other in losses:
-                other.zero_grad()
+        for other in losses:
+            other.zero_grad()
         scaled = loss if share == 1 else loss * share
-        scaled = scaled if scaler is None else scaler.scale(scaled)
+        scaled = scaled if task.scaler is None else task.scaler.scale(scaled)
         scaled.backward(retain_graph=place < len(losses))
         if len(losses) > 1:
             # All losses are differentiated before the first step changes what their graphs have saved.
             found += [(parameter, parameter.grad) for parameter in _trained(optimizer)]
     for parameter, gradient in found:
         parameter.grad = gradient
-    if len(losses) > 1:
-        with no_grad():
-            for parameter, before in kept:
-                if before is not None:
-                    parameter.grad = before if parameter.grad is None else before + parameter.grad
+    if task.sums is not None and not (first and last):
+        task.sums.take(first=first, last=last)
 
 
 def improve(

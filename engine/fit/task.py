@@ -11,6 +11,7 @@ from engine.amp import GradScaler
 from engine.backend import Device, resolve
 from engine.compiler import Compiled
 from engine.data.batches import Batches
+from engine.fit.sums import GradientSums
 from engine.metrics import Metric
 from engine.nn.module import Module
 from engine.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR
@@ -39,7 +40,7 @@ class Task(ABC):
     """The largest norm that the gradients of an optimizer, taken as one vector, may have."""
     clip_value: float | None = None
     """The largest size that an element of a gradient may have."""
-    mixed_precision: Literal["bfloat16", "float16"] | None = None
+    mixed_precision: Literal["off", "bfloat16", "float16"] = "off"
     """What the ops that autocast knows compute in; with float16, losses are scaled."""
     per_step: tuple[str, ...] = ()
     """Schedules that go on after each step of the optimizers, as OneCycleLR and CyclicLR always do; others do after
@@ -47,13 +48,15 @@ class Task(ABC):
     step: Compiled | None = None
     """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
     validation_step: Compiled | None = None
+    scaler: GradScaler | None = None
+    """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
+    sums: GradientSums | None = None
+    """Of gradients; there if `accumulate` needs it."""
 
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)
         self.seed = seed
         self.batches: Batches | None = None
-        self.scaler: GradScaler | None = None
-        """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
 
     @abstractmethod
     def data(self) -> Batches:
@@ -77,6 +80,9 @@ class Task(ABC):
             self._check()
             if self.mixed_precision == "float16":
                 self.scaler = GradScaler(self.device.type)
+            if self.accumulate > 1:
+                trained = {id(p): p for one in self.optimizers.values() for g in one.param_groups for p in g["params"]}
+                self.sums = GradientSums(trained.values())
             self.batches = batches
         return self.batches
 
@@ -114,8 +120,8 @@ class Task(ABC):
         for name, bound in (("clip_norm", self.clip_norm), ("clip_value", self.clip_value)):
             if bound is not None and not bound > 0:
                 raise ValueError(f"{name} must be above 0, not {bound}. Set it to None to leave gradients as they are.")
-        if self.mixed_precision not in (None, "bfloat16", "float16"):
-            raise ValueError(f"mixed_precision must be 'bfloat16', 'float16' or None, not {self.mixed_precision!r}.")
+        if self.mixed_precision not in ("off", "bfloat16", "float16"):
+            raise ValueError(f"mixed_precision must be 'off', 'bfloat16' or 'float16', not {self.mixed_precision!r}.")
         searching = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
         if searching and (self.accumulate > 1 or self.mixed_precision == "float16"):
             raise ValueError(

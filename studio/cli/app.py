@@ -41,7 +41,11 @@ File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NODE.PARAM=VALUE", help="another value for a node's parameter; repeatable"),
+    typer.Option(
+        "--set",
+        metavar="NODE.PARAM=VALUE",
+        help="another value for a node's parameter, or for training.SETTING; repeatable",
+    ),
 ]
 
 
@@ -108,9 +112,6 @@ def run(
     start_from: Annotated[
         Path | None, typer.Option(help="a run, checkpoint or weights file: begin with those of its weights that fit")
     ] = None,
-    checkpoint_steps: Annotated[
-        int | None, typer.Option(min=1, help="write a checkpoint after each so many batches too")
-    ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
@@ -138,7 +139,6 @@ def run(
         name=file.stem,
         resume=going_on,
         start_from=start_from,
-        checkpoint_steps=checkpoint_steps,
         epochs=epochs,
         steps=steps,
         device=chosen,

@@ -1,4 +1,4 @@
-"""``--set NODE.param=value``: parameters of a project changed for one run."""
+"""``--set NODE.param=value``: parameters of a project, and settings of its training, changed for one run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from engine.registry import Parameter
 from studio.cli.problems import InputError
 from studio.document import edits
-from studio.document.model import Document, Json
+from studio.document.model import Document, Json, Training
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 
@@ -23,6 +25,9 @@ def assign(document: Document, catalogue: Catalogue, assignments: Iterable[str])
         name, dot, param = place.strip().partition(".")
         if not (equals and dot and name and param):
             raise InputError(f"--set {text!r}: write it as NODE.param=value, for instance --set adam.lr=0.001.")
+        if name == "training" and name not in document.nodes:
+            document = msgspec.structs.replace(document, training=_set(document.training, param, value.strip(), text))
+            continue
         node_type = _node_type(document, catalogue, name, text)
         declared = node_type.param(param)
         if declared is None:
@@ -47,6 +52,19 @@ def parse(parameter: Parameter, value: str, text: str) -> Json:
         if problem is None:
             return parsed
     raise InputError(f"--set {text!r}: {parameter.name} {problem}.")
+
+
+def _set(training: Training, setting: str, value: str, text: str) -> Training:
+    """With another value for a setting of the project's training."""
+    settings = msgspec.to_builtins(training)
+    if setting not in settings:
+        raise InputError(f"--set {text!r}: training has no setting {setting!r}. {_hint(setting, settings)}")
+    given = None if value.lower() in ("", "none", "null") else value
+    try:
+        return msgspec.convert({**settings, setting: given}, Training, strict=False)
+    except msgspec.ValidationError as error:
+        problem = str(error).partition(" - at ")[0]
+        raise InputError(f"--set {text!r}: {problem[:1].lower()}{problem[1:]}.") from None
 
 
 def _node_type(document: Document, catalogue: Catalogue, name: str, text: str) -> NodeType:

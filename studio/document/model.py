@@ -60,6 +60,30 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     compile: bool = True
     """Run training steps as compiled plans. The numbers are the same."""
+    accumulate: Annotated[int, Meta(ge=1)] = 1
+    """Batches whose gradients are averaged for one step of the optimizers."""
+    clip_norm: Annotated[float, Meta(gt=0)] | None = None
+    """The largest norm that all gradients of an optimizer together may have."""
+    clip_value: Annotated[float, Meta(gt=0)] | None = None
+    """The largest size that an element of a gradient may have."""
+    mixed_precision: Literal["off", "bfloat16", "float16"] = "off"
+    """What products are computed in, where that is safe."""
+    validate_epochs: Annotated[int, Meta(ge=0)] = 1
+    """Validate at the end of each so many epochs; 0 for never."""
+    validate_steps: Annotated[int, Meta(ge=1)] | None = None
+    """Validate after each so many batches of an epoch as well."""
+    follow: Annotated[str, Meta(min_length=1)] = "val_loss"
+    """The figure that says which weights are the best: "val_loss", "val_accuracy" for a metric named accuracy, …"""
+    patience: Annotated[int, Meta(ge=0)] | None = None
+    """Validations without improvement after which training ends; None to train all epochs."""
+    min_change: Annotated[float, Meta(ge=0)] = 0.0
+    """By how much a figure must be better than the best to count as improved."""
+    checkpoint_seconds: Annotated[float, Meta(ge=1)] = 30.0
+    """From one checkpoint to the next, at least."""
+    checkpoint_steps: Annotated[int, Meta(ge=1)] | None = None
+    """A checkpoint after each so many batches as well."""
+    checkpoints: Annotated[int, Meta(ge=1)] = 2
+    """How many are kept."""
 
 
 class Document(msgspec.Struct, frozen=True):

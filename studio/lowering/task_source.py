@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from studio.document.model import End
+from studio.document.model import End, Training
 from studio.lowering import syntax
 from studio.lowering.goals import trained_layers
 from studio.lowering.identifiers import Locals
@@ -13,10 +13,25 @@ from studio.lowering.writer import MODEL_ROLES, Writer
 from studio.nodes.losses import WEIGHTS
 from studio.nodes.types import Role
 
+OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
+"""Settings of a training that say what a step is."""
+
 
 def task_class(writer: Writer, title: str, model: str) -> ast.ClassDef:
     base = syntax.attribute(writer.module("fit"), "Task")
-    return syntax.subclass(title, base, [_data(writer), _configure(writer, model), _losses(writer)])
+    methods = [_data(writer), _configure(writer, model), _losses(writer)]
+    return syntax.subclass(title, base, [*_settings(writer.flow.document.training), *methods])
+
+
+def _settings(training: Training) -> list[ast.stmt]:
+    """What the project says of a step, where it is not what tasks do anyway."""
+    values = {name: getattr(training, name) for name in OF_A_STEP}
+    usual = Training()
+    return [
+        syntax.assign([syntax.name(name)], syntax.literal(value))
+        for name, value in values.items()
+        if value != getattr(usual, name)
+    ]
 
 
 def _data(writer: Writer) -> ast.FunctionDef:

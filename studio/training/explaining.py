@@ -14,6 +14,7 @@ from engine.compiler.progress import progress
 from engine.data import DataLoader
 from studio.document.model import Document
 from studio.lowering.program import lower
+from studio.lowering.task_source import OF_A_STEP
 from studio.nodes.catalogue import Catalogue
 from studio.training.compilation import compiled_step, relabelled
 from studio.training.session import resolved
@@ -77,7 +78,9 @@ def is_same_step(one: Document, other: Document) -> bool:
     if one is other:
         return True
     same_graph = one.wires == other.wires and one.nodes.keys() == other.nodes.keys()
-    if not same_graph or one.training.device != other.training.device:
+    if not same_graph or any(
+        getattr(one.training, name) != getattr(other.training, name) for name in ("device", *OF_A_STEP)
+    ):
         return False
     return all(
         node is (twin := other.nodes[name])

@@ -28,8 +28,6 @@ from studio.training.writer import Writer
 
 Device = Literal["auto", "cpu", "cuda"]
 
-_CHECKPOINT_SECONDS, _CHECKPOINTS = 30.0, 2
-"""Between two checkpoints at least, and how many are kept."""
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
 
@@ -64,7 +62,6 @@ class Session:
         device: instead of the document's
         seed: instead of the document's
         compile: whether training steps run as compiled plans, instead of the document's choice
-        checkpoint_steps: batches after which a checkpoint is written, in addition to those that time brings
     """
 
     def __init__(
@@ -83,7 +80,6 @@ class Session:
         device: Device | None = None,
         seed: int | None = None,
         compile: bool | None = None,
-        checkpoint_steps: int | None = None,
     ) -> None:
         self.document = document
         self.folder = out if resume is None else resume.folder
@@ -106,7 +102,6 @@ class Session:
             seed=known.get("seed", training.seed) if seed is None else seed,
             compile=known.get("compile", training.compile) if compile is None else compile,
         )
-        self._checkpoint_steps = checkpoint_steps
         self._events: Mailbox[SessionEvent] = Mailbox(
             is_frequent=lambda event: isinstance(event, fit.Step),
             is_momentary=lambda event: isinstance(event, fit.ValidationStep),
@@ -252,8 +247,13 @@ class Session:
             return
         asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
         self._record = Record(self.folder, self.document, asked, self._writer, place)
+        training = self.document.training
         self._checkpoints = Checkpoints(
-            self.folder, self._writer, seconds=_CHECKPOINT_SECONDS, steps=self._checkpoint_steps, keep=_CHECKPOINTS
+            self.folder,
+            self._writer,
+            seconds=training.checkpoint_seconds,
+            steps=training.checkpoint_steps,
+            keep=training.checkpoints,
         )
 
     def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
@@ -283,8 +283,17 @@ class Session:
 
     def _train(self, task: fit.Task) -> bool:
         """Whether somebody stopped it."""
-        settings = self.settings
-        training = fit.fit(task, epochs=settings.epochs, steps=settings.steps, compile=settings.compile)
+        settings, how = self.settings, self.document.training
+        training = fit.fit(
+            task,
+            epochs=settings.epochs,
+            steps=settings.steps,
+            validate_epochs=how.validate_epochs,
+            validate_steps=how.validate_steps,
+            follow=how.follow,
+            early_stopping=None if how.patience is None else fit.EarlyStopping(how.patience, how.min_change),
+            compile=settings.compile,
+        )
         if self._resume is not None and self._resume.checkpoint is not None:
             training.load_state_dict(self._resume.checkpoint["training"])
         try:

@@ -212,7 +212,7 @@ def test_two_optimizers_each_follow_their_own_loss() -> None:
     loss = task.criterion(task.model(points), labels)
     grads = engine.grad(loss, list(task.model.parameters()))
     found = task.losses((points, labels))
-    gradients(found)
+    gradients(task, found)
     improve(task, found)
     for old, new, grad, sign in zip(start, weights(task), grads, (-1, -1, 1, 1), strict=True):
         np.testing.assert_allclose(new, old + sign * 0.1 * grad.numpy(), atol=1e-6)

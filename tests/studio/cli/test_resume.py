@@ -31,7 +31,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 def killed_and_resumed(project: Path, kills: int, *options: object) -> int:
     """Trains, killing the training at random moments; how often it was killed before it came to its end."""
     moments = random.Random(1)
-    arguments = ["run", project, "--json", "--checkpoint-steps", 5, *options]
+    arguments = ["run", project, "--json", "--set", "training.checkpoint_steps=5", *options]
     for killed in range(kills):
         process = start(*arguments)
         assert process.stdout is not None
@@ -45,7 +45,7 @@ def killed_and_resumed(project: Path, kills: int, *options: object) -> int:
             return killed
         finally:
             process.communicate()
-        arguments = ["run", project, "--json", "--checkpoint-steps", 5, "--resume"]
+        arguments = ["run", project, "--json", "--resume"]
     process = start(*arguments)
     out, err = process.communicate(timeout=1000)
     assert process.returncode == 0, (out, err)

@@ -86,6 +86,11 @@ CLASS_JUDGES = {
     "nn.MultiMarginLoss",
     "nn.CosineEmbeddingLoss",
     "metrics.Accuracy",
+    "metrics.ConfusionMatrix",
+    "metrics.F1",
+    "metrics.Perplexity",
+    "metrics.Precision",
+    "metrics.Recall",
     "metrics.TopKAccuracy",
 }
 

@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine import fit, nn
 from engine.io import atomic, load_file
 from studio.document.errors import FileError
+from studio.document.model import Document
 from studio.training import Failed, Session, Warned, records, resuming
 from studio.training.checkpoints import Checkpoints, newest, stored
 from studio.training.writer import Writer
 
 TIMES = ("seconds", "samples_per_second")
+
+
+def with_checkpoints(document: Document, steps: int) -> Document:
+    return replace(document, training=replace(document.training, checkpoint_steps=steps))
 
 
 class Killed(BaseException):
@@ -56,7 +62,7 @@ def resume(session, folder: Path, **options: Any) -> tuple[Session, list[Any]]:
 def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Makes a run that ends without a trace after so many steps, with a checkpoint after every seventh."""
 
-    def make(steps: int = 17, document: Any = None) -> Path:
+    def make(steps: int = 17) -> Path:
         folder = tmp_path / "cut"
         take = records.Record.take
 
@@ -70,7 +76,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             patch.setattr(records.Record, "take", dies)
             patch.setattr(Session, "_finish", lambda *_: None)
             patch.setattr("threading.excepthook", lambda *_: None)
-            run = session(digits(epochs=3) if document is None else document, out=folder, seed=3, checkpoint_steps=7)
+            run = session(with_checkpoints(digits(epochs=3), 7), out=folder, seed=3)
             run.start()
             run._ended.wait(600)
             run._state = "failed"
@@ -200,7 +206,7 @@ def test_a_full_disk_at_a_checkpoint_is_told_once_for_each(session, digits, whol
 
     monkeypatch.setattr(atomic, "write", full)
     folder = tmp_path / "full"
-    events = finished(session(digits(epochs=3), out=folder, seed=3, checkpoint_steps=5))
+    events = finished(session(with_checkpoints(digits(epochs=3), 5), out=folder, seed=3))
     warnings = [event.message for event in events if isinstance(event, Warned)]
     assert [str(path) in message for path, message in zip(failures, warnings, strict=True)] == [True, True]
     assert all("the disk is full" in message and "Training goes on" in message for message in warnings)

@@ -1,0 +1,43 @@
+"""Gradients of several batches, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from engine.creation import zeros_like
+from engine.modes import no_grad
+from engine.tensor import Tensor
+
+
+class GradientSums:
+    """A sum for each of the parameters. The tensors stay the same ones, so that compiled steps find them."""
+
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
+        self.parameters = list(parameters)
+        self.tensors = {number: zeros_like(parameter.detach()) for number, parameter in enumerate(self.parameters)}
+        self._used: set[int] = set()
+        """Parameters that had a gradient at all; optimizers leave the others alone."""
+
+    def take(self, *, first: bool, last: bool) -> None:
+        """Add the gradients of a batch to those before it; after the last batch, the sums are the gradients."""
+        with no_grad():
+            for number, parameter in enumerate(self.parameters):
+                total, gradient = self.tensors[number], parameter.grad
+                if gradient is not None:
+                    self._used.add(number)
+                if last:
+                    if number in self._used:
+                        parameter.grad = total.clone() if gradient is None else total + gradient
+                elif first:
+                    total.zero_() if gradient is None else total.copy_(gradient)
+                elif gradient is not None:
+                    total.add_(gradient)
+
+    def tensor_places(self) -> Iterator[tuple[str, Mapping[Any, Any], Any, Any]]:
+        """What a compiled step depends on: name, table, key, and what is there now."""
+        for number, tensor in self.tensors.items():
+            yield f"sum {number}", self.tensors, number, tensor
+
+
+__all__ = ["GradientSums"]

@@ -1,0 +1,153 @@
+"""Trials before a training: which learning rate is a good one, and whether the network can learn at all.
+
+Both train the task for a while. When they are over, or closed, everything of it is as it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from engine import random
+from engine.fit.state import restore, state_of
+from engine.fit.steps import Steps, modes_kept
+from engine.fit.task import Task
+from engine.optim.lr_scheduler.scheduler import set_rate
+
+_SMOOTHING = 0.9
+"""How much of the running mean of losses stays with each step."""
+_DIVERGED = 4.0
+"""Times the lowest loss, at which a search is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateTried:
+    """One batch was trained with a learning rate."""
+
+    rate: float
+    loss: float
+    smoothed: float
+    """A running mean of the losses."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateFound:
+    """Last event of a search."""
+
+    rate: float | None
+    """Where the loss falls most steeply; None if it does not fall."""
+    lowest: float | None
+    """Where the loss is lowest: beyond it, training gets unstable."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTrained:
+    """The one batch was trained once more."""
+
+    step: int
+    loss: float
+    share: float
+    """Of the loss in the beginning that the lowest loss so far is."""
+
+
+def find_rate(
+    task: Task, *, low: float = 1e-7, high: float = 10.0, steps: int = 100, compile: bool = True
+) -> Generator[RateTried | RateFound, None, None]:
+    """Trains with learning rates that rise from `low` to `high`, until the loss has grown out of all proportion.
+
+    Source: Smith, Cyclical learning rates for training neural networks, arXiv 1506.01186.
+
+    Args:
+        steps: batches from `low` to `high`
+    """
+    if not 0 < low < high or steps < 2:
+        raise ValueError(f"low must be above 0 and below high, and steps at least 2, not {low}, {high} and {steps}.")
+    tried: list[RateTried] = []
+    mean, lowest = 0.0, math.inf
+    with _trial(task, compile=compile) as train:
+        batches = _endless(task)
+        for number in range(steps):
+            rate = low * (high / low) ** (number / (steps - 1))
+            for optimizer in task.optimizers.values():
+                for group in optimizer.param_groups:
+                    set_rate(group, rate)
+            loss = train(next(batches))
+            mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
+            tried.append(RateTried(rate, loss, mean / (1 - _SMOOTHING ** (number + 1))))
+            yield tried[-1]
+            lowest = min(lowest, tried[-1].smoothed)
+            if not tried[-1].smoothed <= _DIVERGED * abs(lowest):
+                break
+    yield _judged([one for one in tried if math.isfinite(one.smoothed)])
+
+
+def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> Generator[BatchTrained, None, None]:
+    """Trains with the first batch alone, again and again.
+
+    A network that is wired up as it is meant drives that loss close to nothing. One that does not learns nothing from
+    more data either: look for a loss that does not fit its target, a detached part, or a far too low learning rate.
+    """
+    with _trial(task, compile=compile) as train:
+        batch = next(_endless(task))
+        first = lowest = math.nan
+        for number in range(1, steps + 1):
+            loss = train(batch)
+            first = loss if number == 1 else first
+            lowest = min(loss, lowest) if number > 1 else loss
+            yield BatchTrained(number, loss, lowest / first if first else 0.0)
+
+
+@contextmanager
+def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
+    """What trains with a batch and gives its loss; at the end all is as it was."""
+    others = random.get_rng_state()
+    task.setup()
+    before = state_of(task)
+    by = Steps(task, compile=compile)
+    state = random.Generator(task.seed).fork("trial").get_state()
+
+    def train(batch: Any) -> float:
+        nonlocal state
+        outside = random.get_rng_state()
+        random.set_rng_state(state)
+        try:
+            return sum(float(loss.item()) for loss in by.train(task, batch).values())
+        finally:
+            state = random.get_rng_state()
+            random.set_rng_state(outside)
+
+    try:
+        with modes_kept(task):
+            for module in task.modules.values():
+                module.train()
+            yield train
+    finally:
+        restore(task, before)
+        random.set_rng_state(others)
+
+
+def _endless(task: Task) -> Iterator[Any]:
+    epoch = 0
+    loader = task.setup().train
+    while True:
+        loader.set_epoch(epoch, task.seed)
+        for batch in loader:
+            yield task.to_device(batch)
+        epoch += 1
+
+
+def _judged(tried: list[RateTried]) -> RateFound:
+    if len(tried) < 3:
+        return RateFound(None, None)
+    lowest = min(tried, key=lambda one: one.smoothed)
+    falling = tried[: tried.index(lowest) + 1]
+    slopes = [(after.smoothed - before.smoothed, after.rate) for before, after in itertools.pairwise(falling)]
+    steepest = min(slopes, default=(0.0, 0.0))
+    return RateFound(steepest[1] if steepest[0] < 0 else None, lowest.rate)
+
+
+__all__ = ["BatchTrained", "RateFound", "RateTried", "find_rate", "overfit_one_batch"]

@@ -1,0 +1,33 @@
+"""What a run is judged by. Metrics collect batches on their device and are read once at the end."""
+
+from engine.metrics.accuracy import Accuracy as Accuracy
+from engine.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
+from engine.metrics.accuracy import TopKAccuracy as TopKAccuracy
+from engine.metrics.counts import AUC as AUC
+from engine.metrics.counts import F1 as F1
+from engine.metrics.counts import ConfusionMatrix as ConfusionMatrix
+from engine.metrics.counts import Precision as Precision
+from engine.metrics.counts import Recall as Recall
+from engine.metrics.distance import R2 as R2
+from engine.metrics.distance import MeanAbsoluteError as MeanAbsoluteError
+from engine.metrics.distance import Perplexity as Perplexity
+from engine.metrics.distance import RootMeanSquaredError as RootMeanSquaredError
+from engine.metrics.metric import Mean as Mean
+from engine.metrics.metric import Metric as Metric
+
+__all__ = [
+    "AUC",
+    "F1",
+    "R2",
+    "Accuracy",
+    "BinaryAccuracy",
+    "ConfusionMatrix",
+    "Mean",
+    "MeanAbsoluteError",
+    "Metric",
+    "Perplexity",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "TopKAccuracy",
+]

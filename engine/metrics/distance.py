@@ -1,0 +1,96 @@
+"""How far answers are from targets."""
+
+from __future__ import annotations
+
+import math
+
+from engine.creation import zeros
+from engine.dtypes import float64
+from engine.metrics.metric import Mean, Metric, check_classes, check_equal
+from engine.ops.cross_entropy import class_entropy
+from engine.registry import METRICS
+from engine.tensor import Tensor
+
+
+@METRICS.register(category="Regression", title="Mean absolute error", tags=("MAE", "L1"))
+class MeanAbsoluteError(Mean):
+    """Mean distance between `input` and `target` of one shape, in the units of the target."""
+
+    higher_is_better = False
+
+    def total(self, input: Tensor, target: Tensor) -> Tensor:
+        check_equal(self, input, target)
+        return (input - target).abs().to(float64).sum()
+
+
+@METRICS.register(category="Regression", title="Root mean squared error", tags=("RMSE", "MSE", "L2"))
+class RootMeanSquaredError(Mean):
+    """Root of the mean squared distance between `input` and `target` of one shape, in the units of the target."""
+
+    higher_is_better = False
+
+    def total(self, input: Tensor, target: Tensor) -> Tensor:
+        check_equal(self, input, target)
+        difference = (input - target).to(float64)
+        return (difference * difference).sum()
+
+    def finish(self, mean: float) -> float:
+        return mean**0.5
+
+
+@METRICS.register(category="Regression", title="R²", tags=("coefficient of determination", "explained variance", "r2"))
+class R2(Metric):
+    """Share of the targets' variance that the answers explain: 1 − Σ(y − ŷ)² / Σ(y − mean y)².
+
+    1 is perfect, 0 no better than the mean. `input` and `target` have one shape; all their elements count alike.
+    Source of how batches are joined: Chan et al., Updating formulae for computing sample variances, 1979.
+    """
+
+    def __init__(self) -> None:
+        self._count, self._mean, self._squares, self._errors = (zeros((), dtype=float64) for _ in range(4))
+
+    def take(self, input: Tensor, target: Tensor) -> None:
+        check_equal(self, input, target)
+        answers, values = input.to(float64), target.to(float64)
+        mean, size = values.mean(), values.numel()
+        before, shift = self._count.clone(), mean - self._mean
+        self._count.add_(size)
+        self._mean.add_(shift * size / self._count)
+        self._squares.add_((values - mean).square().sum() + shift * shift * size * before / self._count)
+        self._errors.add_((values - answers).square().sum())
+
+    def compute(self) -> float:
+        """NaN without targets that differ."""
+        squares = self._squares.item()
+        return 1 - self._errors.item() / squares if squares > 0 else float("nan")
+
+
+@METRICS.register(category="Language", tags=("language model", "cross entropy", "bits"))
+class Perplexity(Mean):
+    """e to the mean cross entropy: among how many equally likely answers the network seems to choose.
+
+    `input` holds a score for each class (not a probability), N×C or N×C×…; `target` holds the class, N or N×….
+
+    Args:
+        ignore_index: targets of this class do not count
+    """
+
+    higher_is_better = False
+
+    def __init__(self, ignore_index: int = -100) -> None:
+        super().__init__()
+        self.ignore_index = ignore_index
+
+    def total(self, input: Tensor, target: Tensor) -> Tensor:
+        check_classes(self, input, target)
+        rows = input.movedim(1, -1).reshape(-1, input.shape[1])
+        return class_entropy(rows, target.reshape(-1), ignore_index=self.ignore_index, reduction="sum")[0].to(float64)
+
+    def count(self, target: Tensor) -> Tensor:
+        return (target != self.ignore_index).sum()
+
+    def finish(self, mean: float) -> float:
+        return math.exp(mean) if mean < 700 else math.inf
+
+
+__all__ = ["MeanAbsoluteError", "Perplexity", "R2", "RootMeanSquaredError"]

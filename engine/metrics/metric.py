@@ -1,0 +1,115 @@
+"""What all metrics have in common: sums over batches, on their device, which are read at the end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from engine.backend import Device
+from engine.creation import zeros
+from engine.dtypes import float64, int64
+from engine.errors import ShapeError
+from engine.modes import no_grad
+from engine.shape import format_shape
+from engine.tensor import Tensor
+
+
+class Metric(ABC):
+    """A figure of the batches since `reset`.
+
+    A subclass keeps sums as attributes that are tensors, adds to them in `take`, and makes a number of them in
+    `compute`. They stay the same tensors, so that compiled steps find them, and are all that a checkpoint keeps.
+    """
+
+    higher_is_better: ClassVar[bool] = True
+    is_costly: ClassVar[bool] = False
+    """`compute` takes so long that it is called once an epoch, not after each batch."""
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        for _, value in self._sums():
+            value.zero_()
+
+    def update(self, input: Tensor, target: Tensor) -> None:
+        """Take in a batch.
+
+        Args:
+            input: what the network answered
+            target: what it should have answered
+        """
+        with no_grad():
+            self._go_to(input.device)
+            self.take(input, target)
+
+    def tensor_places(self) -> Iterator[tuple[str, Mapping[str, Any], str, Any]]:
+        """What a compiled step depends on: name, table, key, and what is there now."""
+        for name, value in vars(self).items():
+            yield name, vars(self), name, value
+
+    @abstractmethod
+    def take(self, input: Tensor, target: Tensor) -> None:
+        """Add a batch to the sums, by in-place ops. Raises ShapeError for shapes that do not fit."""
+
+    @abstractmethod
+    def compute(self) -> float:
+        """The figure; NaN if there is none yet."""
+
+    def table(self) -> list[list[int]] | None:
+        """What the metric knows beside its number, in rows."""
+        return None
+
+    def _sums(self) -> list[tuple[str, Tensor]]:
+        return [(name, value) for name, value in vars(self).items() if isinstance(value, Tensor)]
+
+    def _go_to(self, device: Device) -> None:
+        for name, value in self._sums():
+            if value.device != device:
+                setattr(self, name, value.to(device))
+
+
+class Mean(Metric):
+    """A mean over samples. Subclasses say what one batch adds to it."""
+
+    def __init__(self) -> None:
+        self._sum, self._count = zeros((), dtype=float64), zeros((), dtype=int64)
+
+    def take(self, input: Tensor, target: Tensor) -> None:
+        self._sum.add_(self.total(input, target))
+        self._count.add_(self.count(target))
+
+    def compute(self) -> float:
+        """The metric of all batches since `reset`; NaN if there were none."""
+        count = self._count.item()
+        return self.finish(self._sum.item() / count) if count else float("nan")
+
+    @abstractmethod
+    def total(self, input: Tensor, target: Tensor) -> Tensor:
+        """The sum over the elements of `target` of what is averaged. Raises ShapeError for shapes that do not fit."""
+
+    def count(self, target: Tensor) -> Any:
+        """How many elements `total` is a sum of."""
+        return target.numel()
+
+    def finish(self, mean: float) -> float:
+        """From the mean to the metric."""
+        return mean
+
+
+def check_classes(metric: Metric, input: Tensor, target: Tensor) -> None:
+    if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
+        raise ShapeError(
+            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each, N; "
+            f"found {format_shape(input.shape)} and {format_shape(target.shape)}."
+        )
+
+
+def check_equal(metric: Metric, input: Tensor, target: Tensor) -> None:
+    if tuple(input.shape) != tuple(target.shape):
+        raise ShapeError(
+            f"{type(metric).__name__}: input and target must have one shape, but are {format_shape(input.shape)} and "
+            f"{format_shape(target.shape)}."
+        )
+
+
+__all__ = ["Mean", "Metric", "check_classes", "check_equal"]

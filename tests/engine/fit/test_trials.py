@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import engine
+from engine import fit
+from tests.engine.fit.clouds import Clouds, same_weights
+
+
+def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
+    task, twin = Clouds(seed=1), Clouds(seed=1)
+    engine.manual_seed(5)
+    events = list(fit.find_rate(task, low=1e-5, high=100.0, steps=60))
+    tried, found = events[:-1], events[-1]
+    assert [event.rate for event in tried] == sorted(event.rate for event in tried)
+    assert isinstance(found, fit.RateFound)
+    assert found.rate is not None and found.lowest is not None
+    assert 1e-3 < found.rate < 1
+    assert found.rate <= found.lowest
+    for one in (task, twin):
+        list(fit.fit(one, epochs=2))
+    assert same_weights(task, twin)
+
+
+def test_a_search_can_be_closed() -> None:
+    task, twin = Clouds(seed=1), Clouds(seed=1)
+    search = fit.find_rate(task)
+    for _ in range(5):
+        next(search)
+    search.close()
+    for one in (task, twin):
+        list(fit.fit(one, epochs=1))
+    assert same_weights(task, twin)
+
+
+def test_a_network_that_learns_and_one_that_does_not() -> None:
+    class Detached(Clouds):
+        def losses(self, batch: Any) -> dict[Any, Any]:
+            return {
+                self.adam: sum(p.sum() for p in self.model.parameters()) * 0 + super().losses(batch)[self.adam].detach()
+            }
+
+    learns = list(fit.overfit_one_batch(Clouds(seed=1), steps=80))
+    assert [event.step for event in learns] == list(range(1, 81))
+    assert learns[-1].share < 0.1
+    assert list(fit.overfit_one_batch(Detached(seed=1), steps=20, compile=False))[-1].share > 0.3
+
+
+def test_rates_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="low must be above 0"):
+        next(fit.find_rate(Clouds(), low=1.0, high=0.1))
