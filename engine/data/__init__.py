@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.data import transforms as transforms
 from engine.data.batches import Batches as Batches
+from engine.data.cifar import CIFAR as CIFAR
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
 from engine.data.dataset import ChainDataset as ChainDataset
@@ -15,8 +16,11 @@ from engine.data.dataset import Subset as Subset
 from engine.data.dataset import TensorDataset as TensorDataset
 from engine.data.digits import Digits as Digits
 from engine.data.idx_folder import IDX as IDX
+from engine.data.image_folder import ImageFolder as ImageFolder
+from engine.data.image_list import ImageList as ImageList
 from engine.data.loader import DataLoader as DataLoader
 from engine.data.loader import get_worker_info as get_worker_info
+from engine.data.numpy_files import NPY as NPY
 from engine.data.resplit import HoldOut as HoldOut
 from engine.data.resplit import KFold as KFold
 from engine.data.sampler import BatchSampler as BatchSampler
@@ -34,10 +38,14 @@ from engine.data.split import random_split as random_split
 from engine.data.splits import ArraySplits as ArraySplits
 from engine.data.splits import Splits as Splits
 from engine.data.table import CSV as CSV
+from engine.data.table import Parquet as Parquet
 
 __all__ = [
+    "CIFAR",
     "CSV",
     "IDX",
+    "ImageFolder",
+    "ImageList",
     "ArraySamples",
     "ArraySplits",
     "BatchSampler",
@@ -52,6 +60,8 @@ __all__ = [
     "JoinedSamples",
     "KFold",
     "MappedSamples",
+    "NPY",
+    "Parquet",
     "PickedSamples",
     "RandomSampler",
     "Sampler",

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import gzip
 import math
-import zlib
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
+from engine.data.reading import Reading, check_memory, in_bytes
 from engine.errors import DataError
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -50,7 +49,7 @@ def read_header(path: Path) -> Header:
     Raises DataError for a file that cannot be opened, has another format, or cannot hold the size it declares.
     """
     zipped = path.suffix == ".gz"
-    with _Reading(path), _open(path, zipped) as file:
+    with Reading(path), _open(path, zipped) as file:
         start = file.read(4)
         if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _DTYPES or not 1 <= start[3] <= _MOST_DIMENSIONS:
             found = f"it begins with the bytes {start.hex(' ')}" if start else "it is empty"
@@ -75,21 +74,16 @@ def read(header: Header) -> NDArray[Any]:
     """
     if not header.zipped:
         return np.memmap(header.path, header.dtype, "r", header.offset, header.shape) if header.size else _empty(header)
-    available = psutil.virtual_memory().available
-    if header.size > available:
-        raise DataError(
-            f"{header.path}: needs {_bytes(header.size)} of memory, but {_bytes(available)} are free. "
-            "Unpack the file: an unpacked one is read from disk, piece by piece."
-        )
+    check_memory(header.path, header.size, "Unpack the file: an unpacked one is read from disk, piece by piece.")
     array = np.empty(header.shape, header.dtype)
     view = array.reshape(-1).view(np.uint8).data
-    with _Reading(header.path), _open(header.path, zipped=True) as file:
+    with Reading(header.path), _open(header.path, zipped=True) as file:
         file.read(header.offset)
         filled = 0
         while filled < header.size:
             got = file.readinto(view[filled:])
             if not got:
-                raise _wrong_size(header, f"only {_bytes(filled)} follow")
+                raise _wrong_size(header, f"only {in_bytes(filled)} follow")
             filled += got
         if file.read(1):
             raise _wrong_size(header, "more data follow")
@@ -101,16 +95,16 @@ def _check_size(header: Header) -> None:
     on_disk = header.path.stat().st_size
     if header.zipped:
         if header.size > on_disk * _GZIP_RATIO:
-            raise _wrong_size(header, f"{_bytes(on_disk)} of gzip cannot hold them")
+            raise _wrong_size(header, f"{in_bytes(on_disk)} of gzip cannot hold them")
     elif header.offset + header.size != on_disk:
-        raise _wrong_size(header, f"{_bytes(on_disk - header.offset)} follow")
+        raise _wrong_size(header, f"{in_bytes(on_disk - header.offset)} follow")
 
 
 def _wrong_size(header: Header, found: str) -> DataError:
     sizes = "×".join(map(str, header.shape))
     return DataError(
-        f"{header.path}: the header declares {sizes} numbers of {header.dtype.itemsize} bytes, {_bytes(header.size)}, "
-        f"but {found}. Download the file again."
+        f"{header.path}: the header declares {sizes} numbers of {header.dtype.itemsize} bytes, "
+        f"{in_bytes(header.size)}, but {found}. Download the file again."
     )
 
 
@@ -118,28 +112,5 @@ def _open(path: Path, zipped: bool) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path, "rb") if zipped else path.open("rb")
 
 
-class _Reading:
-    """Turns the errors of reading into a DataError that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise DataError(f"{self.path}: there is no such file. Check the path.") from None
-        if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
-            message = f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
-            raise DataError(message) from None
-        if isinstance(error, OSError):
-            raise DataError(f"{self.path}: cannot be read: {error.strerror or error}.") from None
-
-
 def _empty(header: Header) -> NDArray[Any]:
     return np.empty(header.shape, header.dtype)
-
-
-def _bytes(count: float) -> str:
-    power = min((max(int(count), 1).bit_length() - 1) // 10, 4)
-    return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def find_fault(path: Path, separator: str, numbers: Sequence[str], target: str) -> str | None:
+def find_fault(
+    path: Path, separator: str, numbers: Sequence[str], texts: Sequence[str], missing: Sequence[str] = ()
+) -> str | None:
     """A sentence on the first fault with line and column, both counted from 1; None if there is none to see.
 
     Args:
         path: a CSV file with column names
         separator: the sign between two columns
         numbers: the columns that must hold numbers
-        target: the column that must not be empty
+        texts: the columns that must not be empty
+        missing: what may stand for a number that is missing
     """
     last = 0
     try:
@@ -23,14 +26,14 @@ def find_fault(path: Path, separator: str, numbers: Sequence[str], target: str) 
             names, last = next(reader, []), reader.line_num
             for row in reader:
                 line, last = last + 1, reader.line_num
-                if row and (fault := _row_fault(row, names, set(numbers), target)):
+                if row and (fault := _row_fault(row, names, set(numbers), set(texts), set(missing))):
                     return f"{path}: line {line}{fault}"
     except csv.Error as error:
         return f"{path}: line {last + 1} is not CSV ({error}). Look for a quotation mark that is not closed."
     return None
 
 
-def _row_fault(row: list[str], names: list[str], numbers: set[str], target: str) -> str | None:
+def _row_fault(row: list[str], names: list[str], numbers: set[str], texts: set[str], missing: set[str]) -> str | None:
     if len(row) != len(names):
         return (
             f": has {len(row)} columns, but the first line names {len(names)}. "
@@ -40,7 +43,9 @@ def _row_fault(row: list[str], names: list[str], numbers: set[str], target: str)
         where = f", column {place} ({name!r})"
         if not text.isascii() and (byte := _foreign_byte(text)):
             return f"{where}: holds the byte {byte}, which is not UTF-8. Save the table as CSV in UTF-8."
-        if not text.strip() and (name in numbers or name == target):
+        if text.strip() in missing:
+            continue
+        if not text.strip() and name in numbers | texts:
             return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
         if name in numbers and not _is_number(text):
             return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."

@@ -180,7 +180,7 @@ def _rounded_luma(images: NDArray[Any]) -> NDArray[Any]:
     return ((weighted + 0x8000) >> 16).astype(np.uint8)[:, np.newaxis]
 
 
-def _blend(images: NDArray[np.float32], other: NDArray[np.float32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
+def _blend(images: NDArray[Any], other: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
     return np.clip(factor * images + (1 - factor) * other, 0, 1)
 
 

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from engine import data, dtypes
+from engine.data import transforms
+from engine.data.samples import hold_out
 from engine.data.table_check import find_fault
 from engine.errors import DataError
 from engine.shape import Spec
@@ -27,8 +32,7 @@ IRIS = "length,width,kind\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica
 
 def whole(source: data.CSV) -> tuple[np.ndarray, np.ndarray]:
     """All rows in the order of the file."""
-    inputs, targets, _ = source._table
-    return inputs, targets
+    return source._table.inputs, source._table.targets
 
 
 def test_classes(table) -> None:
@@ -150,4 +154,130 @@ def test_bad_paths(tmp_path: Path) -> None:
 
 
 def test_no_fault_is_found_where_there_is_none(table) -> None:
-    assert find_fault(Path(table(IRIS)), ",", ["length", "width"], "kind") is None
+    assert find_fault(Path(table(IRIS)), ",", ["length", "width"], ["kind"]) is None
+
+
+# -- choice of columns, categories, missing values ---------------------------------------------
+
+PETS = "age,kind,weight,home\n1,cat,4.5,inside\n,dog,20,outside\n3,cat,NA,inside\n4,bird,0.1,inside\n"
+
+
+def test_columns_are_chosen(table) -> None:
+    source = data.CSV(table(IRIS), "kind", columns="width", validation=0)
+    assert source.feature_names == ("width",)
+    with pytest.raises(DataError, match="has no column 'height'"):
+        data.CSV(table(IRIS), "kind", columns="height, width")
+    with pytest.raises(DataError, match="has no column 'colour'"):
+        data.CSV(table(IRIS), "kind", categorical="colour")
+
+
+def test_categories_are_one_hot(table) -> None:
+    path = table("a,kind,y\n1,cat,0\n2,dog,1\n3,cat,0\n")
+    source = data.CSV(path, "y", categorical="kind", validation=0)
+    assert source.input == Spec((3,), dtypes.float32)
+    assert source.feature_names == ("a", "kind=cat", "kind=dog")
+    assert whole(source)[0].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
+
+
+def test_categories_are_those_of_the_training_rows(table) -> None:
+    rows = [f"{row},{'rare' if row == 7 else 'common'},{row % 2}" for row in range(20)]
+    path = table("a,kind,y\n" + "\n".join(rows))
+    held = [share for share in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9) if 7 in hold_out(20, share)[1]]
+    source = data.CSV(path, "y", categorical="kind", validation=held[0])
+    assert source.feature_names == ("a", "kind=common")
+    assert whole(source)[0][7].tolist() == [7, 0]
+
+
+def test_missing_values_stop_by_default(table) -> None:
+    with pytest.raises(DataError, match=r"line 3, column 1 \('age'\): is empty"):
+        _ = data.CSV(table(PETS), "home", categorical="kind").train
+    with pytest.raises(DataError, match=r"line 2, column 2 \('kind'\): is empty"):
+        _ = data.CSV(table("a,kind,y\n1,,0\n"), "y", categorical="kind").train
+
+
+def test_rows_with_missing_values_are_dropped_or_kept(table) -> None:
+    path = table(PETS)
+    dropped = data.CSV(path, "home", categorical="kind", missing="drop", validation=0)
+    np.testing.assert_allclose(whole(dropped)[0], [[1, 4.5, 0, 1], [4, 0.1, 1, 0]], rtol=1e-6)
+    kept = data.CSV(path, "home", categorical="kind", missing="keep", validation=0)
+    assert np.isnan(whole(kept)[0]).tolist() == [
+        [False] * 5,
+        [True, *[False] * 4],
+        [False, True, *[False] * 3],
+        [False] * 5,
+    ]
+    filled = kept.map(transforms.FillMissing(**kept.fitted(transforms.FillMissing)))
+    assert filled.train.batch(np.array([1]))[0].tolist()[0][0] == pytest.approx(8 / 3)
+    targets = data.CSV(table("a,y\n1,0\n2,\n3,1\n"), "y", missing="keep", validation=0)
+    assert whole(targets)[0].tolist() == [[1], [3]]  # without a target there is nothing to learn
+    with pytest.raises(DataError, match="no rows without missing values"):
+        _ = data.CSV(table("a,y\n,0\n"), "y", missing="drop").train
+    with pytest.raises(DataError, match=r"line 3, column 1 \('a'\): 'x' is not a finite number"):
+        _ = data.CSV(table("a,y\nNA,0\nx,1\n"), "y", missing="keep").train
+
+
+def test_too_many_categories(table) -> None:
+    rows = "\n".join(f"{row},n{row},0" for row in range(1100))
+    with pytest.raises(DataError, match="column 'id' holds 1100 different texts"):
+        _ = data.CSV(table(f"a,id,y\n{rows}\n"), "y", categorical="id", validation=0).train
+
+
+# -- Parquet ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parquet_file(tmp_path: Path) -> Callable[[dict[str, Any]], str]:
+    def write(columns: dict[str, Any]) -> str:
+        path = tmp_path / "table.parquet"
+        parquet.write_table(pa.table(columns), path, row_group_size=3)
+        return str(path)
+
+    return write
+
+
+def test_parquet_is_as_csv(table, parquet_file) -> None:
+    columns = {
+        "length": [5.1, 7.0, 6.3, 4.9],
+        "n": [1, 2, 3, 4],
+        "kind": ["a", "b", "c", "a"],
+        "sure": [True, False] * 2,
+    }
+    path = parquet_file({**columns, "size": ["s", "m", "s", "m"]})
+    source = data.Parquet(path, "kind", categorical="size", validation=0.25)
+    assert (source.input, source.target, source.classes) == (Spec((5,), dtypes.float32), Spec((), dtypes.int64), 3)
+    assert source.feature_names == ("length", "n", "sure", "size=m", "size=s")
+    np.testing.assert_allclose(source._table.inputs[:2], [[5.1, 1, 1, 0, 1], [7, 2, 0, 1, 0]], rtol=1e-6)
+    text = "length,n,kind\n5.1,1,a\n7.0,2,b\n6.3,3,c\n4.9,4,a\n"
+    other, chosen = data.CSV(table(text), "kind"), data.Parquet(path, "kind", columns="length, n")
+    np.testing.assert_array_equal(other.train.arrays(np.arange(3))[0], chosen.train.arrays(np.arange(3))[0])
+    assert other.class_names == chosen.class_names
+    number = data.Parquet(path, "length", task="number", columns="n", validation=0)
+    assert number._table.targets.shape == (4, 1)
+
+
+def test_parquet_reads_only_the_header_for_specs(parquet_file, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = parquet_file({"a": [1.0, 2.0], "y": [0, 1]})
+    monkeypatch.setattr(data.Parquet, "_blocks", lambda self: pytest.fail("rows were read"))
+    assert data.Parquet(path, "y").input == Spec((1,), dtypes.float32)
+
+
+def test_bad_parquet(tmp_path: Path, parquet_file) -> None:
+    path = parquet_file({"a": [1.0, None, 3.0, 4.0], "b": ["x", "y", "x", "y"], "y": [0, 1, 0, 1]})
+    with pytest.raises(DataError, match=r"column 'b' holds string, no numbers. Name it in categorical"):
+        data.Parquet(path, "y")
+    with pytest.raises(DataError, match="row 2, column 'a': is missing"):
+        _ = data.Parquet(path, "y", columns="a").train
+    assert len(data.Parquet(path, "y", columns="a", missing="drop", validation=0).train) == 3
+    assert np.isnan(data.Parquet(path, "y", columns="a", missing="keep")._table.inputs).sum() == 1
+    endless = parquet_file({"a": [1.0, float("inf")], "y": [0, 1]})
+    with pytest.raises(DataError, match="row 2, column 'a': inf is not a finite number"):
+        _ = data.Parquet(endless, "y").train
+    (tmp_path / "no.parquet").write_bytes(b"PAR1 this is none PAR1")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        data.Parquet(str(tmp_path / "no.parquet"), "y")
+    cut = Path(endless).read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(cut[: len(cut) // 2])
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        data.Parquet(str(tmp_path / "cut.parquet"), "y")
+    with pytest.raises(DataError, match="no file is chosen"):
+        data.Parquet("", "y")

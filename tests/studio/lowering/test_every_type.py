@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from PIL import Image
+from pyarrow import parquet
 
 from engine import fit, inspect
 from engine.shape import Dim, Spec
@@ -62,8 +65,16 @@ PARAMS: dict[str, dict[str, Any]] = {
     "transforms.RandomResizedCrop": {"size": 8},
     "data.CSV": {"path": "table.csv", "target": "kind"},
     "data.IDX": {"folder": "images"},
+    "data.CIFAR": {"folder": "cifar"},
+    "data.ImageFolder": {"folder": "photos", "channels": "grey"},
+    "data.ImageList": {"path": "photos/list.csv", "channels": "grey"},
+    "data.NPY": {"path": "arrays.npz"},
+    "data.Parquet": {"path": "table.parquet", "target": "kind"},
 }
 """What has no default, for images of 1×8×8."""
+
+OPEN = {"data.ImageFolder", "data.ImageList"}
+"""Sources of images that differ in size."""
 
 FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"}
 """Layers that take vectors."""
@@ -171,6 +182,9 @@ def around(node: Node) -> Document:
         return judge(Node("nn.MSELoss"))
     nodes: dict[str, str | Node] = {**HEAD, **TAIL, name.get(role, "it"): node}
     between = ["it.samples -> batches.samples", "scale.samples -> it.samples"] if "it" in nodes else FED[1:]
+    if node.type in OPEN:
+        nodes["it"] = Node("transforms.Resize", {"size": [8, 8]})
+        between = ["it.samples -> batches.samples", "scale.samples -> it.samples"]
     wires = [FED[0], *between, "batches.input -> flat.input", "flat.output -> scores.input"]
     return document(nodes, [*wires, *JUDGED])
 
@@ -197,6 +211,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
             header = struct.pack(f">I{array.ndim}I", 0x0800 + array.ndim, *array.shape)
             with gzip.open(folder / "images" / f"{part}-{kind}-ubyte.gz", "wb") as file:
                 file.write(header + array.tobytes())
+    (folder / "cifar").mkdir()
+    records = generator.integers(0, 10, (40, 3073), dtype=np.uint8)
+    (folder / "cifar" / "data_batch_1.bin").write_bytes(records.tobytes())
+    lines = ["image,label"]
+    for number in range(40):
+        path = Path("photos", str(number % 10), f"{number}.png")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(generator.integers(0, 255, (9, 8 + number % 3), dtype=np.uint8)).save(folder / path)
+        lines.append(f"{number % 10}/{number}.png,{number % 10}")
+    (folder / "photos" / "list.csv").write_text("\n".join(lines))
+    np.savez(folder / "arrays.npz", x=generator.random((60, 8)).astype(np.float32), y=np.arange(60) % 10)
+    table = {"x": generator.random(60), "y": generator.random(60), "kind": np.arange(60) % 10}
+    parquet.write_table(pa.table(table), folder / "table.parquet")
     return folder
 
 

@@ -1,0 +1,137 @@
+"""Columns of CSV files, read with pyarrow."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+from engine.data.table_check import find_fault
+from engine.errors import DataError
+
+Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+"""What stands for a missing value where values may be missing."""
+
+
+def column_names(path: Path, separator: Separator) -> list[str]:
+    """The first line. Raises DataError if there is none, or if a name is there twice."""
+    try:
+        # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            names = next(csv.reader(file, delimiter=SEPARATORS[separator], strict=True), [])
+        "".join(names).encode()
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except (UnicodeEncodeError, csv.Error):
+        raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
+    if not names:
+        raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(f"{path}: has two columns {repeated!r}. Give each column of the first line a name of its own.")
+    return names
+
+
+def csv_blocks(
+    path: Path, separator: Separator, texts: Sequence[str], numbers: Sequence[str], may_miss: bool
+) -> Iterator[pa.RecordBatch]:
+    """Some thousand rows at a time, with columns of texts and of float64.
+
+    Raises DataError naming line and column of what is no finite number and, unless values may be missing, of what is
+    empty.
+    """
+    missing = MISSING if may_miss else ()
+    convert = arrow_csv.ConvertOptions(
+        column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
+        include_columns=[*texts, *numbers],
+        null_values=list(missing) or [""],
+        strings_can_be_null=True,
+    )
+    parse = arrow_csv.ParseOptions(delimiter=SEPARATORS[separator], newlines_in_values=True)
+
+    def fault(symptom: str) -> DataError:
+        return DataError(find_fault(path, SEPARATORS[separator], numbers, texts, missing) or f"{path}: {symptom}.")
+
+    try:
+        if _leaves_quotation_open(path):
+            raise fault("a quotation mark is not closed")
+        with arrow_csv.open_csv(path, parse_options=parse, convert_options=convert) as reader:
+            for batch in reader:
+                if not may_miss and any(column.null_count for column in batch.columns):
+                    raise fault("a value is missing")
+                if any(not _is_finite(batch.column(name)) for name in numbers):
+                    raise fault("a number is not finite")
+                yield batch
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except pa.ArrowInvalid as error:
+        raise fault(str(error)) from None
+
+
+def read_columns(
+    path: Path, separator: Separator, texts: Sequence[str], numbers: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    """Whole columns by name, of which no value may be missing."""
+    blocks = list(csv_blocks(path, separator, texts, numbers, may_miss=False))
+    if not sum(len(block) for block in blocks):
+        raise DataError(f"{path}: has no rows below the column names.")
+    return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
+
+
+def as_array(column: Any) -> NDArray[Any]:
+    """Texts as an array of texts, numbers as float64, in which NaN is what is missing."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.fill_null("").to_numpy(zero_copy_only=False).astype(np.str_)
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Class numbers and the names of classes, in the order of their names: as numbers if all are numbers."""
+    names, codes = np.unique(labels, return_inverse=True)
+    order = _class_order(names.tolist())
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[codes], tuple(names[order].tolist())
+
+
+def listed(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def separator_hint(names: list[str], separator: Separator) -> str:
+    """What to do about a table that has one column only."""
+    other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in "".join(names)), None)
+    return f"Set separator to {other}." if other else "Add columns to learn from."
+
+
+def _is_finite(column: Any) -> bool:
+    values = column.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):  # it becomes infinite, which is refused
+        finite = np.isfinite(values.astype(np.float32))
+    return bool(finite.all()) if not column.null_count else bool((finite | ~column.is_valid().to_numpy(False)).all())
+
+
+def _leaves_quotation_open(path: Path) -> bool:
+    """Arrow would take the rest of the file for one text."""
+    with path.open("rb") as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
+
+
+def _class_order(names: list[str]) -> list[int]:
+    try:
+        return sorted(range(len(names)), key=lambda code: float(names[code]))
+    except ValueError:
+        return list(range(len(names)))

@@ -1,0 +1,147 @@
+"""Images in folders: one folder for each class."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.dataset import Indices
+from engine.data.picture_samples import OnError, PictureSamples, picture_spec
+from engine.data.pictures import SUFFIXES, Colour
+from engine.data.reading import Reading, existing
+from engine.data.samples import PickedSamples, Samples, hold_out
+from engine.data.splits import Share, Splits
+from engine.data.transforms.transform import Batch
+from engine.dtypes import int64
+from engine.errors import DataError
+from engine.registry import DATASETS, PathTo
+from engine.shape import Spec
+
+_TRAIN = ("train", "training")
+_HELD = ("val", "valid", "validation", "test")
+
+
+@DATASETS.register(
+    category="Images",
+    title="Image folder",
+    outputs=("samples",),
+    tags=("JPEG", "PNG", "photos", "ImageFolder"),
+)
+class ImageFolder(Splits):
+    """Images in one folder for each class, which is its name: ``cats/1.jpg``, ``dogs/2.png``.
+
+    Classes are numbered in the order of their names. A folder with the two parts train and val, each with folders of
+    classes, is taken as divided. Images are decoded as they are needed, turned as their EXIF data say; what is
+    transparent becomes white. They may differ in size: add Resize or a crop.
+
+    Args:
+        folder: the folder that holds those of the classes
+        validation: the share of the images to keep for validation; only if there is no folder val
+        channels: three channels of colour, or a grey one
+        on_error: what an image does that does not decode: end the training, or leave its place to the next
+    """
+
+    def __init__(
+        self,
+        folder: Annotated[str, PathTo("folder")],
+        validation: Share = 0.2,
+        channels: Colour = "colour",
+        on_error: OnError = "stop",
+    ) -> None:
+        root = existing("ImageFolder", "folder", folder, "folder")
+        train, held = _divided(root)
+        self._names = _folders(train)
+        if not self._names:
+            raise DataError(
+                f"{train}: has no folders of classes. Put the images of each class into a folder of its own, "
+                "for instance cats and dogs."
+            )
+        self._channels: Colour = channels
+        self._share = validation
+        self._train = _Files(train, self._names, channels, on_error)
+        self._held = None if held is None else _Files(held, self._names, channels, on_error)
+        extra = sorted(set(_folders(held)) - set(self._names)) if held else []
+        if extra:
+            raise DataError(f"{held}: has the class {extra[0]!r}, but {train} has none of that name. Add it to both.")
+
+    @property
+    def input(self) -> Spec:
+        return picture_spec(self._channels)
+
+    @property
+    def target(self) -> Spec:
+        return Spec((), int64)
+
+    @property
+    def classes(self) -> int:
+        return len(self._names)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return tuple(self._names)
+
+    @property
+    def train(self) -> Samples:
+        if self._held is not None or not self._share:
+            return self._train
+        return PickedSamples(self._train, hold_out(len(self._train), self._share)[0])
+
+    @property
+    def validation(self) -> Samples | None:
+        if self._held is not None:
+            return self._held
+        rows = hold_out(len(self._train), self._share)[1]
+        return PickedSamples(self._train, rows) if len(rows) else None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._train.folders + (() if self._held is None else self._held.folders)
+
+
+def _divided(root: Path) -> tuple[Path, Path | None]:
+    """The folders of the two parts, or the whole one."""
+    train, held = (next((root / name for name in names if (root / name).is_dir()), None) for names in (_TRAIN, _HELD))
+    return (root, None) if train is None or held is None else (train, held)
+
+
+class _Files(PictureSamples):
+    """The images of all classes, by class and name."""
+
+    def __init__(self, root: Path, names: list[str], colour: Colour, on_error: OnError) -> None:
+        super().__init__(colour, on_error)
+        self.folders = tuple(root / name for name in names)
+        found = [_images(folder) for folder in self.folders]
+        empty = next((folder for folder, images in zip(self.folders, found, strict=True) if not images), None)
+        if empty is not None:
+            known = ", ".join(SUFFIXES)
+            raise DataError(f"{empty}: has no images ({known}). Add some, or remove the folder of this class.")
+        self._images = [name for images in found for name in images]
+        self._targets: NDArray[np.int64] = np.repeat(np.arange(len(names)), [len(images) for images in found])
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def targets(self, rows: Indices) -> Batch:
+        return self._targets[rows]
+
+    def source(self, row: int) -> tuple[Path, str]:
+        path = self.folders[self._targets[row]] / self._images[row]
+        return path, str(path)
+
+
+def _folders(root: Path | None) -> list[str]:
+    if root is None or not root.is_dir():
+        return []
+    with Reading(root), os.scandir(root) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _images(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    with Reading(folder), os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.name.lower().endswith(SUFFIXES) and entry.is_file())

@@ -1,0 +1,59 @@
+"""Samples of which the inputs are images that are decoded when asked for."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.dataset import Indices
+from engine.data.pictures import Colour, read_picture
+from engine.data.samples import Samples
+from engine.data.transforms.transform import Batch
+from engine.dtypes import uint8
+from engine.errors import DataError
+from engine.shape import Dim, Spec
+
+OnError: TypeAlias = Literal["stop", "skip"]
+
+
+def picture_spec(colour: Colour) -> Spec:
+    """Of images of any size."""
+    return Spec((3 if colour == "colour" else 1, Dim("H"), Dim("W")), uint8)
+
+
+class PictureSamples(Samples):
+    """Images with targets. Subclasses give `__len__`, `targets` and `source`.
+
+    Args:
+        colour: whether images have three channels or a grey one
+        on_error: whether an image that does not decode ends the training, or the next one takes its place
+    """
+
+    def __init__(self, colour: Colour, on_error: OnError) -> None:
+        self.colour: Colour = colour
+        self.on_error: OnError = on_error
+
+    @abstractmethod
+    def source(self, row: int) -> tuple[Any, str]:
+        """Where an image is, or its bytes, and what it is called in errors."""
+
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        read = [self._read(row) for row in rows.tolist()]
+        return [image for image, _ in read], self.targets(np.array([row for _, row in read], np.int64))
+
+    def _read(self, row: int) -> tuple[NDArray[np.uint8], int]:
+        """An image and its row: another one if the first is skipped."""
+        for step in range(len(self) if self.on_error == "skip" else 1):
+            place = (row + step) % len(self)
+            try:
+                source, name = self.source(place)
+                return read_picture(source, self.colour, name), place
+            except DataError as error:
+                if self.on_error == "stop":
+                    raise
+                warnings.warn(f"{error} The next image takes its place.", stacklevel=2)
+        raise DataError(f"none of the {len(self)} images can be read. Check the folder.")

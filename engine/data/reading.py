@@ -1,0 +1,55 @@
+"""What reading any file has in common: errors that name it, and sizes that are checked before memory is taken."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from engine.errors import DataError
+
+
+class Reading:
+    """Turns the errors of reading into a DataError that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise DataError(f"{self.path}: there is no such file. Check the path.") from None
+        if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
+            message = f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
+            raise DataError(message) from None
+        if isinstance(error, OSError):
+            raise DataError(f"{self.path}: cannot be read: {error.strerror or error}.") from None
+
+
+def check_memory(path: Path, size: int, remedy: str) -> None:
+    """Raises DataError if so many bytes are more than the free memory."""
+    available = psutil.virtual_memory().available
+    if size > available:
+        raise DataError(f"{path}: needs {in_bytes(size)} of memory, but {in_bytes(available)} are free. {remedy}")
+
+
+def existing(title: str, argument: str, path: str, kind: str) -> Path:
+    """The file or folder that a source was given. Raises DataError if none was, or if it is not there."""
+    if not path:
+        raise DataError(f"{title}: no {kind} is chosen. Set {argument}.")
+    found = Path(path)
+    if kind == "folder" and not found.is_dir():
+        raise DataError(f"{path}: there is no such folder. Check the path.")
+    if kind == "file" and not found.is_file():
+        what = "is a folder, not a file" if found.is_dir() else "there is no such file"
+        raise DataError(f"{path}: {what}. Check the path.")
+    return found
+
+
+def in_bytes(count: float) -> str:
+    power = min((max(int(count), 1).bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"

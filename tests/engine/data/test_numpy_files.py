@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import data, dtypes
+from engine.data.numpy_files import stored
+from engine.errors import DataError
+from engine.shape import Spec
+
+X = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
+Y = np.arange(10) % 3
+
+
+def npz(path: Path, packed: bool = False, **arrays: Any) -> str:
+    (np.savez_compressed if packed else np.savez)(path, **arrays)
+    return str(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_archive(tmp_path: Path, packed: bool) -> None:
+    source = data.NPY(npz(tmp_path / "a.npz", packed, x=X, y=Y), validation=0.2)
+    assert (source.input, source.target, source.classes) == (Spec((2, 3), dtypes.float32), Spec((), dtypes.int64), 3)
+    assert (len(source.train), len(source.validation or ())) == (8, 2)
+    whole = data.NPY(str(tmp_path / "a.npz"), validation=0).train
+    inputs, targets = whole.arrays(np.array([7, 2]))
+    np.testing.assert_array_equal(inputs, X[[7, 2]])
+    assert np.asarray(targets).tolist() == [1, 2]
+    assert (len(pickle.dumps(whole)) < 1000) is not packed or len(X) < 100
+
+
+def test_two_files_stay_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.asfortranarray(X.astype(">f8")))
+    np.save(tmp_path / "y.npy", X[:, 0, 0])
+    source = data.NPY(str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), validation=0)
+    assert (source.input, source.target) == (Spec((2, 3), dtypes.float64), Spec((1,), dtypes.float32))
+    assert source.classes is None
+    inputs, targets = source.train.arrays(np.array([3]))
+    assert isinstance(inputs, np.ndarray) and inputs.dtype.isnative
+    np.testing.assert_array_equal(inputs, X[3:4])
+    assert np.asarray(targets).tolist() == [[18]]
+    assert len(source.files) == 2
+    copy = pickle.loads(pickle.dumps(source.train))
+    np.testing.assert_array_equal(copy.arrays(np.arange(10))[0], X)
+
+
+def written(path: Path, header: str, content: bytes = b"") -> str:
+    body = header.encode() + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body + content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "holds Python objects, which are never read"),
+        (
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 100000, 100), }",
+            "declares .* but 0 bytes follow",
+        ),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }", "declares the shape"),
+        ("{'descr': '<U4', 'fortran_order': False, 'shape': (0,), }", "holds <U4, but numbers are needed"),
+        ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (0,), }", "but numbers are needed"),
+        ("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }", "holds complex64"),
+        ("__import__('os').system('true')", "its header is damaged"),
+        ("{'descr': '<f4'}", "its header is damaged"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "declares scalar float32"),
+    ],
+)
+def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
+    path = written(tmp_path / "a.npy", header)
+    with pytest.raises(DataError, match=message) as caught:
+        data.NPY(path, path)
+    assert path in str(caught.value)
+
+
+def test_objects_are_refused_in_archives(tmp_path: Path) -> None:
+    path = npz(tmp_path / "a.npz", x=X, y=np.array([None] * 10))
+    with pytest.raises(DataError, match=r"a\.npz: y: holds Python objects"):
+        data.NPY(path)
+
+
+def test_bombs_are_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = npz(tmp_path / "a.npz", True, x=np.zeros((1000, 1000)), y=np.zeros(1000, int))
+    source = data.NPY(path)
+    free = psutil.virtual_memory()
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free._replace(available=1_000_000))
+    with pytest.raises(DataError, match=r"needs 7.6 MiB of memory, but 976.6 KiB are free"):
+        _ = source.train
+    lying = tmp_path / "b.npz"
+    content = io.BytesIO()
+    np.save(content, np.zeros(10))
+    with zipfile.ZipFile(lying, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", content.getvalue() + b"\0" * 1000)
+    with pytest.raises(DataError, match=r"declares 10 float64, 80 bytes, but 1.1 KiB follow"):
+        stored(lying)
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "short.npy", Y[:9])
+    np.save(tmp_path / "negative.npy", -Y)
+    np.save(tmp_path / "one.npy", np.float32(1))
+    np.save(tmp_path / "none.npy", X[:0])
+    (tmp_path / "text.npy").write_text("no array")
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "cut.npy").write_bytes(whole[:-4])
+    (tmp_path / "zip.npz").write_bytes(b"PK\x03\x04 not really")
+
+    def make(inputs: str, targets: str = "") -> data.NPY:
+        return data.NPY(str(tmp_path / inputs), targets and str(tmp_path / targets))
+
+    for inputs, targets, message in (
+        ("x.npy", "", "holds one array. Set targets"),
+        ("x.npy", "short.npy", "has 9 rows, but"),
+        ("one.npy", "one.npy", "is a single number"),
+        ("none.npy", "none.npy", "has no rows"),
+        ("text.npy", "", "neither a .npy nor a .npz"),
+        ("cut.npy", "short.npy", "declares 10×2×3 float32"),
+        ("zip.npz", "", "is damaged"),
+        ("gone.npy", "", "no such file"),
+    ):
+        with pytest.raises(DataError, match=message):
+            make(inputs, targets)
+    with pytest.raises(DataError, match="holds the label -2"):
+        _ = make("x.npy", "negative.npy").train
+    with pytest.raises(DataError, match="has no array 'y', only 'x'"):
+        data.NPY(npz(tmp_path / "a.npz", x=X))
+
+
+@given(st.binary(max_size=300), st.integers(0, 127), st.booleans())
+def test_damaged_files_are_named_and_never_run(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int, packed: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    content = bytearray(Path(npz(folder / "a.npz", packed, x=X, y=Y)).read_bytes())
+    content[at : at + len(noise)] = noise
+    (folder / "a.npz").write_bytes(content)
+    try:
+        data.NPY(str(folder / "a.npz"), validation=0).train.arrays(np.arange(2))
+    except DataError as error:
+        assert str(folder / "a.npz") in str(error)
