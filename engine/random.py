@@ -309,7 +309,56 @@ def _as(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
 
 # -- the generator of those who do not name one -------------------------------------------------
 
-default_generator = Generator(secrets.randbits(63))
+
+class _Instead(threading.local):
+    """Who draws in this thread for those who name no generator, if it is not the default one."""
+
+    generator: Generator | None = None
+
+
+_INSTEAD = _Instead()
+
+
+class _DefaultGenerator(Generator):
+    """Draws for everybody who names no generator; within `drawing_from`, another does so in its place."""
+
+    def __repr__(self) -> str:
+        return repr(self.clone_state())
+
+    def initial_seed(self) -> int:
+        return self.get_state().seed
+
+    def get_state(self) -> State:
+        other = _INSTEAD.generator
+        return super().get_state() if other is None else other.get_state()
+
+    def set_state(self, state: tuple[int, int, int]) -> None:
+        other = _INSTEAD.generator
+        if other is None:
+            super().set_state(state)
+        else:
+            other.set_state(state)
+
+    def fork(self, *labels: int | str) -> Generator:
+        other = _INSTEAD.generator
+        return super().fork(*labels) if other is None else other.fork(*labels)
+
+    def reserve(self, words: int) -> State:
+        other = _INSTEAD.generator
+        return super().reserve(words) if other is None else other.reserve(words)
+
+
+default_generator: Generator = _DefaultGenerator(secrets.randbits(63))
+
+
+@contextlib.contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Within it, and in this thread alone, `generator` draws in place of the default one, which stays where it is."""
+    before, _INSTEAD.generator = _INSTEAD.generator, generator
+    try:
+        yield
+    finally:
+        _INSTEAD.generator = before
 
 
 def manual_seed(seed: int) -> Generator:

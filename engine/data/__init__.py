@@ -7,6 +7,7 @@ from engine.data.batches import Batches as Batches
 from engine.data.cifar import CIFAR as CIFAR
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
+from engine.data.collate import pad_collate as pad_collate
 from engine.data.dataset import ChainDataset as ChainDataset
 from engine.data.dataset import ConcatDataset as ConcatDataset
 from engine.data.dataset import Dataset as Dataset
@@ -19,11 +20,11 @@ from engine.data.idx_folder import IDX as IDX
 from engine.data.image_folder import ImageFolder as ImageFolder
 from engine.data.image_list import ImageList as ImageList
 from engine.data.loader import DataLoader as DataLoader
-from engine.data.loader import get_worker_info as get_worker_info
 from engine.data.numpy_files import NPY as NPY
 from engine.data.resplit import HoldOut as HoldOut
 from engine.data.resplit import KFold as KFold
 from engine.data.sampler import BatchSampler as BatchSampler
+from engine.data.sampler import DistributedSampler as DistributedSampler
 from engine.data.sampler import RandomSampler as RandomSampler
 from engine.data.sampler import Sampler as Sampler
 from engine.data.sampler import SequentialSampler as SequentialSampler
@@ -39,23 +40,25 @@ from engine.data.splits import ArraySplits as ArraySplits
 from engine.data.splits import Splits as Splits
 from engine.data.table import CSV as CSV
 from engine.data.table import Parquet as Parquet
+from engine.data.workers import get_worker_info as get_worker_info
 
 __all__ = [
-    "CIFAR",
-    "CSV",
-    "IDX",
-    "ImageFolder",
-    "ImageList",
     "ArraySamples",
     "ArraySplits",
     "BatchSampler",
     "Batches",
+    "CIFAR",
+    "CSV",
     "ChainDataset",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
     "Digits",
+    "DistributedSampler",
     "HoldOut",
+    "IDX",
+    "ImageFolder",
+    "ImageList",
     "IterableDataset",
     "JoinedSamples",
     "KFold",
@@ -76,6 +79,7 @@ __all__ = [
     "default_collate",
     "default_convert",
     "get_worker_info",
+    "pad_collate",
     "random_split",
     "transforms",
 ]

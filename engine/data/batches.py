@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from engine.data.loader import DataLoader
+from typing import Annotated
+
+from engine.data.loader import THREADS, DataLoader
 from engine.data.splits import Splits
-from engine.registry import DATASETS, Size
+from engine.registry import DATASETS, Range, Size
 
 
 @DATASETS.register(
@@ -18,10 +20,32 @@ class Batches:
         batch_size: samples in a batch
         shuffle: take the training samples in a new random order each epoch
         drop_last: leave out the last training batch of an epoch if it is smaller
+        workers: threads that read and transform batches ahead of time; 0 does it between the training steps. The
+            numbers do not depend on it
     """
 
-    def __init__(self, splits: Splits, batch_size: Size = 64, shuffle: bool = True, drop_last: bool = False) -> None:
+    def __init__(
+        self,
+        splits: Splits,
+        batch_size: Size = 64,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        workers: Annotated[int, Range(ge=0, le=64)] = 0,
+    ) -> None:
         self.splits = splits
-        self.train = DataLoader(splits.train, batch_size, shuffle, drop_last=drop_last)
+        # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
+        context = THREADS if workers else None
+        self.train = DataLoader(
+            splits.train,
+            batch_size,
+            shuffle,
+            drop_last=drop_last,
+            num_workers=workers,
+            multiprocessing_context=context,
+        )
         validation = splits.validation
-        self.validation = None if validation is None else DataLoader(validation, batch_size)
+        self.validation = (
+            None
+            if validation is None
+            else DataLoader(validation, batch_size, num_workers=workers, multiprocessing_context=context)
+        )

@@ -42,12 +42,43 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         _check_equal("lengths", [len(sample) for sample in batch])
         columns = [default_collate(column) for column in zip(*batch, strict=True)]
-        named = isinstance(first, tuple) and getattr(type(first), "_fields", None)
-        return type(first)(*columns) if named else columns
+        return _as_first(first, columns)
     raise TypeError(
         f"samples of type {type(first).__name__} cannot be put together in a batch. "
         "Return tensors, arrays, numbers, texts, or tuples and dicts of them, or pass collate_fn."
     )
+
+
+def pad_collate(batch: Sequence[Any], padding_value: float = 0) -> Any:
+    """Put samples together as `default_collate` does, with tensors and arrays of different lengths filled up.
+
+    Each is filled at the end of every dimension up to the longest. Bind another number with
+    `functools.partial(pad_collate, padding_value=-100)`, which can be sent to worker processes.
+
+    Raises:
+        ValueError: the samples differ in dimensions, structure or keys.
+        TypeError: samples of a type that cannot be put together.
+    """
+    first = batch[0]
+    if isinstance(first, (Tensor, np.ndarray)) and first.ndim:
+        arrays = [sample.detach().numpy() if isinstance(sample, Tensor) else sample for sample in batch]
+        _check_equal("dimensions", [array.ndim for array in arrays])
+        padded = np.full(
+            (len(arrays), *np.max([array.shape for array in arrays], axis=0, initial=0)),
+            padding_value,
+            np.result_type(*arrays),
+        )
+        for row, array in zip(padded, arrays, strict=True):
+            row[tuple(map(slice, array.shape))] = array
+        return from_array(padded)
+    if isinstance(first, Mapping):
+        _check_equal("keys", [sorted(map(str, sample)) for sample in batch])
+        return {key: pad_collate([sample[key] for sample in batch], padding_value) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        _check_equal("lengths", [len(sample) for sample in batch])
+        columns = [pad_collate(column, padding_value) for column in zip(*batch, strict=True)]
+        return _as_first(first, columns)
+    return default_collate(batch)
 
 
 def default_convert(data: Any) -> Any:
@@ -62,6 +93,11 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, list):
         return [default_convert(value) for value in data]
     return data
+
+
+def _as_first(first: Sequence[Any], columns: list[Any]) -> Any:
+    """A named tuple for named tuples, else the list."""
+    return type(first)(*columns) if isinstance(first, tuple) and getattr(type(first), "_fields", None) else columns
 
 
 def _check_equal(what: str, values: list[Any]) -> None:

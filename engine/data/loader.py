@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from itertools import islice, repeat
 from typing import Any
 
-import numpy as np
+from engine.backend import cuda_available
+from engine.data.dataset import IterableDataset
+from engine.data.fetching import Rows, Stream, chance_of, set_epoch
+from engine.data.pinning import pinned
+from engine.data.sampler import BatchSampler, RandomSampler, SequentialSampler, check_batch_size
+from engine.data.workers.crew import Crew, Processes, context_of
+from engine.data.workers.delivery import Delivery
+from engine.data.workers.messages import Pass, Work
+from engine.data.workers.threads import Threads
+from engine.random import Generator, default_generator, drawing_from
 
-from engine.data.collate import default_collate, default_convert
-from engine.data.dataset import IterableDataset, fetch, samples
-from engine.data.sampler import BatchSampler, RandomSampler, SequentialSampler, check_batch_size, grouped
-from engine.random import Generator
+THREADS = "threads"
+
+
+@dataclass
+class _Position:
+    """Where a pass is, and how it began."""
+
+    batches: int
+    """How many were given, those that were skipped among them."""
+    start: dict[str, Any]
 
 
 class DataLoader:
     """Goes through a data set in batches, once per iteration. The arguments are PyTorch's.
 
-    Batches are made in the calling thread, whatever the arguments about worker processes say; they are taken so that
-    programs run. Array-backed data sets are indexed once a batch, without Python per sample.
+    Samples, their order, and what the engine's default generator draws for them, follow from the generator and do not
+    depend on `num_workers`. Array-backed data sets are indexed once a batch, without Python per sample: for those the
+    calling thread, or one worker thread, is mostly faster than processes.
 
     Args:
         dataset: anything with `__getitem__` and `__len__`, or an IterableDataset
@@ -26,11 +43,19 @@ class DataLoader:
         shuffle: new random order in each pass
         sampler: the order, instead of `shuffle`
         batch_sampler: lists of sample numbers, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`
-        num_workers: taken with a warning; batches are made in the calling thread
+        num_workers: processes that make batches ahead of time; 0 makes them in the calling thread
         collate_fn: list of samples → batch; `default_collate` unless given. With batch_size None: sample → sample
-        pin_memory: taken; batches are ordinary memory
+        pin_memory: put batches where a GPU reads them without a detour, if there is one
         drop_last: leave out the last batch if it is smaller
-        generator: where the order comes from; the default generator unless given
+        timeout: seconds to wait for a batch of a worker; 0 is for ever
+        worker_init_fn: called in each worker with its number, before it makes batches
+        multiprocessing_context: how workers are started: "forkserver" or "spawn", as `multiprocessing` names them, or
+            "threads" for threads of this process. The fork server unless given; "spawn" where it is not safe
+        generator: where order and seeds come from; the default generator unless given
+        prefetch_factor: batches that each worker makes ahead of time; 2 unless given
+        persistent_workers: keep workers for the next pass
+        pin_memory_device: taken; memory is pinned for all GPUs
+        in_order: give batches in order; else as they are ready
 
     Raises:
         ValueError: arguments that exclude each other.
@@ -64,12 +89,18 @@ class DataLoader:
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.prefetch_factor = prefetch_factor
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers
-        self.multiprocessing_context = multiprocessing_context
+        threads = multiprocessing_context == THREADS
+        self.multiprocessing_context = context_of(multiprocessing_context) if num_workers and not threads else None
         self.collate_fn = collate_fn
         self.generator = generator
         self.in_order = in_order
+        self._threads = threads
+        self._crew: Crew | None = None
+        self._passes = 0
+        self._next: dict[str, Any] = {}
+        self._position: _Position | None = None
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError("DataLoader: batch_sampler excludes batch_size, shuffle, sampler and drop_last.")
@@ -104,39 +135,168 @@ class DataLoader:
         return len(order)
 
     def __iter__(self) -> Iterator[Any]:
+        begun, self._next = self._next, {}
+        start = begun or {"random": self._states()}
+        position = self._position = _Position(begun.get("batches", 0), start)
+        seed, order = self._started(start, again=bool(begun))
+        if self.num_workers:
+            return self._counted(self._from_workers(seed, order, position), position)
+        return self._counted(self._made_here(seed, order, position.batches), position)
+
+    # -- where a pass is
+
+    def set_epoch(self, epoch: int, seed: int, skip: int = 0) -> None:
+        """Make the next pass that of epoch `epoch` of `seed`, whatever was drawn before; so a run can be continued.
+
+        Args:
+            epoch: its number
+            seed: what order and random numbers follow from, together with it
+            skip: batches to leave out at its beginning. Their samples are not read, except those of a stream
+        """
+        self._next = {"epoch": epoch, "seed": seed, "batches": skip}
+        for sampler in self._samplers():
+            if hasattr(sampler, "set_epoch"):
+                sampler.set_epoch(epoch)
+            elif isinstance(getattr(sampler, "generator", self), Generator | None):
+                sampler.generator = Generator(seed).fork("order", epoch)
+        set_epoch(self.dataset, epoch, seed)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the pass is that began last, as plain numbers: how many batches it has given, and how it began.
+
+        Batches that workers have ready do not count. Between passes it says that nothing was given yet.
+        """
+        if self._position is None:
+            return {"batches": 0} | (self._next or {"random": self._states()})
+        return {**self._position.start, "batches": self._position.batches}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Make the next pass go on where `state_dict` was asked for; the samples before are not read again.
+
+        Samplers of one's own have to give the same order again by themselves.
+        """
+        if "epoch" in state_dict:
+            self.set_epoch(state_dict["epoch"], state_dict["seed"], state_dict["batches"])
+        else:
+            self._next = dict(state_dict)
+
+    def _samplers(self) -> list[Any]:
+        """Whoever has a say in the order."""
+        found = (self.sampler, self.batch_sampler, getattr(self.batch_sampler, "sampler", None))
+        return list({id(sampler): sampler for sampler in found if sampler is not None}.values())
+
+    def _generators(self) -> dict[str, Generator]:
+        """Those that order and seeds are drawn from, beside the default one."""
+        owners = [self, *self._samplers()]
+        found = ((str(place), getattr(owner, "generator", None)) for place, owner in enumerate(owners))
+        return {place: generator for place, generator in found if isinstance(generator, Generator)}
+
+    def _states(self) -> dict[str, list[int]]:
+        """Where all these generators are."""
+        generators = {"default": default_generator, **self._generators()}
+        return {place: list(generator.get_state()) for place, generator in generators.items()}
+
+    # -- a pass
+
+    def _started(self, start: dict[str, Any], *, again: bool) -> tuple[int, Iterator[Any]]:
+        """The seed of the random numbers in a pass, and what its batches are made of."""
+        if "epoch" in start:
+            return _seed(Generator(start["seed"]).fork("batches", start["epoch"])), self._order()
+        if not again:
+            return _seed(self.generator or default_generator), self._order()
+        states: dict[str, Any] = dict(start["random"])
+        with drawing_from(Generator(*states.pop("default"))):  # the default one is where the program has put it
+            for place, owner in enumerate([self, *self._samplers()]):
+                if str(place) not in states:
+                    continue
+                if isinstance(owner.generator, Generator):  # which several of them may share
+                    owner.generator.set_state(states[str(place)])
+                else:
+                    owner.generator = Generator(*states[str(place)])
+            return _seed(self.generator or default_generator), self._order()
+
+    def _order(self) -> Iterator[Any]:
+        """What each batch is made of: sample numbers, or one; nothing for a stream."""
         if isinstance(self.dataset, IterableDataset):
-            return self._stream(self.dataset)
+            return repeat(None)
         if self.batch_sampler is None:
             assert self.sampler is not None
-            convert = self.collate_fn or default_convert
-            return (convert(self.dataset[index]) for index in self.sampler)
-        if self.collate_fn is not None:
-            return self._collated(self.collate_fn, self.batch_sampler)
-        if isinstance(self.batch_sampler, BatchSampler):
-            return (fetch(self.dataset, indices) for indices in self.batch_sampler.arrays())
-        return (fetch(self.dataset, np.asarray(indices, np.int64)) for indices in self.batch_sampler)
+            return iter(self.sampler)
+        if self.collate_fn is None and isinstance(self.batch_sampler, BatchSampler):
+            return self.batch_sampler.arrays()
+        return iter(self.batch_sampler)
 
-    def set_epoch(self, epoch: int, seed: int) -> None:
-        """Make the next pass that of epoch `epoch` of `seed`, whatever was drawn before; so a run can be continued."""
-        if isinstance(self.sampler, RandomSampler):
-            self.sampler.generator = Generator(seed).fork("order", epoch)
+    def _source(self) -> Rows | Stream:
+        if isinstance(self.dataset, IterableDataset):
+            return Stream(self.dataset, self.collate_fn, self.batch_size, self.drop_last)
+        return Rows(self.dataset, self.collate_fn, self.batch_sampler is not None)
 
-    def _collated(self, collate_fn: Callable[[Any], Any], batches: Iterable[list[int]]) -> Iterator[Any]:
-        for indices in batches:
-            yield collate_fn(samples(self.dataset, indices))
+    def _counted(self, batches: Iterator[Any], position: _Position) -> Iterator[Any]:
+        """The batches as they are given; nothing here keeps one alive."""
+        pins = self.pin_memory and cuda_available()
+        while found := list(islice(batches, 1)):
+            position.batches += 1
+            yield pinned(found.pop()) if pins else found.pop()
+        if self._position is position:
+            self._position = None
 
-    def _stream(self, dataset: IterableDataset) -> Iterator[Any]:
-        if self.batch_size is None:
-            yield from map(self.collate_fn or default_convert, dataset)
-            return
-        collate = self.collate_fn or default_collate
-        for group in grouped(dataset, self.batch_size):
-            if len(group) == self.batch_size or not self.drop_last:
-                yield collate(group)
+    def _made_here(self, seed: int, order: Iterator[Any], skip: int) -> Iterator[Any]:
+        source = self._source()
+        source.begin()
+        first = 0 if isinstance(source, Stream) else skip
+        for number, indices in enumerate(islice(order, first, None), start=first):
+            with chance_of(seed, number):
+                try:
+                    made = [source(indices, wanted=number >= skip)]
+                except StopIteration:
+                    return
+            if number >= skip:
+                yield made.pop()
+
+    def _from_workers(self, seed: int, order: Iterator[Any], start: _Position) -> Iterator[Any]:
+        """Workers begin at once, before the first batch is asked for."""
+        first = 0 if isinstance(self.dataset, IterableDataset) else start.batches
+        epoch = (start.start["epoch"], start.start["seed"]) if "epoch" in start.start else None
+        self._passes += 1
+        crew = self._crew or self._hired(seed)
+        delivery = Delivery(
+            crew,
+            self.num_workers,
+            Pass(self._passes, seed, epoch),
+            islice(order, first, None),
+            first=first,
+            wanted=start.batches,
+            ahead=self.prefetch_factor or 2,
+            in_order=self.in_order,
+            timeout=self.timeout,
+        )
+        if self.persistent_workers:
+            self._crew = crew
+        return self._delivered(crew, delivery)
+
+    def _hired(self, seed: int) -> Crew:
+        work = Work(self._source(), self.num_workers, self.worker_init_fn, seed)
+        return (
+            Threads(work) if self._threads else Processes(work, self.multiprocessing_context, self.prefetch_factor or 2)
+        )
+
+    def _delivered(self, crew: Crew, delivery: Delivery) -> Iterator[Any]:
+        try:
+            yield from delivery
+        except GeneratorExit:  # no more are wanted; workers that stay are told with the next pass
+            raise
+        except BaseException:
+            self._crew = None
+            crew.close()
+            raise
+        finally:
+            if self._crew is not crew:
+                crew.close()
 
 
-def get_worker_info() -> None:
-    """What a worker process knows of itself: None, since batches are made in the calling thread."""
+def _seed(generator: Generator) -> int:
+    """63 bits, so that there is room for the numbers of workers."""
+    return int(generator.bits(1)[0]) >> 1
 
 
 def _check_workers(
@@ -146,11 +306,9 @@ def _check_workers(
         raise ValueError(f"DataLoader: num_workers must be a whole number from 0, not {num_workers!r}.")
     if timeout < 0:
         raise ValueError(f"DataLoader: timeout must be at least 0 seconds, not {timeout!r}.")
-    if num_workers > 0:
-        warnings.warn(
-            f"DataLoader: num_workers={num_workers} has no effect yet: batches are made in the calling thread.",
-            stacklevel=3,
-        )
+    if num_workers:
+        if prefetch_factor is not None and prefetch_factor < 1:
+            raise ValueError(f"DataLoader: prefetch_factor must be at least 1, not {prefetch_factor!r}.")
         return
     given = {"prefetch_factor": prefetch_factor, "persistent_workers": persistent_workers}
     for name, value in (given | {"multiprocessing_context": context}).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
@@ -146,6 +147,64 @@ class WeightedRandomSampler(OrderedSampler):
         with np.errstate(divide="ignore"):
             times = -np.log1p(-generator.uniform(len(self.weights), float64)) / self.weights
         return np.argsort(times, kind="stable")[: self.num_samples].astype(np.int64, copy=False)
+
+
+class DistributedSampler(OrderedSampler):
+    """The part of one replica in training with several: each takes every `num_replicas`-th sample of one order.
+
+    Args:
+        dataset: what is sampled; only its length matters
+        num_replicas: how many there are; $WORLD_SIZE, which launchers set, or 1 unless given
+        rank: which of them this is, from 0; $RANK or 0 unless given
+        shuffle: an order that follows from `seed` and the epoch, the same for all; else the data set's
+        seed: the same for all replicas
+        drop_last: leave out samples at the end so that all parts are equal; else the first ones come twice for that
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        self.dataset = dataset
+        self.num_replicas = int(os.environ.get("WORLD_SIZE", "1")) if num_replicas is None else num_replicas
+        self.rank = int(os.environ.get("RANK", "0")) if rank is None else rank
+        if self.num_replicas < 1:
+            raise ValueError(f"num_replicas must be at least 1, not {self.num_replicas}")
+        if not 0 <= self.rank < self.num_replicas:
+            raise ValueError(f"rank must be from 0 to {self.num_replicas - 1}, not {self.rank}")
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        self.epoch = 0
+
+    @property
+    def num_samples(self) -> int:
+        """Samples of each replica."""
+        whole, rest = divmod(len(self.dataset), self.num_replicas)
+        return whole if self.drop_last or not rest else whole + 1
+
+    @property
+    def total_size(self) -> int:
+        """Samples of all replicas together."""
+        return self.num_samples * self.num_replicas
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of the next pass; without it every pass has the same."""
+        self.epoch = epoch
+
+    def order(self) -> NDArray[np.int64]:
+        size = len(self.dataset)
+        generator = Generator(self.seed).fork("order", self.epoch)
+        order = generator.permutation(size) if self.shuffle else np.arange(size, dtype=np.int64)
+        return np.resize(order, self.total_size)[self.rank :: self.num_replicas]
 
 
 class BatchSampler(Sampler[list[int]]):

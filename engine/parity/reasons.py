@@ -36,7 +36,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "training over several processes or machines": (
         "torch.distributed", "torch.futures", "torch.multiprocessing", "torch.nn.DataParallel", "torch.nn.parallel",
-        "torch.nn.SyncBatchNorm", "torch.utils.data.DistributedSampler",
+        "torch.nn.SyncBatchNorm",
     ),
     "TorchScript, tracing and compilation of PyTorch's own kind": (
         "torch.jit", "torch.fx", "torch.export", "torch.package", "torch.ops",

@@ -175,13 +175,6 @@ def test_refused_arguments(arguments: dict[str, Any], message: str) -> None:
         DataLoader(rows(3), **arguments)
 
 
-def test_arguments_about_workers_are_taken() -> None:
-    with pytest.warns(UserWarning, match="num_workers=2 has no effect yet"):
-        loader = DataLoader(rows(3), num_workers=2, pin_memory=True, persistent_workers=True, prefetch_factor=4)
-    assert [first.tolist() for first, _ in loader] == [[0], [1], [2]]
-    assert data.get_worker_info() is None
-
-
 class Own(data.Sampler):
     def __iter__(self):
         return iter([2, 0])

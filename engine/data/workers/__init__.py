@@ -1,0 +1,8 @@
+"""Workers that make batches beside the training: processes that start small, or threads."""
+
+from __future__ import annotations
+
+from engine.data.workers.info import WorkerInfo as WorkerInfo
+from engine.data.workers.info import get_worker_info as get_worker_info
+
+__all__ = ["WorkerInfo", "get_worker_info"]
