@@ -286,20 +286,43 @@ def trace(
         given = [_hole(place, one) for place, one in enumerate(inputs)]
         named = {name: _hole(name, one) for name, one in statics.items()}
         try:
-            known = _traced(op, given, ndims, named, mixed)
+            known = _Known(_traced(op, given, ndims, named, mixed))
         except Unlowered as reason:
             known = Unlowered(*reason.args)  # without its traceback, which holds on to whoever called
         _KNOWN[key] = known
     if isinstance(known, Unlowered):
         raise Unlowered(*known.args)
-    return _filled(known, inputs, statics)
+    return known.filled(inputs, statics)
+
+
+class _Known:
+    """What a kernel computes from holes."""
+
+    def __init__(self, found: tuple[Expression, ...]) -> None:
+        self._all = list(walk(found))
+        places = {one: place for place, one in enumerate(self._all)}
+        self._args = [tuple([places[arg] for arg in one.args]) for one in self._all]
+        self._found = [places[one] for one in found]
+
+    def filled(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
+        """The same with what is given in the place of holes."""
+        done: list[Expression] = []
+        for one, args in zip(self._all, self._args, strict=True):
+            if one.name == "hole":
+                given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
+                done.append(given if one.weak == given.weak else cast(given, one.dtype))
+            elif args:
+                done.append(make(one.name, one.dtype, tuple([done[arg] for arg in args]), one.value, one.weak))
+            else:
+                done.append(one)
+        return tuple([done[place] for place in self._found])
 
 
 MOST_STEPS = 200
 """Expressions of one op. Beyond, compiling takes seconds."""
 MOST_KNOWN = 4096
-_KNOWN: dict[Any, tuple[Expression, ...] | Unlowered] = {}
-"""Op and kinds of inputs → what its kernel computes from holes, or why it cannot be traced."""
+_KNOWN: dict[Any, _Known | Unlowered] = {}
+"""Op and kinds of inputs → what its kernel computes, or why it cannot be traced."""
 _PLAIN = (*NUMBERS, str, type(None), DType)
 
 
@@ -327,20 +350,6 @@ def _hole(place: int | str, value: Any) -> Any:
     if not isinstance(value, Expression) or value.name == "number":
         return value
     return make("hole", value.dtype, value=place, weak=value.weak)
-
-
-def _filled(found: tuple[Expression, ...], inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
-    """Expressions with what was given in the place of holes."""
-    done: dict[Expression, Expression] = {}
-    for one in walk(found):
-        if one.name == "hole":
-            given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
-            done[one] = given if one.weak == given.weak else cast(given, one.dtype)
-        elif one.args:
-            done[one] = make(one.name, one.dtype, tuple([done[arg] for arg in one.args]), one.value, one.weak)
-        else:
-            done[one] = one
-    return tuple([done[one] for one in found])
 
 
 def _traced(

@@ -48,7 +48,7 @@ def compare(program: Sequence[Step], exact: bool = False) -> None:
 @pytest.mark.timeout(0)  # what hypothesis is interrupted in, it calls flaky
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(max_examples=int(os.environ.get("PROGRAMS", "5000" if os.environ.get("CI") else "300")))
-@given(st.lists(steps(), min_size=1, max_size=14), st.booleans())
+@given(st.lists(steps(), min_size=4, max_size=14), st.booleans())
 def test_a_program_does_what_it_does_in_eager_mode(program: list[Step], exact: bool) -> None:
     """But for what sums in another order, all of it: recording, graphs, passes, groups, memory, writes outside.
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine import nn, optim
+from engine.compiler.arrays import owner
 from engine.nn import functional
 from engine.random import default_generator
 from engine.utils.checkpoint import checkpoint
@@ -21,6 +22,9 @@ ROWS = (3, 3, 2, 3, 2)
 """Of the batch in each call: the first calls record, the others are to find what is recorded."""
 NUMBERS = (0.5, 0.75, -0.25, 0.5, 1.5)
 """A float that changes from call to call."""
+_SHAPES = (*((rows, 4) for rows in ROWS), (3, 4), (4,), (3, 1), (2, 3, 4), (3, 4), (3, 4), (4,))
+DRAWN = [np.random.default_rng(seed).normal(size=shape).round(3) for seed, shape in enumerate(_SHAPES)]
+"""What the tensors of a world begin with."""
 
 
 class Boom(Exception):  # noqa: N818 - not of the engine
@@ -32,17 +36,13 @@ class World:
 
     def __init__(self) -> None:
         engine.manual_seed(0)
-        random = np.random.default_rng(0)
-
-        def tensor(*shape: int, dtype: Any = engine.float64) -> Any:
-            return engine.tensor(random.normal(size=shape).round(3).tolist(), dtype=dtype)
-
-        self.inputs = [tensor(rows, 4) for rows in ROWS]
-        self.leaves = [tensor(3, 4).requires_grad_(), tensor(4).requires_grad_(), tensor(3, 1).requires_grad_()]
-        cube = tensor(2, 3, 4)
-        self.outside = [cube, cube[1], tensor(3, 4, dtype=engine.float32), engine.arange(12).view(3, 4)]
-        self.kept: list[Any] = [tensor(3, 4), tensor(4)]
-        self.norm, self.linear = nn.BatchNorm1d(4).double(), nn.Linear(4, 4).double()
+        tensors = map(engine.tensor, DRAWN)  # each with a copy of its own
+        self.inputs = [next(tensors) for _ in ROWS]
+        self.leaves = [next(tensors).requires_grad_() for _ in range(3)]
+        cube = next(tensors)
+        self.outside = [cube, cube[1], next(tensors).float(), engine.arange(12).view(3, 4)]
+        self.kept: list[Any] = [*tensors]
+        self.norm, self.linear = nn.BatchNorm1d(4, dtype=engine.float64), nn.Linear(4, 4, dtype=engine.float64)
         trained = [*self.leaves, *self.norm.parameters(), *self.linear.parameters()]
         self.optimizers = [
             optim.SGD(trained, lr=0.1, momentum=0.9, nesterov=True),
@@ -223,6 +223,12 @@ MORE: dict[str, Callable[[World, Any, Any, int], Any]] = {
     "nan": lambda w, x, y, n: (x - x) / (x - x) * y,
 }  # fmt: skip
 
+TRAINING = (
+    "normalize", "linear", "dropout", "dropout_", "checkpoint", "loses", "backward", "step", "zero_grad", "train",
+    "branch", "item", "raises",
+)  # fmt: skip
+"""What trainings are made of."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -238,7 +244,7 @@ class Step:
 
 def steps() -> st.SearchStrategy[Step]:
     """Each kind of step comes up as often, since views, writes and what needs the world are where things go wrong."""
-    kinds = ([*COMPUTE, "backward"], list(VIEW), list(WRITE), [*MORE, "drop", "backward"])
+    kinds = ([*COMPUTE, "backward"], list(VIEW), list(WRITE), [*MORE, "drop", "backward"], TRAINING)
     number = st.integers(0, 14)
     return st.builds(
         Step, st.one_of(*map(st.sampled_from, kinds)), number, number, st.integers(0, len(INDICES) - 1),
@@ -272,21 +278,31 @@ def see(world: World, values: Sequence[Any], error: str) -> Seen:
     ]
     seen = Seen(error, list(world.errors), generator=default_generator.get_state())
     arrays = [t._numbers() for t in tensors] + world.exposed
-    seen.arrays = [np.array(array) for array in arrays]
+    seen.arrays = [array.copy() for array in arrays]
     seen.facts = [_facts(t) for t in tensors]
-    bounds = [np.lib.array_utils.byte_bounds(array) for array in arrays]
-    seen.shares = [
-        (i, j) for i, (a, b) in enumerate(bounds) for j, (c, d) in enumerate(bounds[:i]) if a < d and c < b and a < b
-    ]
+    seen.shares = _shares(arrays)
     return seen
 
 
+def _shares(arrays: Sequence[Any]) -> list[tuple[int, int]]:
+    parts: dict[int, list[int]] = {}
+    for number, array in enumerate(arrays):
+        parts.setdefault(id(owner(array)), []).append(number)
+    bounds = {i: np.lib.array_utils.byte_bounds(arrays[i]) for part in parts.values() if len(part) > 1 for i in part}
+    return [
+        (i, j) for i, (a, b) in bounds.items() for j, (c, d) in bounds.items() if j < i and a < d and c < b and a < b
+    ]
+
+
 def _facts(tensor: Any) -> tuple[Any, ...]:
-    strides = tuple(s for s, n in zip(tensor.stride(), tensor.shape, strict=True) if n > 1) if tensor.numel() else ()
+    shape, node = tensor.shape, tensor.grad_fn
+    strides = tensor.stride() if 0 not in shape else ()
+    if 1 in shape:
+        strides = tuple(s for s, n in zip(strides, shape, strict=False) if n > 1)
     version = None if tensor.is_inference() else tensor._version
     return (
-        tuple(tensor.shape), tensor.dtype, strides, tensor.is_contiguous(), tensor.requires_grad, tensor.is_leaf,
-        tensor.grad is None, version, tensor.output_nr, _names(tensor.grad_fn), tensor._base is None,
+        shape, tensor.dtype, strides, tensor.is_contiguous(), tensor.requires_grad, tensor.is_leaf,
+        tensor.grad is None, version, tensor.output_nr, _names(node) if node else [], tensor._base is None,
     )  # fmt: skip
 
 
