@@ -73,6 +73,8 @@ class Validated:
     val_metrics: Mapping[str, float]
     best: bool
     """The figure that is followed was never better."""
+    tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
+    """Of metrics that are more than a number, such as a confusion matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Epoch:
     best: bool = False
     """The figure that is followed was never better."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
-    """Of metrics that are more than a number, such as a confusion matrix; of the validation if there was one."""
+    """As in Validated; of the training samples if there was no validation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from engine.events import Tier as Tier
 from engine.events import Validated as Validated
 from engine.events import ValidationStep as ValidationStep
 from engine.fit.loop import Training as Training
+from engine.fit.loop import evaluate as evaluate
 from engine.fit.loop import fit as fit
 from engine.fit.state import Match as Match
 from engine.fit.state import match as match
@@ -71,6 +72,7 @@ __all__ = [
     "Training",
     "Validated",
     "ValidationStep",
+    "evaluate",
     "find_rate",
     "fit",
     "match",

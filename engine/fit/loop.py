@@ -66,6 +66,14 @@ def fit(
     return Training(task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile)
 
 
+def evaluate(task: Task, *, compile: bool = True) -> Generator[Event, None, None]:
+    """Validate a task as it is: a ValidationStep for each batch, then a Validated.
+
+    Raises DataError if it has no validation samples.
+    """
+    yield from fit(task, epochs=0, compile=compile).validation()
+
+
 class Training(Iterator[Event]):
     """A training under way. Whoever asks for the next event lets it go on; whoever closes it ends it.
 
@@ -112,6 +120,17 @@ class Training(Iterator[Event]):
     def __next__(self) -> Event:
         with self._own_numbers():
             return next(self._events)
+
+    def validation(self) -> Generator[Event, None, None]:
+        """A validation now, beside the training."""
+        batches, _ = self._set_up()
+        if batches.validation is None or not len(batches.validation.dataset):
+            raise DataError("there are no validation samples to judge by. Keep a share of the samples for validation.")
+        sums = metric_sums(self.task)
+        val = yield from self._validate(batches.validation)
+        tables = self._tables()
+        restore_metrics(self.task, sums)
+        yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables)
 
     def close(self) -> None:
         """End it. Modules are put back into the modes that they had before."""
@@ -215,14 +234,12 @@ class Training(Iterator[Event]):
     def _batches(self, loader: DataLoader) -> Iterator[Any]:
         """Those of the present epoch that are still to come."""
         resumed_at = random.get_rng_state()
-        loader.set_epoch(self.epoch, self.task.seed)
+        loader.set_epoch(self.epoch, self.task.seed, skip=self.batch)
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
         if self.batch == 0:
             self._mean, self._epoch_seconds = _Mean(), 0.0
             self._reset_metrics()
         batches = iter(loader)
-        for _ in range(self.batch):
-            next(batches)
         if self.batch:
             random.set_rng_state(resumed_at)
         return batches
@@ -272,7 +289,7 @@ class Training(Iterator[Event]):
         return place == 0, place == size - 1, 1 / size
 
     def _end_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
-        sums, own = metric_sums(self.task), self._mean
+        sums, state, own = metric_sums(self.task), random.get_rng_state(), self._mean
         train = {"loss": own.value, **self._read_metrics(costly=True)}
         tables = self._tables()
         train_seconds = self._epoch_seconds
@@ -288,8 +305,9 @@ class Training(Iterator[Event]):
             self._advance_schedules(val.get("loss", own.value))
             self.epoch += 1
             self.batch = 0
-        else:
+        else:  # a later training may go on from here
             restore_metrics(self.task, sums)
+            random.set_rng_state(state)
         yield Epoch(
             epoch=self.epoch + (not complete),
             step=self.step,
@@ -315,11 +333,12 @@ class Training(Iterator[Event]):
         train = {"loss": self._mean.value, **self._read_metrics(costly=True)}
         sums, state = metric_sums(self.task), random.get_rng_state()
         val = yield from self._validate(loader)
+        tables = self._tables()
         restore_metrics(self.task, sums)
         random.set_rng_state(state)
         self._pending = False
         best = judge.take(_figures(train, val))
-        yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best)
+        yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables)
 
     def _validate(self, loader: DataLoader) -> Generator[Event, None, dict[str, float]]:
         """Loss and metrics of the validation samples; nothing if there are none."""
@@ -433,4 +452,4 @@ def _batch_size(batch: Any) -> int:
     return _batch_size(parts[0])
 
 
-__all__ = ["Training", "fit"]
+__all__ = ["Training", "evaluate", "fit"]

@@ -12,8 +12,9 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.assignments import assign
+from studio.cli import using
 from studio.cli.listing import record, table
+from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, fields, read, sentence, sound
 from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
 from studio.cli.running import Watch
 from studio.document import files
@@ -22,12 +23,11 @@ from studio.document.model import Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
 from studio.lowering.program import lower
-from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
 from studio.training.resuming import find, resumed
-from studio.training.session import Device, resolved
+from studio.training.session import resolved
 
 app = typer.Typer(
     name="gradwire",
@@ -36,17 +36,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
-Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NODE.PARAM=VALUE",
-        help="another value for a node's parameter, or for training.SETTING; repeatable",
-    ),
-]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,9 +84,7 @@ def run(
     file: File,
     epochs: Annotated[int | None, typer.Option(min=0, help="epochs to train; else as the project says")] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="batches to train; alone, without end of epochs")] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="auto|cpu|cuda", help="where to train; else as the project says")
-    ] = None,
+    device: DeviceName = None,
     seed: Annotated[int | None, typer.Option(help="what every random number follows from")] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
@@ -119,8 +106,8 @@ def run(
     """Train a project."""
     runs = file.with_suffix(".runs")
     with explained(as_json=as_json):
-        chosen = _device(device)
-        document = assign(files.load(file), catalogue(), assignments or ())
+        chosen = device_named(device)
+        document = read(file, assignments)
         going_on = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
@@ -129,11 +116,11 @@ def run(
             if (document.nodes, document.wires) != (going_on.document.nodes, going_on.document.wires):
                 complain(f"{file} is another graph now than in {going_on.folder}, which goes on with its own.")
             document = going_on.document
-        _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
+        sound(file, document, as_json=as_json)
     session = Session(
         document,
         catalogue(),
-        base=_base(file),
+        base=base(file),
         out=out,
         runs=None if out else runs,
         name=file.stem,
@@ -152,13 +139,13 @@ def run(
 def check(file: File, assignments: Assignments = None, as_json: Json = False) -> None:
     """Say what is wrong with a project, without training it. Exit code 2 if there are errors."""
     with explained(as_json=as_json):
-        document = assign(files.load(file), catalogue(), assignments or ())
-        report = check_document(document, catalogue(), base=_base(file))
+        document = read(file, assignments)
+        report = check_document(document, catalogue(), base=base(file))
     for problem in report.problems:
         if as_json:
-            print_line({"event": "problem", **_problem(problem)})
+            print_line({"event": "problem", **fields(problem)})
         else:
-            complain(f"{problem.severity}: {_sentence(file, problem)}")
+            complain(f"{problem.severity}: {sentence(file, problem)}")
     errors = len(report.errors)
     warnings = len(report.problems) - errors
     if as_json:
@@ -180,9 +167,9 @@ def explain(
 ) -> None:
     """Say what becomes of a project's training step when it is compiled, and time it. Trains some batches for that."""
     with explained(as_json=as_json):
-        document = assign(files.load(file), catalogue(), assignments or ())
-        _refuse_errors(file, check_document(document, catalogue(), base=_base(file)).errors, as_json=as_json)
-        program = lower(document, catalogue(), base=_base(file), name=file.stem)
+        document = read(file, assignments)
+        sound(file, document, as_json=as_json)
+        program = lower(document, catalogue(), base=base(file), name=file.stem)
         task = program.build(device=resolved(document.training.device), seed=document.training.seed)
         task.setup()
     try:
@@ -194,6 +181,10 @@ def explain(
             print_line({"event": "explained", **found.as_dict()})
         else:
             typer.echo(found.text(source=source))
+
+
+for command in (using.evaluate, using.predict, using.find_rate, using.overfit):
+    app.command()(command)
 
 
 @app.command()
@@ -239,43 +230,6 @@ def new(
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
         files.save(document, out)
     typer.echo(f"{out}: made from {key}")
-
-
-def _base(file: Path) -> Path:
-    """The folder where a project's relative paths begin."""
-    return file.absolute().parent
-
-
-def _device(name: str | None) -> Device | None:
-    match name:
-        case None | "auto" | "cpu" | "cuda":
-            return name
-        case _:
-            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
-
-
-def _refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> None:
-    for problem in errors:
-        complain(_sentence(file, problem))
-        if as_json:
-            print_line({"event": "failed", "message": problem.message, **_problem(problem)})
-    if errors:
-        raise typer.Exit(BAD_INPUT)
-
-
-def _problem(problem: Problem) -> dict[str, str | None]:
-    return {
-        "severity": problem.severity,
-        "code": problem.code,
-        "message": problem.message,
-        "node": problem.node,
-        "port": problem.port,
-        "wire": None if problem.wire is None else str(problem.wire),
-    }
-
-
-def _sentence(file: Path, problem: Problem) -> str:
-    return f"{file}: {problem.message}"
 
 
 def _counted(number: int, noun: str) -> str:

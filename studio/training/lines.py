@@ -40,10 +40,11 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 **_fields(event, "epoch", "step"),
                 **results(event),
                 **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite", "best"),
-                **({"tables": event.tables} if event.tables else {}),
+                **_tables(event),
             }
         case fit.Validated():
-            return {"event": "validation", **_fields(event, "epoch", "step"), **results(event), "best": event.best}
+            place = {"event": "validation", **_fields(event, "epoch", "step")}
+            return {**place, **results(event), "best": event.best, **_tables(event)}
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
         case Failed():
@@ -61,6 +62,10 @@ def results(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
         return val
     train = {**_fields(event, "train_loss"), **_prefixed("train", event.train_metrics)}
     return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
+
+
+def _tables(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
+    return {"tables": event.tables} if event.tables else {}
 
 
 def _fields(event: object, *names: str) -> dict[str, Any]:

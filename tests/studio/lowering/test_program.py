@@ -5,10 +5,12 @@ import linecache
 import traceback
 
 import pytest
+from msgspec.structs import replace
 
 import engine
 from engine import fit, inspect
 from engine.errors import ShapeError
+from studio.document.model import Training
 from studio.lowering import Program, lower
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, mlp
@@ -32,6 +34,25 @@ def test_equal_seeds_give_equal_losses() -> None:
         for s in (1, 1)
     )
     assert first == second
+
+
+def owners(made: Program) -> list[tuple[str, str]]:
+    """The lines that are for a node, each with it."""
+    text = made.source.splitlines()
+    return [(text[line - 1], node) for line, node in sorted(made.lines.items())]
+
+
+def test_settings_of_a_step_are_the_tasks() -> None:
+    document = replace(mlp(), training=Training(accumulate=2, clip_norm=0.5, mixed_precision="bfloat16", patience=3))
+    made = lower(document, catalogue(), name="digits")
+    assert (
+        "    accumulate = 2\n    clip_norm = 0.5\n    mixed_precision = 'bfloat16'\n\n    def data(self):"
+        in made.source
+    )
+    task = made.build()
+    assert (task.accumulate, task.clip_norm, task.clip_value, task.mixed_precision) == (2, 0.5, None, "bfloat16")
+    assert "accumulate" not in program().source
+    assert owners(made) == owners(program())
 
 
 def test_ops_know_their_node() -> None:

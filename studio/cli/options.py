@@ -1,0 +1,96 @@
+"""What commands have in common: their arguments, and how a project is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.cli.assignments import assign
+from studio.cli.problems import BAD_INPUT, InputError, complain, print_line
+from studio.document import files
+from studio.document.format import SUFFIX
+from studio.document.model import Document
+from studio.lowering.check import check
+from studio.lowering.report import Problem
+from studio.nodes.catalogue import catalogue
+from studio.training.session import Device
+
+File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
+DeviceName = Annotated[
+    str | None, typer.Option("--device", metavar="auto|cpu|cuda", help="where to compute; else as the project says")
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NODE.PARAM=VALUE",
+        help="another value for a node's parameter, or for training.SETTING; repeatable",
+    ),
+]
+
+
+def read(file: Path, assignments: Sequence[str] | None) -> Document:
+    """A project with what the command line changes in it."""
+    return assign(files.load(file), catalogue(), assignments or ())
+
+
+def sound(file: Path, document: Document, *, as_json: bool) -> Document:
+    """A document without errors; ends the command if it has some."""
+    refuse_errors(file, check(document, catalogue(), base=base(file)).errors, as_json=as_json)
+    return document
+
+
+def base(file: Path) -> Path:
+    """The folder where a project's relative paths begin."""
+    return file.absolute().parent
+
+
+def device_named(name: str | None) -> Device | None:
+    match name:
+        case None | "auto" | "cpu" | "cuda":
+            return name
+        case _:
+            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
+
+
+def refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> None:
+    for problem in errors:
+        complain(sentence(file, problem))
+        if as_json:
+            print_line({"event": "failed", "message": problem.message, **fields(problem)})
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+def fields(problem: Problem) -> dict[str, str | None]:
+    return {
+        "severity": problem.severity,
+        "code": problem.code,
+        "message": problem.message,
+        "node": problem.node,
+        "port": problem.port,
+        "wire": None if problem.wire is None else str(problem.wire),
+    }
+
+
+def sentence(file: Path, problem: Problem) -> str:
+    return f"{file}: {problem.message}"
+
+
+__all__ = [
+    "Assignments",
+    "DeviceName",
+    "File",
+    "Json",
+    "base",
+    "device_named",
+    "fields",
+    "read",
+    "refuse_errors",
+    "sentence",
+    "sound",
+]

@@ -1,0 +1,186 @@
+"""The commands `evaluate`, `predict`, `find-rate` and `overfit`: what is done with a project beside training it."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from engine import fit
+from engine.errors import EngineError
+from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound
+from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
+from studio.document.errors import FileError
+from studio.document.model import Document
+from studio.lowering.program import LoweringError, lower
+from studio.nodes.catalogue import catalogue
+from studio.training.lines import line
+from studio.training.session import resolved
+from studio.training.using import ARRAYS, answers, reading, samples_of, with_weights
+
+Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
+Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
+
+
+def evaluate(
+    file: File, weights: Weights, device: DeviceName = None, assignments: Assignments = None, as_json: Json = False
+) -> None:
+    """Judge weights by the validation samples of a project: loss and metrics."""
+    with explained(as_json=as_json):
+        task = _task(file, read(file, assignments), weights, device, as_json=as_json)
+        [*_, found] = fit.evaluate(task)
+        assert isinstance(found, fit.Validated)
+    if as_json:
+        print_line({**(line(found) or {}), "event": "evaluated"})
+        return
+    for name, value in {"loss": found.val_loss, **found.val_metrics}.items():
+        typer.echo(f"{name} {value:.6g}")
+    for name, table in found.tables.items():
+        typer.echo(f"{name}: rows are targets, columns answers")
+        for row in table:
+            typer.echo(" ".join(f"{count:6}" for count in row))
+
+
+def predict(
+    file: File,
+    inputs: Annotated[
+        list[Path], typer.Argument(metavar="INPUT...", help="arrays (.npy, .npz), or what the project's source reads")
+    ],
+    weights: Weights,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="*.csv or *.npy; else CSV on standard output")] = None,
+    device: DeviceName = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+) -> None:
+    """Answers of a trained network for new samples, prepared as in validation."""
+    with explained(as_json=as_json):
+        if out is not None and out.suffix not in (".csv", ".npy"):
+            raise InputError(f"--out {out}: choose a name that ends in .csv or .npy.")
+        document = read(file, assignments)
+        found: list[NDArray[Any]] = []
+        names: tuple[str, ...] = ()
+        for path in inputs:
+            if not path.exists():
+                raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
+            own = document if path.suffix in ARRAYS else reading(document, catalogue(), path)
+            task = _task(file, own, weights, device, as_json=as_json)
+            samples = samples_of(task, path if path.suffix in ARRAYS else None)
+            found += answers(task, samples)
+            names = names or _class_names(file, document, task)
+        answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
+        try:
+            _write(answered, names, out)
+        except OSError as error:
+            raise FileError.from_os_error(out or "standard output", "cannot be written", error) from None
+    if as_json and out is not None:
+        print_line({"event": "predicted", "samples": len(answered), "out": str(out)})
+
+
+def find_rate(
+    file: File,
+    steps: Steps = 100,
+    low: Annotated[float, typer.Option(help="the first learning rate")] = 1e-7,
+    high: Annotated[float, typer.Option(help="the last learning rate")] = 10.0,
+    device: DeviceName = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+) -> None:
+    """Look for a good learning rate: train some batches with rising ones, and see how the loss falls."""
+    with explained(as_json=as_json):
+        task = _task(file, read(file, assignments), None, device, as_json=as_json)
+        if not 0 < low < high:
+            raise InputError(f"--low {low:g} must be above 0 and below --high {high:g}.")
+    for event in fit.find_rate(task, low=low, high=high, steps=steps):
+        if isinstance(event, fit.RateTried):
+            if as_json:
+                print_line({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
+            continue
+        if as_json:
+            print_line({"event": "found", "rate": event.rate, "lowest": event.lowest})
+        elif event.rate is None:
+            typer.echo("The loss falls with none of them. Look for what is wrong with `overfit`.")
+        else:
+            typer.echo(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
+
+
+def overfit(
+    file: File,
+    steps: Steps = 200,
+    device: DeviceName = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+) -> None:
+    """Train with one batch alone: a network that is wired up as it is meant drives its loss close to nothing."""
+    with explained(as_json=as_json):
+        task = _task(file, read(file, assignments), None, device, as_json=as_json)
+    [*_, last] = fit.overfit_one_batch(task, steps=steps)
+    learns = last.share < _LEARNS
+    if as_json:
+        print_line(
+            {"event": "overfitted", "steps": last.step, "loss": last.loss, "share": last.share, "learns": learns}
+        )
+    if not learns:
+        message = (
+            f"after {last.step} steps with one batch the loss is still {last.share:.0%} of what it was. "
+            "Does the loss fit the targets, is the learning rate high enough, is every layer wired to the loss?"
+        )
+        refuse(message, code=FAILED)
+    if not as_json:
+        typer.echo(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
+
+
+_LEARNS = 0.1
+"""Share of the first loss that is close enough to nothing."""
+
+
+def _task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
+    place = resolved(device_named(device) or document.training.device)
+    sound(file, document, as_json=as_json)
+    if weights is not None:
+        return with_weights(document, catalogue(), weights, base=base(file), name=file.stem, device=place)
+    program = lower(document, catalogue(), base=base(file), name=file.stem)
+    task = program.build(device=place, seed=document.training.seed)
+    task.setup()
+    return task
+
+
+def _class_names(file: Path, document: Document, task: fit.Task) -> tuple[str, ...]:
+    """Of the classes that a network answers by a score for each: as in the data that it was trained with."""
+    try:
+        splits = lower(document, catalogue(), base=base(file)).build().setup().splits
+    except (LoweringError, EngineError):  # they are not there any more
+        splits = task.setup().splits
+    return splits.class_names or tuple(map(str, range(splits.classes or 0)))
+
+
+def _write(answered: NDArray[Any], names: tuple[str, ...], out: Path | None) -> None:
+    if out is not None and out.suffix == ".npy":
+        with out.open("wb") as file:
+            np.save(file, answered)
+        return
+    if out is None:
+        _write_table(sys.stdout, answered, names)
+        return
+    with out.open("w", encoding="utf-8", newline="") as file:
+        _write_table(file, answered, names)
+
+
+def _write_table(file: TextIO, answered: NDArray[Any], names: tuple[str, ...]) -> None:
+    """A row for each sample: its class if the network scores classes, then all that it answered."""
+    rows = answered.reshape(len(answered), -1)
+    scores = answered.ndim == 2 and len(names) == answered.shape[1] > 1
+    writer = csv.writer(file, lineterminator="\n")
+    columns = names if scores else tuple(f"output_{number}" for number in range(rows.shape[1]))
+    writer.writerow(["sample", *(["class"] if scores else []), *columns])
+    for number, row in enumerate(rows):
+        values: Iterable[Any] = (format(value, ".9g") for value in row.tolist())
+        writer.writerow([number, *([names[int(row.argmax())]] if scores else []), *values])
+
+
+__all__ = ["evaluate", "find_rate", "overfit", "predict"]

@@ -1,0 +1,132 @@
+"""What is done with weights that a training has left: judging them, and answers for new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from engine import Tensor, fit, from_numpy, no_grad
+from engine.data.samples import ArraySamples, MappedSamples, Samples
+from engine.errors import EngineError, ShapeError
+from engine.shape import format_shape
+from studio.document.errors import FileError
+from studio.document.model import Document
+from studio.lowering.program import lower
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import Role
+from studio.training.resuming import weights_from
+
+ARRAYS = (".npy", ".npz")
+
+
+def with_weights(
+    document: Document, catalogue: Catalogue, weights: Path, *, base: Path, name: str, device: str
+) -> fit.Task:
+    """A document's task, set up, with the weights of a run, a checkpoint or a file.
+
+    Raises LoweringError for a document with errors, and FileError for weights of another graph.
+    """
+    task = lower(document, catalogue, base=base, name=name).build(device=device, seed=document.training.seed)
+    task.setup()
+    found = fit.take(task.model, weights_from(weights))
+    if found.missing or found.reshaped:
+        raise FileError(str(weights), "", f"holds weights of another graph. Of them {found}", "Choose others.")
+    return task
+
+
+def reading(document: Document, catalogue: Catalogue, path: Path) -> Document:
+    """The document with its samples taken from another file or folder of the same kind. Raises FileError."""
+    sources = [name for name, node in document.nodes.items() if _role(catalogue, node.type) is Role.SOURCE]
+    found: list[tuple[str, str]] = []
+    for name in sources:
+        declared = catalogue[document.nodes[name].type].params
+        found += [(name, param.name) for param in declared if param.kind == "path"][:1]
+    if len(found) != 1:
+        problem = "the project has no single source of samples whose path could be replaced by it"
+        raise FileError(str(path), "", problem, f"Give samples as an array: {' or '.join(ARRAYS)}.")
+    [(name, param)] = found
+    node = document.nodes[name]
+    params: dict[str, Any] = {**node.params, param: str(path.expanduser().absolute())}
+    if catalogue[node.type].param("validation") is not None:
+        params["validation"] = 0.0  # all of them are new
+    changed = replace(node, params=params)
+    return replace(document, nodes={**document.nodes, name: changed})
+
+
+def samples_of(task: fit.Task, arrays: Path | None = None) -> Samples:
+    """All samples of a task's source in the order of the file, or those of an array, prepared as for validation.
+
+    Raises FileError for an array that holds something else than the source does.
+    """
+    transforms: list[MappedSamples] = []
+    samples: Samples = task.setup().splits.train
+    while samples.sources:
+        if isinstance(samples, MappedSamples) and samples.on == "inputs":
+            transforms.append(samples)
+        samples = samples.sources[0]
+    if arrays is not None:
+        inputs = read_array(arrays)
+        _check(arrays, inputs, samples)
+        samples = ArraySamples(inputs, np.zeros(len(inputs), np.int64))
+    for each in reversed(transforms):
+        samples = MappedSamples(samples, each.transform)
+    return samples.with_augmentations(False)
+
+
+def answers(task: fit.Task, samples: Samples, size: int = 256) -> Iterator[NDArray[Any]]:
+    """What the network answers, batch by batch. Raises ShapeError where it takes more than the samples' inputs."""
+    task.model.eval()
+    for start in range(0, len(samples), size):
+        batch = samples.batch(np.arange(start, min(start + size, len(samples))))
+        with no_grad():
+            try:
+                found = task.model(task.to_device(batch)[0])
+            except TypeError as error:
+                raise ShapeError(f"the network takes more than one input, so it cannot answer alone: {error}") from None
+        first = found[0] if isinstance(found, tuple) else found
+        yield first.numpy(force=True)
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """The array in a .npy file, or the only one, or the one called input, in a .npz file. Nothing is unpickled."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found
+        with found:
+            name = "input" if "input" in found.files else found.files[0] if len(found.files) == 1 else None
+            if name is None:
+                problem = f"holds {', '.join(found.files) or 'nothing'}"
+                raise FileError(str(path), "", problem, "Call the array of the samples input.")
+            return found[name]
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be read", error) from None
+    except (ValueError, EOFError) as error:
+        raise FileError(str(path), "", f"holds no plain array ({error})", "Save it by numpy.save.") from None
+
+
+def _check(path: Path, inputs: NDArray[Any], like: Samples) -> None:
+    """The source's own first sample says what samples are."""
+    if not inputs.ndim:
+        raise FileError(str(path), "", "holds one number", "Give an array of samples, N×….")
+    first: Tensor = like.batch(np.array([0]))[0]
+    if inputs.shape[1:] != tuple(first.shape[1:]):
+        mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
+        raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")
+    try:
+        from_numpy(inputs[:1])
+    except EngineError as error:
+        raise FileError(str(path), "", str(error), "Convert the array to numbers.") from None
+
+
+def _role(catalogue: Catalogue, key: str) -> Role:
+    known = catalogue.get(key)
+    return Role.UNKNOWN if known is None else known.role
+
+
+__all__ = ["ARRAYS", "answers", "read_array", "reading", "samples_of", "with_weights"]

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.data import Digits
+from studio.document import files
+from studio.document.model import Document, End, Node, Training, Wire
+
+
+@pytest.fixture
+def trained(gradwire, project: Path) -> Path:
+    """The folder of a run."""
+    assert gradwire("run", project, "--epochs", 2, "--out", project.parent / "out", "--seed", 1).code == 0
+    return project.parent / "out"
+
+
+def digits(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raw images and labels."""
+    samples = Digits().train
+    inputs, targets = samples.arrays(np.arange(count))
+    return np.asarray(inputs), np.asarray(targets)
+
+
+def table(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_evaluating_gives_the_figures_of_the_run(gradwire, project: Path, trained: Path) -> None:
+    last = json.loads((trained / "run.json").read_text())["last"]
+    for weights in (trained, trained / "weights.safetensors", next((trained / "checkpoints").iterdir())):
+        result = gradwire("evaluate", project, "--weights", weights, "--json")
+        assert result.code == 0, result.err
+        [line] = result.lines
+        assert line["event"] == "evaluated"
+        assert line["val_loss"] == last["val_loss"]
+        assert line["val_accuracy"] == last["val_accuracy"]
+    assert f"accuracy {last['val_accuracy']:.6g}" in gradwire("evaluate", project, "-w", trained).out
+
+
+def test_predicting_from_arrays(gradwire, project: Path, trained: Path) -> None:
+    images, labels = digits(100)
+    first, second = project.parent / "first.npy", project.parent / "second.npz"
+    np.save(first, images[:60])
+    np.savez(second, input=images[60:], other=labels)
+    out = project.parent / "answers.csv"
+    result = gradwire("predict", project, first, second, "--weights", trained, "-o", out)
+    assert (result.code, result.err) == (0, "")
+    head, *rows = table(out)
+    assert head == ["sample", "class", *map(str, range(10))]
+    assert [row[0] for row in rows] == [str(number) for number in range(100)]
+    assert np.mean([int(row[1]) == label for row, label in zip(rows, labels, strict=True)]) > 0.8
+    scores = project.parent / "scores.npy"
+    result = gradwire("predict", project, first, second, "-w", trained, "-o", scores, "--json")
+    assert result.lines == [{"event": "predicted", "samples": 100, "out": str(scores)}]
+    found = np.load(scores)
+    assert found.shape == (100, 10)
+    np.testing.assert_allclose(found, np.array([row[2:] for row in rows], np.float32), rtol=1e-6)
+    assert gradwire("predict", project, first, "-w", trained).out.startswith("sample,class,0,1")
+
+
+def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    points = generator.normal(size=(200, 2))
+    names = np.where(points.sum(1) > 0, "high", "low")
+
+    def write(name: str, rows: slice) -> Path:
+        lines = [f"{a},{b},{label}" for (a, b), label in zip(points[rows], names[rows], strict=True)]
+        (tmp_path / name).write_text("a,b,label\n" + "\n".join(lines) + "\n")
+        return tmp_path / name
+
+    nodes = {
+        "table": Node("data.CSV", {"path": str(write("train.csv", slice(0, 150))), "target": "label"}),
+        "loader": Node("data.Batches", {"batch_size": 32}),
+        "scores": Node("nn.Linear", {"out_features": 2}),
+        "loss": Node("nn.CrossEntropyLoss"),
+        "adam": Node("optim.Adam", {"lr": 0.1}),
+    }
+    wires = ["table.samples loader.samples", "loader.input scores.input", "scores.output loss.input"]
+    wires += ["loader.target loss.target", "loss.loss adam.loss"]
+    ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
+    project = tmp_path / "points.gradwire"
+    files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=10)), project)
+    assert gradwire("run", project, "--out", tmp_path / "run").code == 0
+    result = gradwire(
+        "predict", project, write("new.csv", slice(150, 200)), "-w", tmp_path / "run", "-o", tmp_path / "x.csv"
+    )
+    assert result.code == 0, result.err
+    head, *rows = table(tmp_path / "x.csv")
+    assert head == ["sample", "class", "high", "low"]
+    assert np.mean([row[1] == name for row, name in zip(rows, names[150:], strict=True)]) > 0.9
+
+
+def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> None:
+    folder = project.parent
+    np.save(folder / "flat.npy", np.zeros((3, 5), np.uint8))
+    np.save(folder / "objects.npy", np.array([{}, None], dtype=object), allow_pickle=True)
+    (folder / "text.npy").write_text("not an array")
+    np.savez(folder / "two.npz", a=np.zeros(3), b=np.zeros(3))
+    (folder / "new.csv").write_text("a,b\n1,2\n")
+    for name, said in {
+        "flat.npy": "holds samples of 5, but the network learnt",
+        "objects.npy": "holds no plain array",
+        "text.npy": "holds no plain array",
+        "two.npz": "Call the array of the samples input",
+        "nothing.npy": "there is no such file",
+        "new.csv": "no single source of samples whose path could be replaced",
+    }.items():
+        result = gradwire("predict", project, folder / name, "-w", trained)
+        assert result.code == 2, name
+        assert said in result.err, name
+        assert result.out == ""
+    images, _ = digits(2)
+    np.save(folder / "images.npy", images)
+    assert ".csv or .npy" in gradwire("predict", project, folder / "images.npy", "-w", trained, "-o", "x.txt").err
+    other = gradwire("evaluate", project, "-w", trained, "--set", "hidden.out_features=3")
+    assert other.code == 2
+    assert "weights of another graph" in other.err
+    assert gradwire("evaluate", project, "-w", folder / "nowhere").code == 2
+
+
+def test_the_commands_before_a_training(gradwire, project: Path) -> None:
+    result = gradwire("find-rate", project, "--json", "--steps", 60)
+    assert [line["event"] for line in result.lines][-1] == "found"
+    assert 1e-5 < result.lines[-1]["rate"] < 10
+    assert "falls most steeply" in gradwire("find-rate", project, "--steps", 60).out
+    assert gradwire("find-rate", project, "--low", 1, "--high", 0.1).code == 2
+    assert "It learns" in gradwire("overfit", project).out
+    result = gradwire("overfit", project, "--set", "adam.lr=1e-9", "--steps", 5, "--json")
+    assert result.code == 1
+    assert result.lines[-1]["learns"] is False
+    assert "the loss is still" in result.err
+
+
+def test_settings_of_the_training_for_one_run(gradwire, project: Path) -> None:
+    options = ("--epochs", 1, "--json", "--set")
+    assert gradwire("run", project, *options, "training.validate_steps=4").code == 0
+    for wrong, said in {
+        "training.accumulate=0": "expected `int` >= 1",
+        "training.acumulate=2": "Did you mean 'accumulate'?",
+        "training.clip_norm=often": "expected `float | null`",
+        "training.follow=val_f1": "there is no figure 'val_f1' to follow",
+    }.items():
+        assert said in gradwire("run", project, *options, wrong).err, wrong
