@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,16 @@ def set_num_threads(n: int) -> None:
         raise ValueError(f"set_num_threads() takes a whole number above 0, not {n!r}")
     for library in _blas():
         library.set_num_threads(n)
+    for follow in _followers:
+        follow(n)
+
+
+_followers: list[Callable[[int], None]] = []
+
+
+def follow_num_threads(act: Callable[[int], None]) -> None:
+    """Has `act` called with what `set_num_threads` is called with."""
+    _followers.append(act)
 
 
 def get_num_interop_threads() -> int:

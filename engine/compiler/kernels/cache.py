@@ -29,7 +29,8 @@ from engine.compiler.kernels.loading import Code, loaded
 
 VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable with the folder to keep kernels in."""
-_USED = ("blocks", "loading", "machine_code", "memory", "planes", "rows", "tiles", "windows")
+_USED = ("blocks", "loading", "machine_code", "memory", "planes", "rows", "sharing", "team", "tiles",
+         "windows")  # fmt: skip
 """Modules beside this one that kernels import."""
 LIMIT = 256 << 20
 """Bytes that the folder may hold; the oldest kernels go first."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from engine.compiler.kernels.expression import FLOAT, Expression, Unlowered
 from engine.compiler.kernels.layout import Layout
+from engine.compiler.kernels.parts import Parts, Shares
 from engine.compiler.kernels.program import Program
 from engine.compiler.kernels.reductions import identity
 from engine.compiler.kernels.row import Row, Scope
 from engine.compiler.kernels.scalars import Names
 from engine.compiler.kernels.schedule import Schedule, Store
+from engine.compiler.kernels.team import Call
 
 MOST_PLACES = 48
 """Arrays of one kernel; `memory.py` can tell as many apart."""
+ALWAYS = ("elements", "memory", "wide_vectors")
+"""What each kernel imports from there."""
 
 
 class Writer:
@@ -44,18 +49,20 @@ class Writer:
         self.outer = frozenset(schedule.outer)
         self.loops = list(enumerate(layout.loops))
         self.places = 1
+        self.spans: dict[int, str] = {}
+        """Of loops that parts share."""
+        self.shares = Shares()
 
     # -- the whole
 
     def source(self, title: str) -> str:
-        top = Scope(1)
-        self.top = top
-        last = max((self.schedule.stage(store.expression, self.stages) for store in self.schedule.stores), default=0)
-        for stage in range(last + 1):
-            self._pass(stage, top)
+        parts = Parts(self)
+        self.top = parts.after
+        for stage in range(1 + max((self.stage(one.expression) for one in self.schedule.stores), default=0)):
+            self._pass(stage, parts)
         arguments, header = self._arguments()
-        lines = [*header, *self.memory, *top.lines, *self.freeing]
-        return self._module(title, arguments, lines)
+        self.shares = parts.shares
+        return self._module(title, arguments, [*header, *parts.lines()])
 
     def _module(self, title: str, arguments: list[str], lines: list[str]) -> str:
         kinds = ", ".join("float64" if name.startswith("number") else "int64" for name in arguments)
@@ -66,17 +73,23 @@ class Writer:
         imports += [f"from numba import {', '.join(sorted(self.names.types))}", ""]
         if self.names.functions:
             imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
-        memory = ["elements", "memory", "wide_vectors", *(["allocated", "freed"] if self.freeing else [])]
-        memory += ["scratch"] if len(self.memory) > len(self.freeing) else []
+        used = {"address", "allocated", "freed", "scratch"} & {
+            one for line in lines for one in re.findall(r"\w+", line)
+        }
         imports += ["from engine.compiler.kernels.machine_code import machine_code"]
-        imports += [f"from engine.compiler.kernels.memory import {', '.join(sorted(memory))}", "", ""]
+        imports += [f"from engine.compiler.kernels.memory import {', '.join(sorted({*used, *ALWAYS}))}"]
+        imports += ["from engine.compiler.kernels.sharing import shared", "", ""]
         return "\n".join([
             f'"""{title}"""', "", *imports, f'@machine_code("void({kinds})")',
             f"def kernel({', '.join(arguments)}):", *("    " + line for line in lines), "",
         ])  # fmt: skip
 
     def _arguments(self) -> tuple[list[str], list[str]]:
-        header = ["wide_vectors()", "told = memory(layout, int64, 0)"]
+        header = [
+            "wide_vectors()",
+            "call = memory(share, int64, 0)",
+            f"told = memory(call[{Call.REST}], int64, 0)",
+        ]
         sizes = ", ".join(self.size(place) for place, _ in self.loops)
         header.append(f"{sizes} = {', '.join(f'told[{place}]' for place in range(len(self.loops)))}")
         told = len(self.loops)
@@ -85,7 +98,7 @@ class Writer:
                 if step is None:
                     header.append(f"{self.step(access, place)} = told[{told}]")
                     told += 1
-        arguments = ["layout"]
+        arguments = ["share"]
         if len(self.program.inputs) + len(self.program.outputs) >= MOST_PLACES:
             raise Unlowered(f"it uses more than {MOST_PLACES} arrays")
         for index, value in enumerate(self.program.inputs):
@@ -103,6 +116,10 @@ class Writer:
     def size(self, place: int) -> str:
         return f"n{place}"
 
+    def span(self, place: int) -> str:
+        """From where to where a loop goes."""
+        return self.spans.get(place, self.size(place))
+
     def step(self, access: int, place: int) -> str:
         return f"step{access}_{place}"
 
@@ -115,17 +132,25 @@ class Writer:
     def reach(self, one: Expression) -> frozenset[int]:
         return self.schedule.reach(one, self.reaches)
 
+    def stage(self, one: Expression) -> int:
+        return self.schedule.stage(one, self.stages)
+
     def phase(self, one: Expression) -> int:
         return self.schedule.phase(one, self.phases)
 
-    def _pass(self, stage: int, top: Scope) -> None:
-        schedule = self.schedule
-        stores = [one for one in schedule.stores if schedule.stage(one.expression, self.stages) == stage]
+    def _pass(self, stage: int, parts: Parts) -> None:
+        stores = [one for one in self.schedule.stores if self.stage(one.expression) == stage]
         sums = self._sums_over_rows(stage)
-        over_rows = [one for one in stores if one.axes & self.outer or self._rows(one.expression)]
-        self._nest(over_rows, sums, top, outer=True)
+        if not self.outer:
+            over_rows = stores if stage == 0 else []
+        else:
+            over_rows = [one for one in stores if one.axes & self.outer or self._rows(one.expression)]
+        if stage == 0:
+            parts.write(over_rows, sums)
+        else:
+            self._nest(over_rows, sums, self.top, outer=True)
         rest = [one for one in stores if one not in over_rows]
-        self._nest(rest, [], top, outer=False)
+        self._nest(rest, [], self.top, outer=False)
 
     def _rows(self, one: Expression) -> bool:
         return bool(self.reach(one) & self.outer)
@@ -142,12 +167,12 @@ class Writer:
             seen.add(id(one))
             stack.extend(one.args)
             over_rows = one.name == "reduce" and not self.schedule.is_of_row(one)
-            if over_rows and self.schedule.stage(one, self.stages) == stage + 1:
+            if over_rows and self.stage(one) == stage + 1:
                 found[id(one)] = one
         return list(found.values())[::-1]
 
     def _nest(self, stores: list[Store], sums: list[Expression], top: Scope, *, outer: bool) -> None:
-        """Loops over rows, or just one row, and in each row the loops over its elements."""
+        """Loops over rows, or just one row, and in each row the loops over its elements; by who called the kernel."""
         if not stores and not sums:
             return
         loops = [(place, loop) for place, loop in self.loops if not loop.inner] if outer else []
@@ -155,7 +180,7 @@ class Writer:
         roots = [*[one.expression for one in stores], *[one.args[0] for one in sums]]
         needed = list(self.schedule.below(roots))
         row = Scope(1 + len(loops), top) if loops else Scope(1, top)
-        bases = self._bases(needed, stores, loops)
+        bases = self.bases(needed, stores, [place for place, _ in loops])
         opening: list[str] = []
         for depth, (place, _) in enumerate(loops):
             opening.append("    " * depth + f"for i{place} in range({self.size(place)}):")
@@ -168,14 +193,14 @@ class Writer:
         indent = "    " * len(loops)
         top.lines += [*opening, *(indent + line for line in row.lines), *chunk, *after]
 
-    def _bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[Any]) -> dict[int, list[str]]:
+    def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
         """Pointers to where a row begins, by the loop that moves them."""
         self.pointers: dict[int, str] = {}
         found: dict[int, list[str]] = {}
         arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
         arrays += [(self.accesses[-1 - store.place], self.target(store.place)) for store in stores]
         for access, base in dict(arrays).items():
-            for place, _ in loops:
+            for place in loops:
                 if self.layout.steps[access][place] != 0:
                     name = f"{base}_{access}_{place}"
                     found.setdefault(place, []).append(f"{name} = {base} + i{place} * {self.step(access, place)}")
@@ -232,7 +257,7 @@ class Writer:
     def memory_of_row(self, dtype: Any) -> str:
         """New memory for a number for each element of a row."""
         name = f"row{self.places}"
-        self.memory.append(f"{name} = allocated({self.row_size()}, {self.names.type(dtype)}, {self._place()})")
+        self.memory.append(f"{name} = allocated({self.row_size()}, {self.names.type(dtype)}, {self.place()})")
         self.freeing.append(f"freed({name})")
         return name
 
@@ -240,10 +265,10 @@ class Writer:
         """Memory for a block."""
         name = f"part{self.places}"
         block = self.schedule.order.block
-        self.memory.append(f"{name} = scratch({block}, {self.names.type(dtype)}, {self._place()})")
+        self.memory.append(f"{name} = scratch({block}, {self.names.type(dtype)}, {self.place()})")
         return name
 
-    def _place(self) -> int:
+    def place(self) -> int:
         place = len(self.program.inputs) + len(self.program.outputs) + self.places
         self.places += 1
         if place >= MOST_PLACES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,12 +16,16 @@ from engine.compiler.kernels.cpu import Writer
 from engine.compiler.kernels.expression import Unlowered, walk
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.layout import Along, Layout, Strides, arrange, contiguous
+from engine.compiler.kernels.parts import Shares
 from engine.compiler.kernels.program import Placed, program_of
 from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.kernels.stand_in import StandIn
+from engine.compiler.kernels.team import call
 
 MOST_SOURCES = 1024
-_SOURCES: dict[Any, str] = {}
+LANES = 64
+"""Elements of which a part has a multiple."""
+_SOURCES: dict[Any, tuple[str, Shares]] = {}
 
 
 class Kernel:
@@ -43,10 +48,11 @@ class Kernel:
             chosen[place] = chosen[place] if given is None else given
         self.inputs = self.schedule.inputs
         layout, told = self._arranged(chosen)
-        self.source = self._source(layout)
+        self.source, shares = self._source(layout)
         self._module: Module = load(self.source, self.name)
         self._told = np.array(told, np.int64)
-        self._address = self._told.ctypes.data
+        self._call = self._shared(shares, layout)
+        self._address = self._call.ctypes.data
         self._layout = layout
         replaced = {output for output, _ in fused.in_place}
         self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
@@ -59,7 +65,20 @@ class Kernel:
         ]
         return arrange(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
 
-    def _source(self, layout: Layout) -> str:
+    def _shared(self, shares: Shares, layout: Layout) -> np.ndarray[Any, Any]:
+        """Into how many parts it is divided, told as a call's numbers."""
+        sizes, rest = self._told[: len(layout.loops)].tolist(), self._told.ctypes.data
+        if shares.things == "all":
+            return call(1, 0, rest=rest)
+        work = shares.work * math.prod(self.program.space)
+        if shares.things == "rows":
+            return call(sizes[0], work, rest=rest)
+        if shares.things == "elements":  # a part begins where a vector does
+            return call(sizes[0], work, rest=rest, together=LANES if len(sizes) == 1 else 1)
+        rows = math.prod(size for size, loop in zip(sizes, layout.loops, strict=True) if not loop.inner)
+        return call(-(-rows // self.schedule.order.chunk), work if shares.things == "chunks" else 0, rest=rest)
+
+    def _source(self, layout: Layout) -> tuple[str, Shares]:
         """The same for all kernels of one structure, which are many in a network: it is written once."""
         key = self.name, self.schedule, layout, self.fused.in_place, self.program.dtypes, len(self.program.scalars)
         found = _SOURCES.get(key)
@@ -69,7 +88,8 @@ class Kernel:
             writer = Writer(self.program, self.schedule, layout, accesses, dict(self.fused.in_place))
             if len(_SOURCES) >= MOST_SOURCES:
                 _SOURCES.clear()
-            found = _SOURCES[key] = writer.source(self.name)
+            source = writer.source(self.name)
+            found = _SOURCES[key] = source, writer.shares
         return found
 
     def _indexed(self) -> frozenset[int]:

@@ -113,6 +113,16 @@ def scratch(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
 
 
 @intrinsic
+def address(typing: Any, memory: Any) -> Any:
+    """Where memory begins."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.ptrtoint(given[0], ir.IntType(64))
+
+    return types.int64(memory), code
+
+
+@intrinsic
 def wide_vectors(typing: Any) -> Any:
     """Has LLVM use 64-byte vectors where the CPU has them; by itself it takes half of that on many."""
 

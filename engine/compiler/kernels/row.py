@@ -146,11 +146,14 @@ class Row:
         *outside, (place, _) = self.loops
         size, inner = self.writer.size(place), [f"    {line}" for line in lines]
         opening = [
-            "    " * depth + f"for i{one} in range({self.writer.size(one)}):" for depth, (one, _) in enumerate(outside)
+            "    " * depth + f"for i{one} in range({self.writer.span(one)}):" for depth, (one, _) in enumerate(outside)
         ]
         indent = "    " * len(outside)
         if not after:
-            return [*opening, *(indent + line for line in [f"for i{place} in range({size}):", *inner])]
+            return [
+                *opening,
+                *(indent + line for line in [f"for i{place} in range({self.writer.span(place)}):", *inner]),
+            ]
         block = self.writer.schedule.order.block
         inner = [f"for i{place} in range(start, stop):", *inner]
         if not outside:

@@ -1,93 +1,204 @@
-"""Threads that share the work of one kernel, and memory of each for what it needs meanwhile."""
+"""Threads that share the work of one kernel, and memory for what each needs meanwhile.
+
+Helpers are threads of Python that run machine code for good (`library/sources/serve.py`), without the interpreter's
+lock. They look for work for some microseconds after they had some, then sleep.
+"""
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import os
-import queue
+import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.config import get_num_threads
-
-Task: TypeAlias = Callable[[], None]
+from engine.config import follow_num_threads, get_num_threads
 
 _LINE = 64
 """Bytes of a cache line."""
-_LEAST = 64 << 20
-"""Multiply-adds for which a second thread is worth waking."""
+PART = 12_000.0
+"""Nanoseconds of one thread for which a part of a kernel is worth while."""
+LEAST = 100_000.0
+"""Nanoseconds from which on a kernel is divided at all: to wake a thread takes the caller some microseconds."""
+MOST_PARTS = 16
+_SPIN = 20e-6
+"""Seconds for which a helper looks for work before it sleeps. Longer would take the core from BLAS."""
 
 
-class _Call:
-    """What several threads do together."""
+class _Call(NamedTuple):
+    """The numbers of a call of a kernel, which it has as its first argument: words from an address on."""
 
-    def __init__(self, count: int) -> None:
-        self._left = count
-        self._lock = threading.Lock()
-        self.done = threading.Event()
-        self.error: BaseException | None = None
+    POOL: int = 0
+    COUNT: int = 1
+    """How many things there are to be done, which may be shared. 0 where this is a part."""
+    FIRST: int = 2
+    LAST: int = 3
+    """What a part is to do."""
+    STEP: int = 4
+    """Things in a part."""
+    PLACE: int = 5
+    APART: int = 6
+    """Where a part has memory, and bytes from the memory of a thread to the next one's."""
+    REST: int = 7
+    """The address of further numbers."""
+    SIZE: int = 8
 
-    def run(self, task: Task) -> None:
-        try:
-            task()
-        except BaseException as error:  # noqa: BLE001 - raised again by who asked
-            self.error = error
-        with self._lock:
-            self._left -= 1
-            if not self._left:
-                self.done.set()
+
+Call = _Call()
+"""An object, since kernels ask it, too."""
+
+
+class Pool:
+    """Words by which helpers and who offers them work tell each other what to do.
+
+    What changes has a line of its own.
+    """
+
+    LOCK, STATE, DONE, ASLEEP = 0, 8, 16, 24
+    PART, ARGUMENTS, COUNT, STEP, MEMBERS = 32, 33, 34, 35, 36
+    OFFER, HELPERS, SPINS, STOP, BELL, RING, WAIT, YIELD = 40, 41, 42, 43, 44, 45, 46, 47
+    SEMAPHORE = 48
+    SIZE = 64
 
 
 class Team:
-    """Helpers that wait for tasks. They hold no lock while they run a kernel, which releases the interpreter's."""
+    """The helpers of this process."""
 
     def __init__(self) -> None:
-        self._tasks: queue.SimpleQueue[tuple[_Call, Task]] = queue.SimpleQueue()
+        self._memory = np.zeros(Pool.SIZE + _LINE // 8, np.int64)
+        start = -self._memory.ctypes.data % _LINE // 8
+        self._words = self._memory[start : start + Pool.SIZE]
+        self.pool: int = self._words.ctypes.data
+        self._threads: list[threading.Thread] = []
+        self._serve: Any = None
         self._lock = threading.Lock()
-        self._helpers = 0
-        self._process = os.getpid()
 
-    def run(self, tasks: Sequence[Task]) -> None:
-        """Returns once all tasks are done; the last one runs in the calling thread."""
-        if len(tasks) == 1:
-            tasks[0]()
-            return
-        self._enlarge(len(tasks) - 1)
-        call = _Call(len(tasks))
-        for task in tasks[:-1]:
-            self._tasks.put((call, task))
-        call.run(tasks[-1])
-        call.done.wait()
-        if call.error is not None:
-            raise call.error
+    @property
+    def size(self) -> int:
+        """How many threads work together."""
+        return len(self._threads) + 1
 
-    def _enlarge(self, helpers: int) -> None:
-        if self._helpers >= helpers and self._process == os.getpid():
-            return
+    @property
+    def offers(self) -> int:
+        """How often somebody had parts for helpers."""
+        return int(self._words[Pool.STATE]) >> 32
+
+    def start(self, serve: Any) -> None:
+        """Has helpers serve from now on, as many as there are threads for products. Again, it does nothing."""
         with self._lock:
-            if self._process != os.getpid():  # threads do not survive a fork
-                self._tasks, self._helpers, self._process = queue.SimpleQueue(), 0, os.getpid()
-            while self._helpers < helpers:
-                threading.Thread(target=_help, args=(self._tasks,), name="kernel helper", daemon=True).start()
-                self._helpers += 1
+            if self._serve is not None:
+                return
+            self._serve = serve
+            self._prepare()
+        self.resize(get_num_threads())
+
+    def resize(self, threads: int) -> None:
+        """So many threads work together, the one that calls a kernel among them."""
+        with self._lock:
+            if self._serve is None or threads == self.size:
+                return
+            self._stop()
+            words = self._words
+            words[Pool.STOP] = 0
+            for who in range(1, threads):
+                thread = threading.Thread(
+                    target=self._serve, args=(self.pool, who, 0, 0, 0), name="kernel helper", daemon=True
+                )
+                thread.start()
+                self._threads.append(thread)
+            words[Pool.HELPERS] = threads - 1
+
+    def stop(self) -> None:
+        """Ends all helpers, before the interpreter takes the memory away that they look at."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._words[Pool.HELPERS] = 0
+        self._words[Pool.STOP] = 1
+        while any(thread.is_alive() for thread in self._threads):
+            self._serve(self.pool, -3, 0, 0, 0)
+            for thread in self._threads:
+                thread.join(0.01)
+        self._threads = []
+
+    def _prepare(self) -> None:
+        words = self._words
+        words[Pool.BELL] = _bell(self.pool + 8 * Pool.SEMAPHORE)
+        words[Pool.RING], words[Pool.WAIT], words[Pool.YIELD] = _functions()
+        rests = 1000
+        start = time.perf_counter()
+        self._serve(self.pool, -2, rests, 0, 0)
+        words[Pool.SPINS] = max(1, int(_SPIN * rests / (time.perf_counter() - start)))
+        self._serve(self.pool, -1, 0, 0, 0)
+
+    def forked(self) -> None:
+        """In the child, which has one thread: kernels go on without helpers."""
+        self._threads, self._serve, self._lock = [], None, threading.Lock()
+        self._words[:] = 0
 
 
-def _help(tasks: queue.SimpleQueue[tuple[_Call, Task]]) -> None:
-    while True:
-        call, task = tasks.get()
-        call.run(task)
-        del call, task
+# -- the system's semaphores
+
+
+def _bell(memory: int) -> int:
+    """A semaphore at 0, which may lie in 64 bytes of memory."""
+    if sys.platform == "win32":
+        return _library().CreateSemaphoreW(None, 0, 1 << 30, None)
+    if sys.platform == "darwin":
+        return _library().dispatch_semaphore_create(0)
+    _library().sem_init(ctypes.c_void_p(memory), 0, 0)
+    return memory
+
+
+def _functions() -> list[int]:
+    """The addresses of what rings a bell, what waits for it, and what leaves the core to other threads."""
+    names = {
+        "win32": ("ReleaseSemaphore", "WaitForSingleObject", "SwitchToThread"),
+        "darwin": ("dispatch_semaphore_signal", "dispatch_semaphore_wait", "sched_yield"),
+    }.get(sys.platform, ("sem_post", "sem_wait", "sched_yield"))
+    return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
+
+
+def _library() -> Any:
+    library: Any = ctypes.CDLL("kernel32" if sys.platform == "win32" else None)
+    for name in ("CreateSemaphoreW", "dispatch_semaphore_create"):
+        if hasattr(library, name):
+            getattr(library, name).restype = ctypes.c_ssize_t
+    return library
 
 
 TEAM = Team()
+follow_num_threads(TEAM.resize)
+atexit.register(TEAM.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=TEAM.forked)
 
 
-def shares(count: int, work: float) -> list[tuple[int, int]]:
-    """`count` things in about equal parts, one for each thread if there are so many multiply-adds."""
-    threads = 1 if work < _LEAST else max(1, min(count, get_num_threads()))
-    return [(count * i // threads, count * (i + 1) // threads) for i in range(threads)]
+def call(
+    count: int, work: float, *, apart: int = 0, rest: int = 0, most: int = MOST_PARTS, together: int = 1
+) -> np.ndarray[Any, Any]:
+    """The numbers of a `Call`.
+
+    Args:
+        count: of things that may be done by any thread in any order
+        work: nanoseconds that all of them take one thread
+        apart: bytes from the memory of a thread to the next one's
+        rest: the address of further numbers
+        most: parts
+        together: of which a part has a multiple
+    """
+    count = max(1, count)
+    parts = max(1, min(count, most, int(work / PART))) if work >= LEAST else 1
+    found = np.zeros(Call.SIZE, np.int64)
+    found[Call.POOL], found[Call.COUNT] = TEAM.pool, count
+    found[Call.STEP] = -(-count // (parts * together)) * together
+    found[Call.APART], found[Call.REST] = apart, rest
+    return found
 
 
 class _Own(threading.local):
@@ -98,11 +209,18 @@ _own = _Own()
 
 
 def workspace(size: int) -> int:
-    """The address of so many bytes, which belong to this thread until it asks again."""
+    """The address of so many bytes for each thread of the team, which belong to this caller until it asks again.
+
+    How many threads that is stands in the word before.
+    """
+    members = TEAM.size
+    needed = size * members + 2 * _LINE
     found = _own.memory
-    if found is None or found.nbytes < size + _LINE:
-        found = _own.memory = np.zeros(size + _LINE, np.uint8)
-    return found.ctypes.data + (-found.ctypes.data % _LINE)
+    if found is None or found.nbytes < needed:
+        found = _own.memory = np.zeros(needed, np.uint8)
+    start = -found.ctypes.data % _LINE
+    found[start : start + 8].view(np.int64)[0] = members
+    return found.ctypes.data + start + _LINE
 
 
 def aligned(size: int) -> int:
@@ -110,4 +228,4 @@ def aligned(size: int) -> int:
     return -(-size // _LINE) * _LINE
 
 
-__all__ = ["TEAM", "Task", "Team", "aligned", "shares", "workspace"]
+__all__ = ["TEAM", "Call", "Pool", "Team", "aligned", "call", "workspace"]

@@ -18,6 +18,7 @@ from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import filled
 from engine.compiler.interpret import Interpreter
 from engine.compiler.kernels import Fused, Kernel, Unlowered
+from engine.compiler.kernels.library import start_helpers
 from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.plan.emit import Emission, aligned
@@ -158,6 +159,7 @@ class Plan:
             return self._run(externals, scalars)
 
     def _write(self, emission: Emission) -> None:
+        start_helpers()
         self.source = emission.source
         self._step_of_line, self._operands = emission.step_of_line, emission.operands
         self._file = f"<plan {next(_numbers)}>"

@@ -9,8 +9,10 @@ from engine.compiler.kernels.library import chance as chance
 from engine.compiler.kernels.library import convolution as convolution
 from engine.compiler.kernels.library import pooling as pooling
 from engine.compiler.kernels.library import recurrent as recurrent
+from engine.compiler.kernels.library import rows as rows
 from engine.compiler.kernels.library.routine import STRIDED as STRIDED
 from engine.compiler.kernels.library.routine import Routine as Routine
 from engine.compiler.kernels.library.routine import routine_of as routine_of
+from engine.compiler.kernels.library.routine import start_helpers as start_helpers
 
-__all__ = ["STRIDED", "Routine", "routine_of"]
+__all__ = ["STRIDED", "Routine", "routine_of", "start_helpers"]

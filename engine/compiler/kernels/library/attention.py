@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,14 @@ import numpy as np
 from engine.compiler.graph import Node
 from engine.compiler.instruction import has_scalars
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
-from engine.compiler.kernels.team import TEAM, shares, workspace
+from engine.compiler.kernels.team import aligned, call, workspace
 from engine.ops.attend import attend, attend_slopes, attend_slopes_together
 
 _BYTES = 64
 BLOCK = 72
 """Rows of weights whose gradients are kept at a time: a multiple of what tiles have, be it 6 or 8."""
+_NANOSECONDS = 0.03
+"""Of a multiply-add."""
 _SPARE = 64
 """Numbers behind what sums in lanes read."""
 
@@ -30,8 +31,7 @@ class Attention:
         batch, self.heads, length, inner = query
         size, outer = key[2], value[3]
         lanes = _BYTES // dtype.itemsize
-        self.count, self.itemsize = batch * self.heads, dtype.itemsize
-        self.work = self.count * length * size * (inner + outer)
+        self.itemsize = dtype.itemsize
         pitch, broad, deep = (-(-one // lanes) * lanes for one in (size, outer, inner))
         forward = _places([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
         back = _places(
@@ -42,7 +42,9 @@ class Attention:
         self.settings[:8] = self.heads, length, size, inner, outer, causal, pitch, broad
         self.settings[20:23] = forward[1:4]
         self.settings[23:33] = deep, BLOCK, *back[1:9]
-        self.bytes = max(forward[-1], back[-1])
+        self._bytes = aligned(max(forward[-1], back[-1]))
+        count = batch * self.heads
+        self._call = call(count, count * length * size * (inner + outer) * _NANOSECONDS, apart=self._bytes)
 
     def place(self, at: int, array: Any) -> Any:
         """Notes the steps of an array of heads, or of a copy of it whose rows are not strided."""
@@ -52,16 +54,7 @@ class Attention:
         return array
 
     def run(self, function: Any, *given: Any) -> None:
-        task = partial(function, self.settings_id, *given)
-        TEAM.run([partial(_run, task, self.bytes, *share) for share in shares(self.count, self.work)])
-
-    @property
-    def settings_id(self) -> int:
-        return id(self.settings)
-
-
-def _run(task: Any, size: int, first: int, last: int) -> None:
-    task(workspace(size), first, last)
+        function(self._call.ctypes.data, id(self.settings), *given, workspace(self._bytes))
 
 
 def _places(sizes: list[int], dtype: Any) -> list[int]:

@@ -10,14 +10,23 @@ import numpy as np
 from engine import random
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import Routine, computes, later
+from engine.compiler.kernels.team import call
 from engine.ops.random import kept_by_chance
+from engine.shape import count
+
+_WORDS = 8
+"""Elements of a block of random bits."""
+_NANOSECONDS = 4.0
+"""Of an element."""
 
 
 class Kept:
     """`kept_by_chance`."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
         self.module = later("chance", np.dtype(np.float32))
+        self._call = call(-(-size // _WORDS), size * _NANOSECONDS)
+        self._address = self._call.ctypes.data
 
     def __call__(self, x: Any, out: Any, p: float, state: random.State) -> None:
         kernel = self.module.function
@@ -25,12 +34,12 @@ class Kept:
             out[...] = random.kept(state, out.size, p).reshape(out.shape)
             return
         least = math.ceil(float(np.float32(p)) * 2**24) << 8
-        kernel(id(out), state.seed, state.stream, state.offset, least, out.size)
+        kernel(self._address, id(out), state.seed, state.stream, state.offset, least, out.size)
 
 
 @computes(kept_by_chance, strided=True)
 def _(node: Node) -> Routine | None:
-    return Kept()
+    return Kept(count(node.out.shape))
 
 
 __all__: list[str] = []

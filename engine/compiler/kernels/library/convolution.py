@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
-from engine.compiler.kernels.team import TEAM, aligned, shares, workspace
+from engine.compiler.kernels.team import aligned, call, workspace
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
 from engine.shape import count
 
@@ -28,6 +27,10 @@ _MOST_TILE = 192
 """Bytes of the sums of a tile of products: 24 in double precision."""
 _PARTS = 4
 """In so many parts the sums over samples are made, which threads share."""
+_MOST_PARTS = 8
+"""Of the samples otherwise: each lays the weight out anew."""
+_NANOSECONDS = 0.02
+"""Of a multiply-add."""
 _LEAST_CHANNELS = 4
 """With fewer in a group tiles stay empty."""
 
@@ -142,7 +145,6 @@ class Correlation:
         kernel_sizes: tuple[int, int], strides: tuple[int, int, int], batch: int, dtype: Any,
     ) -> None:  # fmt: skip
         planes = Planes(down, across, inner, dtype.itemsize)
-        self._batch = batch
         jobs: list[int] = []
         offsets: list[int] = []
         sources: list[int] = []
@@ -163,18 +165,16 @@ class Correlation:
             product, first, first + len(offsets), 26, *jobs, *offsets, *sources,
         ])  # fmt: skip
         self._zeros = np.zeros(groups * outer, dtype)
-        self._work = batch * groups * outer * sum(
-            jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8)
-        )  # fmt: skip
+        work = batch * groups * outer * sum(jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8))
+        self._bytes = aligned(self._bytes)
+        self._call = call(batch, work * _NANOSECONDS, apart=self._bytes, most=_MOST_PARTS)
+        self._address = self._call.ctypes.data
         self._kernel = kernel("correlate", dtype)
 
     def __call__(self, x: Any, weight: Any, bias: Any, out: Any) -> None:
         bias = self._zeros if bias is None else bias
         arrays = id(self._settings), id(x), id(weight), id(bias), id(out)
-        TEAM.run([partial(self._run, arrays, *share) for share in shares(self._batch, self._work)])
-
-    def _run(self, arrays: tuple[int, ...], first: int, last: int) -> None:
-        self._kernel(*arrays, workspace(self._bytes), first, last)
+        self._kernel(self._address, *arrays, workspace(self._bytes))
 
 
 class Slopes:
@@ -204,30 +204,22 @@ class Slopes:
         self._bytes = theirs + aligned(most * (run // lanes) * 8)
         self._settings = np.array([
             *planes.settings(groups, outer), across.places, planes.bands, most, sums, run, upper, found, ours, theirs,
-            24, *offsets, *[0] * _DOT_COLUMNS,
+            27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
         ])  # fmt: skip
-        self._size = groups * outer * sums
-        self._itemsize = dtype.itemsize
-        self._parts = [(units * i // parts, units * (i + 1) // parts) for i in range(parts)]
-        self._sums = np.empty((parts, self._size), dtype)
-        self._work = units * planes.band * across.places * self._size
+        self._sums = np.empty((parts, groups * outer * sums), dtype)
+        work = units * planes.band * across.places * self._sums[0].size
+        self._bytes = aligned(self._bytes)
+        self._call = call(parts, work * _NANOSECONDS, apart=self._bytes)
+        self._address = self._call.ctypes.data
         self._kernel = kernel("slopes", dtype)
 
     def __call__(self, g: Any, x: Any, out: Any) -> None:
-        address, step = self._sums.ctypes.data, self._size * self._itemsize
         arrays = id(self._settings), id(x), id(g)
-        TEAM.run([
-            partial(self._run, arrays, [(address + i * step, *self._parts[i]) for i in range(*share)])
-            for share in shares(len(self._parts), self._work)
-        ])  # fmt: skip
+        self._kernel(self._address, *arrays, self._sums.ctypes.data, workspace(self._bytes))
         found = out.reshape(-1)
         np.copyto(found, self._sums[0])
         for part in self._sums[1:]:
             np.add(found, part, out=found)
-
-    def _run(self, arrays: tuple[int, ...], parts: Sequence[tuple[int, int, int]]) -> None:
-        for address, first, last in parts:
-            self._kernel(*arrays, address, workspace(self._bytes), first, last)
 
 
 # -- nodes ------------------------------------------------------------------------------------

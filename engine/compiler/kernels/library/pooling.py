@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, later
-from engine.compiler.kernels.team import TEAM, shares
+from engine.compiler.kernels.team import call
 from engine.ops.spatial.pool import max_windows, spread_picked
 from engine.ops.spatial.windows import Windows
 from engine.shape import count
@@ -21,6 +20,8 @@ _MOST_PLACES = 255
 
 _FURTHEST = 2
 """Windows that are so far apart are compared in vectors."""
+_NANOSECONDS = 1.0
+"""Of a place of a window."""
 
 
 class Pool:
@@ -33,7 +34,8 @@ class Pool:
         if len(x) == 3:
             given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
         self._settings = np.array([size for sizes in given for size in sizes])
-        self._planes, self._work = x[0] * x[1], count(places) * count(windows.kernel)
+        self._call = call(x[0] * x[1], count(places) * count(windows.kernel) * _NANOSECONDS)
+        self._address = self._call.ctypes.data
         self._module = later(name, node.out.dtype)
         self._op, self._statics = node.op, node.statics
 
@@ -45,8 +47,7 @@ class Pool:
             for out, value in zip(arrays[inputs:], found if self._op.outputs > 1 else [found], strict=True):
                 np.copyto(out, value)
             return
-        given = id(self._settings), *map(id, arrays)
-        TEAM.run([partial(kernel, *given, *share) for share in shares(self._planes, self._work)])
+        kernel(self._address, id(self._settings), *map(id, arrays))
 
 
 def _fits(node: Node) -> bool:

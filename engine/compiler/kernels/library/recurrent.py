@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -11,11 +10,15 @@ import numpy as np
 
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import FLOATS, Routine, computes, kernel
-from engine.compiler.kernels.team import TEAM, aligned, shares, workspace
+from engine.compiler.kernels.team import aligned, call, workspace
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
 
 _ROWS = 8
 """Of a tile, at most."""
+_MOST_PARTS = 4
+"""Of a batch, forward: each lays the weight out anew."""
+_NANOSECONDS = 0.03
+"""Of a multiply-add."""
 _SEQUENCES = 32
 """Of a part whose sums are made together."""
 
@@ -25,15 +28,9 @@ def _broad(size: int, dtype: Any) -> int:
     return -(-size // lanes) * lanes
 
 
-class _Places:
-    """Memory of a thread for several arrays."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._begins = [0, *accumulate(aligned(size) for size in sizes)]
-
-    def addresses(self) -> list[int]:
-        start = workspace(self._begins[-1])
-        return [start + begin for begin in self._begins[:-1]]
+def _begins(sizes: Sequence[int]) -> list[int]:
+    """Where arrays of those sizes begin in the memory of a thread, and at last where it ends."""
+    return [0, *accumulate(aligned(size) for size in sizes)]
 
 
 class Lstm:
@@ -41,9 +38,10 @@ class Lstm:
 
     def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
         wide = _broad(4 * size, dtype) * dtype.itemsize
-        self._places = _Places([size * wide, 3 * size * 8, _ROWS * wide])
+        *self._places, self._bytes = _begins([size * wide, 3 * size * 8, _ROWS * wide])
         self._sizes = steps, batch, size, int(backwards)
-        self._work = steps * batch * 4 * size * size
+        work = steps * batch * 4 * size * size * _NANOSECONDS
+        self._call = call(batch, work, apart=self._bytes, most=_MOST_PARTS, together=_ROWS)
         self._kernel = kernel("lstm", dtype)
 
     def __call__(
@@ -51,10 +49,7 @@ class Lstm:
         cells: Any,
     ) -> None:  # fmt: skip
         arrays = [id(one) for one in (gates, h, c, weight, out, last_h, last_c, values, cells)]
-        TEAM.run([partial(self._run, arrays, *share) for share in shares(self._sizes[1], self._work)])
-
-    def _run(self, arrays: list[int], first: int, last: int) -> None:
-        self._kernel(*self._sizes, *arrays, *self._places.addresses(), first, last)
+        self._kernel(self._call.ctypes.data, *self._sizes, *arrays, *self._places, workspace(self._bytes))
 
 
 class LstmSlopes:
@@ -63,13 +58,13 @@ class LstmSlopes:
     def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
         wide = _broad(size, dtype) * dtype.itemsize
         parts = max(1, batch // _SEQUENCES)
-        self._parts = [(batch * i // parts, batch * (i + 1) // parts) for i in range(parts)]
-        most = max(last - first for first, last in self._parts)
-        self._places = _Places([
+        most = -(-batch // parts)
+        *self._places, self._bytes = _begins([
             4 * size * wide, (12 * size + most) * 8, most * wide, most * wide, wide, wide, (4 * size + _ROWS) * wide
         ])  # fmt: skip
         self._sizes = steps, batch, size, int(backwards)
-        self._work = 2 * steps * batch * 4 * size * size
+        work = 2 * steps * batch * 4 * size * size * _NANOSECONDS
+        self._call = call(parts, work, apart=self._bytes, most=parts)
         self._sums = np.empty((parts, 4 * size, size), dtype)
         self._kernel = kernel("lstm_slopes", dtype)
 
@@ -89,15 +84,13 @@ class LstmSlopes:
             upper = of_result if _has_rows(of_result) else np.ascontiguousarray(of_result)
             far, near = (step // upper.itemsize for step in upper.strides[:2])
         numbers = [*self._sizes, far, near, *map(id, (*read, upper, dh, dc, slopes))]
-        TEAM.run([partial(self._run, numbers, range(*share)) for share in shares(len(self._parts), self._work)])
+        self._kernel(
+            self._call.ctypes.data, *numbers, *self._places, self._sums.ctypes.data, len(self._sums),
+            workspace(self._bytes),
+        )  # fmt: skip
         np.copyto(of_weight, self._sums[0])
         for part in self._sums[1:]:
             np.add(of_weight, part, out=of_weight)
-
-    def _run(self, numbers: list[int], parts: Sequence[int]) -> None:
-        for part in parts:
-            out = self._sums[part].ctypes.data
-            self._kernel(*numbers, *self._places.addresses(), out, *self._parts[part])
 
 
 def _has_rows(array: Any) -> bool:

@@ -12,6 +12,7 @@ from engine.backend import CPU
 from engine.compiler.graph import Node
 from engine.compiler.kernels.cache import Module, built, load
 from engine.compiler.kernels.expression import Unlowered
+from engine.compiler.kernels.team import TEAM
 from engine.ops.record import Op
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -45,7 +46,7 @@ def routine_of(node: Node) -> Routine | None:
     values = [*node.values, node.out]
     if maker is None or any(value.device is not CPU or 0 in value.shape for value in values):
         return None
-    if len({value.dtype for value in values if value.dtype.kind not in "bu"}) > 1:
+    if len({value.dtype for value in values if value.dtype.kind not in "biu"}) > 1:
         return None
     try:
         return maker(node)
@@ -63,6 +64,13 @@ def later(name: str, dtype: Any) -> Module:
     return load(source_of(name, dtype), name)
 
 
+def start_helpers() -> None:
+    """Has helpers share the work of kernels, as soon as their own kernel is there."""
+    serve = later("serve", np.dtype(np.float32)).function
+    if serve is not None:
+        TEAM.start(serve)
+
+
 def names() -> list[str]:
     """Of all kernels of the library."""
     return sorted(path.stem for path in _SOURCES.glob("*.py"))
@@ -74,4 +82,5 @@ def source_of(name: str, dtype: Any) -> str:
     return source if dtype == np.float32 else source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
 
 
-__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "names", "routine_of", "source_of"]
+__all__ = ["FLOATS", "STRIDED", "Routine", "computes", "kernel", "later", "names", "routine_of", "source_of",
+           "start_helpers"]  # fmt: skip

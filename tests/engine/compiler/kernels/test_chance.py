@@ -15,9 +15,9 @@ STATES = [random.State(0, 0, 0), random.State(2**64 - 1, 5, 12345), random.State
 
 @pytest.mark.parametrize("state", STATES, ids=str)
 def test_the_bits_are_those_of_the_generator(state: random.State) -> None:
-    kept = Kept()
-    kept.module.wait()
     for count in (1, 7, 8, 9, 15, 1000):
+        kept = Kept(count)
+        kept.module.wait()
         for p in (0.0, 0.2, 0.5, 0.999999, 1.0):
             out = np.zeros(count, bool)
             kept(None, out, p=p, state=state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from engine.compiler.graph import Node, Operand, Value
 from engine.compiler.instruction import Constant
 from engine.compiler.kernels import team
 from engine.compiler.kernels.cache import COMPILER
-from engine.compiler.kernels.library import routine_of
+from engine.compiler.kernels.library import routine_of, start_helpers
+from engine.compiler.kernels.library.routine import kernel
+from engine.compiler.kernels.team import TEAM
+from engine.ops.indexing.index import Place, put_zeros
 from engine.ops.record import Op
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
 from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
@@ -183,7 +187,26 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
             assert one.tobytes() == np.ascontiguousarray(other).tobytes()
 
 
-def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
+    """Repeated and negative positions, positions in two dimensions, rows of several, rows of one number."""
+    draw = np.random.default_rng(1)
+    for shape, places in (((7, 33), (50,)), ((5, 3, 4), (6, 9)), ((4,), (30,)), ((1, 17), (3,))):
+        x = draw.standard_normal((*places, *shape[1:])).astype(dtype)
+        index = draw.integers(-shape[0], shape[0], places)
+        statics = {"shape": shape, "layout": (Place(0),)}
+        node, _ = node_of(put_zeros, [x, index], statics)
+        routine = routine_of(node)
+        assert routine is not None
+        COMPILER.wait()
+        out = np.full(shape, 7, dtype)
+        routine(x, index, out)
+        assert out.tobytes() == put_zeros.kernel(np, x, index, **statics).tobytes()
+        with pytest.raises(IndexError):
+            routine(x, index + 2 * shape[0], out)
+
+
+def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """What is summed up over samples is in parts that do not depend on who computes them."""
     draw = np.random.default_rng(0)
 
@@ -199,17 +222,24 @@ def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
         (convolution_weight, [g, x], {**windows, "kernel": (3, 3)}),
         (lstm_layer, [gates, h, h, normal(256, 64), None], {"batch_sizes": None, "reverse": False}),
         (max_windows, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
+        (put_zeros, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (Place(0),)}),
     ]
+    kernel("serve", np.dtype(np.float32))
     for op, arrays, statics in calls:
         node, _ = node_of(op, arrays, statics)
+        monkeypatch.setattr(team, "PART", 1e-9)
+        monkeypatch.setattr(team, "LEAST", 0)
         routine = routine_of(node)
         assert routine is not None
         COMPILER.wait()
+        start_helpers()
         found = []
         for threads in (1, 2, 5):
-            monkeypatch.setattr(team, "get_num_threads", lambda threads=threads: threads)
-            monkeypatch.setattr(team, "_LEAST", 0)
+            before = TEAM.offers
+            request.addfinalizer(partial(TEAM.resize, TEAM.size))
+            TEAM.resize(threads)
             results = [np.zeros(value.shape, value.dtype) for value in node.outputs]
             routine(*arrays, *results)
             found.append([one.tobytes() for one in results])
+            assert (TEAM.offers > before) == (threads > 1)
         assert found[0] == found[1] == found[2]

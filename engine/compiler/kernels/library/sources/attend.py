@@ -7,6 +7,8 @@ from engine.compiler.kernels.blocks import address, copies, products
 from engine.compiler.kernels.functions import added, exp32, exp64, larger
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory, wide_vectors
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import LANES, ROWS
 
 lanes, width = LANES[number], number.bitwidth // 8
@@ -15,10 +17,15 @@ padded, turned, back = copies(number)
 exp = exp64 if number.bitwidth == 64 else exp32
 
 
-@machine_code("void(int64, int64, int64, int64, int64, int64, float64, int64, int64, int64)")
-def kernel(told, queries, keys, values, results, weights, scale, place, first, last):
-    """Heads from `first` to `last`. `told` are the settings of an `Attention`, `place` memory of this thread."""
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64, float64, int64)")
+def kernel(share, told, queries, keys, values, results, weights, scale, place):
+    """Heads. `told` are the settings of an `Attention`, `place` memory of each thread."""
     wide_vectors()
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
     settings = elements(told, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]

@@ -7,6 +7,8 @@ from engine.compiler.kernels.blocks import address, copies, products
 from engine.compiler.kernels.functions import added
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory, wide_vectors
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import LANES, ROWS
 
 lanes, width = LANES[number], number.bitwidth // 8
@@ -14,15 +16,17 @@ multiply = products(number)
 padded, turned, back = copies(number)
 
 
-@machine_code(
-    "void(int64, int64, int64, int64, int64, int64, int64, int64, int64, float64, float64, int64, int64, int64)"
-)
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, float64, float64, int64)")
 def kernel(
-    told, gradients, queries, keys, values, weights, of_queries, of_keys, of_values, of_first, of_second, place, first,
-    last,
+    share, told, gradients, queries, keys, values, weights, of_queries, of_keys, of_values, of_first, of_second, place,
 ):  # fmt: skip
-    """Heads from `first` to `last`. `told` are the settings of an `Attention`, `place` memory of this thread."""
+    """Heads. `told` are the settings of an `Attention`, `place` memory of each thread."""
     wide_vectors()
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
     settings = elements(told, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]

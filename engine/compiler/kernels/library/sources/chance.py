@@ -4,16 +4,22 @@ from numba import int64, uint8, uint32, uint64
 
 from engine.compiler.kernels.functions import whole_product
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements
+from engine.compiler.kernels.memory import elements, memory
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 
 ROUNDS = 10
 
 
-@machine_code("void(int64, uint64, uint64, uint64, uint64, int64)")
-def kernel(results, seed, stream, offset, least, count):
+@machine_code("void(int64, int64, uint64, uint64, uint64, uint64, int64)")
+def kernel(share, results, seed, stream, offset, least, count):
     """For each of `count` elements, whether its half of a word is `least` or more."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, 0)
+        return
     out = elements(results, uint8, 1)
-    for block in range((count + 7) // 8):
+    for block in range(call[Call.FIRST], call[Call.LAST]):
         a, b, c, d = offset + uint64(block + 1), uint64(0), uint64(0), uint64(0)
         b = uint64(1) if a <= offset else b
         first, second = seed, stream

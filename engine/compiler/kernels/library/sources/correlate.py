@@ -10,6 +10,8 @@ from numba import int64, njit
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.planes import lay_planes
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import LANES, ROWS, VECTORS, products, write_run
 
 lanes = LANES[number]
@@ -54,9 +56,14 @@ def write(settings, own, product, added, out, image, first, start, end):
                     there[i * step] = found[i] + more
 
 
-@machine_code("void(int64, int64, int64, int64, int64, int64, int64, int64)")
-def kernel(told, images, weights, bias, results, place, first, last):
-    """Samples from `first` to `last`. `told` are the settings of a `Correlation`, `place` memory of this thread."""
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
+def kernel(share, told, images, weights, bias, results, place):
+    """Samples. `told` are the settings of a `Correlation`, `place` memory of each thread."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
     settings = elements(told, int64, 0)
     groups, inner, outer, pitch, band = settings[0], settings[1], settings[2], settings[7], settings[12]
     rows, jobs, sums, run = settings[13], settings[14], settings[19], settings[20]

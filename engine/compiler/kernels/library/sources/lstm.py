@@ -8,6 +8,8 @@ from engine.compiler.kernels.functions import tanh32 as tanh
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.rows import compiled, lay_weight, multiply
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import LANES, ROWS
 
 lanes = LANES[number]
@@ -36,15 +38,24 @@ def step(size, gates, product, values, cells, out, h, c):
 
 @machine_code("void(" + "int64, " * 17 + "int64)")
 def kernel(
-    steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_, panels_, offsets_,
-    product_, first, last,
+    share, steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_, panels_,
+    offsets_, product_, place,
 ):  # fmt: skip
-    """Sequences from `first` to `last`; the last numbers before are addresses of memory of this thread."""
+    """Sequences. `place` is memory of each thread; the numbers before it say what is where in it."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
     gates, start_h, start_c = elements(gates_, number, 1), elements(h_, number, 2), elements(c_, number, 3)
     weight, out = elements(weight_, number, 4), elements(out_, number, 5)
     h, c = elements(last_h, number, 6), elements(last_c, number, 7)
     values, cells = elements(values_, number, 8), elements(cells_, number, 9)
-    panels, product, offsets = memory(panels_, number, 10), memory(product_, number, 11), memory(offsets_, int64, 12)
+    panels, product, offsets = (
+        memory(place + panels_, number, 10),
+        memory(place + product_, number, 11),
+        memory(place + offsets_, int64, 12),
+    )
     wide = (4 * size + lanes - 1) // lanes * lanes
     lay_weight(weight, size, 1, size, wide, 4 * size, panels, offsets)
     for i in range(first * size, last * size):

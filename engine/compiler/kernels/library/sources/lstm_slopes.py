@@ -12,9 +12,12 @@ from engine.compiler.kernels.functions import tanh32 as tanh
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.rows import add_outer, compiled, lay_weight, multiply
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import LANES, ROWS
 
 lanes = LANES[number]
+bytes_of_number = number.bitwidth // 8
 one, zero, least = number(1.0), number(0.0), number(1e-30)
 
 
@@ -46,10 +49,10 @@ def recall(size, inside, skip, first, cells, result, start_c, start_h, before, e
         earlier[to + u] = result[skip + u] if inside else start_h[first + u]
 
 
-@machine_code("void(" + "int64, " * 25 + "int64)")
-def kernel(
+@compiled
+def add_up(
     steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c, slopes_,
-    panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, first, last,
+    panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, place, first, last,
 ):  # fmt: skip
     """Sequences from `first` to `last`. The result's gradients lie `far` from step to step, `near` in one."""
     values, cells = elements(values_, number, 1), elements(cells_, number, 2)
@@ -57,9 +60,17 @@ def kernel(
     start_c, weight = elements(c_, number, 5), elements(weight_, number, 6)
     given, slopes = elements(given_, number, 7), elements(slopes_, number, 8)
     dh, dc = elements(of_h, number, 9), elements(of_c, number, 10)
-    panels, offsets, product = memory(panels_, number, 11), memory(offsets_, int64, 12), memory(product_, number, 13)
-    earlier, before, upper = memory(earlier_, number, 14), memory(before_, number, 15), memory(upper_, number, 16)
-    sums, out = memory(sums_, number, 17), memory(of_weight, number, 18)
+    panels, offsets, product = (
+        memory(place + panels_, number, 11),
+        memory(place + offsets_, int64, 12),
+        memory(place + product_, number, 13),
+    )
+    earlier, before, upper = (
+        memory(place + earlier_, number, 14),
+        memory(place + before_, number, 15),
+        memory(place + upper_, number, 16),
+    )
+    sums, out = memory(place + sums_, number, 17), memory(of_weight, number, 18)
     wide = (size + lanes - 1) // lanes * lanes
     places = offsets + 12 * size
     lay_weight(weight, 4 * size, size, 1, wide, size, panels, offsets)
@@ -98,3 +109,22 @@ def kernel(
     for row in range(4 * size):
         for u in range(size):
             out[row * size + u] = sums[row * wide + u]
+
+
+@machine_code("void(" + "int64, " * 26 + "int64)")
+def kernel(
+    share, steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
+    slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, parts, place,
+):  # fmt: skip
+    """Parts of the sequences, each with sums of its own. `place` is memory of each thread."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    for part in range(call[Call.FIRST], call[Call.LAST]):
+        out = of_weight + part * 4 * size * size * bytes_of_number
+        first, last = batch * part // parts, batch * (part + 1) // parts
+        add_up(
+            steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
+            slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, out, call[Call.PLACE], first, last,
+        )  # fmt: skip

@@ -9,9 +9,12 @@ from numba import int64, njit
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.planes import lay_planes
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 from engine.compiler.kernels.tiles import DOT_COLUMNS, DOT_ROWS, LANES, dots, lay_run
 
 lanes = LANES[number]
+width = number.bitwidth // 8
 tile = dots(DOT_ROWS, DOT_COLUMNS)
 SIZE = (DOT_ROWS * DOT_COLUMNS + lanes - 1) // lanes * lanes
 
@@ -44,9 +47,9 @@ def sort(out, found, outer, sums, tall):
             out[row * sums + column] = found[tiles * SIZE + place]
 
 
-@machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
-def kernel(told, images, gradients, results, place, first, last):
-    """Units from `first` to `last`, each a band of a sample. `told` are the settings of `Slopes`."""
+@njit(nogil=True, error_model="numpy")
+def add_up(told, images, gradients, results, place, first, last):
+    """Units from `first` to `last`, each a band of a sample."""
     settings = elements(told, int64, 0)
     groups, inner, outer, down, across = settings[0], settings[1], settings[2], settings[5], settings[6]
     length, band, rows = settings[8], settings[12], settings[13]
@@ -83,3 +86,17 @@ def kernel(told, images, gradients, results, place, first, last):
                     tile(upper, ours, row * run, run, planes, theirs, offsets, column, units * steps, found, to)
                     to += SIZE
         sort(out + group * outer * sums, found, outer, sums, tall)
+
+
+@machine_code("void(int64, int64, int64, int64, int64, int64)")
+def kernel(share, told, images, gradients, results, place):
+    """Parts of the samples, each with sums of its own. `told` are the settings of `Slopes`."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, place)
+        return
+    settings = elements(told, int64, 0)
+    parts, units, size = settings[24], settings[25], settings[26]
+    for part in range(call[Call.FIRST], call[Call.LAST]):
+        out = results + part * size * width
+        add_up(told, images, gradients, out, call[Call.PLACE], units * part // parts, units * (part + 1) // parts)

@@ -8,12 +8,19 @@ from numba import float32 as number
 from numba import int64, uint8
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements
+from engine.compiler.kernels.memory import elements, memory
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
 
 
-@machine_code("void(int64, int64, int64, int64, int64, int64)")
-def kernel(told, gradients, picked, results, first, last):
-    """Planes from `first` to `last`. `told` are the settings of `Pool`."""
+@machine_code("void(int64, int64, int64, int64, int64)")
+def kernel(share, told, gradients, picked, results):
+    """Planes. `told` are the settings of `Pool`."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, 0)
+        return
+    first, last = call[Call.FIRST], call[Call.LAST]
     settings = elements(told, int64, 0)
     height, width, rows, columns = settings[0], settings[1], settings[2], settings[3]
     broad, down, across, above, before = settings[5], settings[6], settings[7], settings[8], settings[9]

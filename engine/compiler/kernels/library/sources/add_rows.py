@@ -1,0 +1,29 @@
+"""Zeros to which rows are added at given positions, one row after the other, as NumPy's `add.at` does."""
+
+from numba import float32 as number
+from numba import int64
+
+from engine.compiler.kernels.machine_code import machine_code
+from engine.compiler.kernels.memory import elements, memory
+from engine.compiler.kernels.sharing import shared
+from engine.compiler.kernels.team import Call
+
+
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
+def kernel(share, rows, positions, results, count, size, width):
+    """Columns of `count` rows of `width` numbers, for a result of `size` rows."""
+    call = memory(share, int64, 0)
+    if call[Call.COUNT] != 0:
+        shared(share, 0)
+        return
+    first, last = call[Call.FIRST], call[Call.LAST]
+    x, where, out = elements(rows, number, 1), elements(positions, int64, 2), elements(results, number, 3)
+    for row in range(size):
+        to = out + row * width
+        for column in range(first, last):
+            to[column] = number(0.0)
+    for row in range(count):
+        at = where[row]
+        to, own = out + (at + size if at < 0 else at) * width, x + row * width
+        for column in range(first, last):
+            to[column] += own[column]
