@@ -38,8 +38,16 @@ from engine.data.samples import Samples as Samples
 from engine.data.split import random_split as random_split
 from engine.data.splits import ArraySplits as ArraySplits
 from engine.data.splits import Splits as Splits
+from engine.data.synthetic import Blobs as Blobs
+from engine.data.synthetic import Circles as Circles
+from engine.data.synthetic import Moons as Moons
+from engine.data.synthetic import Regression as Regression
+from engine.data.synthetic import Sequences as Sequences
+from engine.data.synthetic import Spirals as Spirals
 from engine.data.table import CSV as CSV
 from engine.data.table import Parquet as Parquet
+from engine.data.text import Text as Text
+from engine.data.web_dataset import WebDataset as WebDataset
 from engine.data.workers import get_worker_info as get_worker_info
 
 __all__ = [
@@ -47,9 +55,11 @@ __all__ = [
     "ArraySplits",
     "BatchSampler",
     "Batches",
+    "Blobs",
     "CIFAR",
     "CSV",
     "ChainDataset",
+    "Circles",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
@@ -63,18 +73,24 @@ __all__ = [
     "JoinedSamples",
     "KFold",
     "MappedSamples",
+    "Moons",
     "NPY",
     "Parquet",
     "PickedSamples",
     "RandomSampler",
+    "Regression",
     "Sampler",
     "Samples",
+    "Sequences",
     "SequentialSampler",
+    "Spirals",
     "Splits",
     "StackDataset",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
+    "Text",
+    "WebDataset",
     "WeightedRandomSampler",
     "default_collate",
     "default_convert",

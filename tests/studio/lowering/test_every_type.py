@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import struct
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +71,17 @@ PARAMS: dict[str, dict[str, Any]] = {
     "data.ImageFolder": {"folder": "photos", "channels": "grey"},
     "data.ImageList": {"path": "photos/list.csv", "channels": "grey"},
     "data.NPY": {"path": "arrays.npz"},
+    "data.Text": {"path": "text.txt", "length": 8, "validation": 0.0},
+    "data.WebDataset": {"folder": "shards", "channels": "grey"},
     "data.Parquet": {"path": "table.parquet", "target": "kind"},
 }
 """What has no default, for images of 1×8×8."""
 
-OPEN = {"data.ImageFolder", "data.ImageList"}
+OPEN = {"data.ImageFolder", "data.ImageList", "data.WebDataset"}
 """Sources of images that differ in size."""
+
+NUMBERS = {"data.Regression": 1, "data.Sequences": 1, "data.Text": 8}
+"""Sources with so many numbers to learn."""
 
 FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"}
 """Layers that take vectors."""
@@ -185,6 +192,10 @@ def around(node: Node) -> Document:
     if node.type in OPEN:
         nodes["it"] = Node("transforms.Resize", {"size": [8, 8]})
         between = ["it.samples -> batches.samples", "scale.samples -> it.samples"]
+    if node.type in NUMBERS:
+        nodes["it"] = Node("transforms.Normalize", {"on": "targets"})
+        between = ["it.samples -> batches.samples", "scale.samples -> it.samples"]
+        nodes |= {"scores": Node("nn.Linear", {"out_features": NUMBERS[node.type]}), "entropy": "nn.MSELoss"}
     wires = [FED[0], *between, "batches.input -> flat.input", "flat.output -> scores.input"]
     return document(nodes, [*wires, *JUDGED])
 
@@ -222,6 +233,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines.append(f"{number % 10}/{number}.png,{number % 10}")
     (folder / "photos" / "list.csv").write_text("\n".join(lines))
     np.savez(folder / "arrays.npz", x=generator.random((60, 8)).astype(np.float32), y=np.arange(60) % 10)
+    (folder / "text.txt").write_text("to be or not to be " * 20)
+    (folder / "shards").mkdir()
+    with tarfile.open(folder / "shards" / "a.tar", "w") as archive:
+        for number in range(20):
+            archive.add(folder / "photos" / str(number % 10) / f"{number}.png", f"{number}.png")
+            label = tarfile.TarInfo(f"{number}.cls")
+            label.size = 1
+            archive.addfile(label, io.BytesIO(str(number % 10).encode()))
     table = {"x": generator.random(60), "y": generator.random(60), "kind": np.arange(60) % 10}
     parquet.write_table(pa.table(table), folder / "table.parquet")
     return folder
