@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Literal
 
 from engine import random
@@ -105,8 +104,6 @@ class Training(Iterator[Event]):
         self._seconds = 0.0
         self._epoch_seconds = 0.0
         self._mean = _Mean()
-        self._random = random.Generator(task.seed).get_state()
-        """Where the stream of random numbers is; those that receivers of events draw are no part of it."""
         self._pending = False
         """A validation within the epoch is due, or under way."""
         self._before: dict[str, Any] | None = None
@@ -118,7 +115,7 @@ class Training(Iterator[Event]):
         return self
 
     def __next__(self) -> Event:
-        with self._own_numbers():
+        with random.drawing_from(self.task.stream):
             return next(self._events)
 
     def validation(self) -> Generator[Event, None, None]:
@@ -140,7 +137,7 @@ class Training(Iterator[Event]):
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next steps depend on, as plain data for `engine.save`. Tensors are copies."""
-        with self._own_numbers():
+        with random.drawing_from(self.task.stream):
             judge = self._set_up()[1]
         task, before = self.task, self._before
         state = state_of(task)
@@ -154,32 +151,21 @@ class Training(Iterator[Event]):
             "mean": [self._mean.sum, self._mean.count],
             "judge": judge.state_dict(),
             "pending": self._pending,
-            "random": list(self._random if before is None else before["random"]),
+            "random": list(task.stream.get_state() if before is None else before["random"]),
             "seconds": [self._seconds, self._epoch_seconds],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called. Raises WeightsError if that was a task of other parts."""
-        with self._own_numbers():
+        with random.drawing_from(self.task.stream):
             judge = self._set_up()[1]
             restore(self.task, state["task"])
         self.epoch, self.batch, self.step = state["epoch"], state["batch"], state["step"]
         self._mean.sum, self._mean.count = state["mean"]
         judge.load_state_dict(state["judge"])
-        self._random = random.State(*state["random"])
+        self.task.stream.set_state(state["random"])
         self._seconds, self._epoch_seconds = state["seconds"]
         self._pending = state["pending"]
-
-    @contextmanager
-    def _own_numbers(self) -> Iterator[None]:
-        """Inside, random numbers are those of this training."""
-        others = random.get_rng_state()
-        random.set_rng_state(self._random)
-        try:
-            yield
-        finally:
-            self._random = random.get_rng_state()
-            random.set_rng_state(others)
 
     # -- the loop
 

@@ -53,9 +53,14 @@ class Task(ABC):
     sums: GradientSums | None = None
     """Of gradients; there if `accumulate` needs it."""
 
+    stream: random.Generator
+    """Where the random numbers of its trainings come from, whatever is drawn elsewhere meanwhile. It stays the same one,
+    as compiled steps know it."""
+
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)
         self.seed = seed
+        self.stream = random.Generator(seed)
         self.batches: Batches | None = None
 
     @abstractmethod

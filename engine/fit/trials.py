@@ -104,21 +104,15 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
 @contextmanager
 def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
     """What trains with a batch and gives its loss; at the end all is as it was."""
-    others = random.get_rng_state()
-    task.setup()
+    with random.drawing_from(task.stream):
+        task.setup()
     before = state_of(task)
     by = Steps(task, compile=compile)
-    state = random.Generator(task.seed).fork("trial").get_state()
+    task.stream.set_state(random.Generator(task.seed).fork("trial").get_state())
 
     def train(batch: Any) -> float:
-        nonlocal state
-        outside = random.get_rng_state()
-        random.set_rng_state(state)
-        try:
+        with random.drawing_from(task.stream):
             return sum(float(loss.item()) for loss in by.train(task, batch).values())
-        finally:
-            state = random.get_rng_state()
-            random.set_rng_state(outside)
 
     try:
         with modes_kept(task):
@@ -127,7 +121,6 @@ def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
             yield train
     finally:
         restore(task, before)
-        random.set_rng_state(others)
 
 
 def _endless(task: Task) -> Iterator[Any]:

@@ -19,7 +19,7 @@ IN_TASK = frozenset({Role.LOSS, Role.METRIC, Role.OPTIMIZER})
 
 RESERVED = {
     **dict.fromkeys(IN_MODEL, frozenset(dir(nn.Module()))),
-    **dict.fromkeys(IN_TASK, frozenset({*dir(fit.Task), "model", "device", "seed", "batches"})),
+    **dict.fromkeys(IN_TASK, frozenset({*dir(fit.Task), "model", "device", "seed", "batches", "stream"})),
 }
 """Attributes of the generated classes that a node must not overwrite, by role."""
 

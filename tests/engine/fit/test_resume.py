@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -189,3 +190,46 @@ def test_a_training_can_be_taken_back() -> None:
     again = [figures(event) for event in training]
     assert [one for one in again if one] == [one for one in first if one]
     assert len(events) == 4
+
+
+def test_other_threads_draw_random_numbers_of_their_own() -> None:
+    """Such as an explanation of another task's step, which seeds and draws while this one is trained."""
+    alone, disturbed = Clouds(seed=1), Clouds(seed=1)
+    list(fit.fit(alone, epochs=3))
+    for _ in fit.fit(disturbed, epochs=3):
+        other = threading.Thread(target=lambda: (engine.manual_seed(3), engine.rand(7)))
+        other.start()
+        other.join()
+    assert same_weights(alone, disturbed)
+    drawing = threading.Event(), threading.Event()
+
+    class Watched(Clouds):
+        def losses(self, batch: Any) -> dict[Any, Any]:
+            drawing[0].set()
+            drawing[1].wait(60)
+            return super().losses(batch)
+
+    def disturb() -> None:
+        drawing[0].wait(60)
+        engine.manual_seed(3)
+        engine.rand(7)
+        drawing[1].set()
+
+    within = Watched(seed=1)
+    other = threading.Thread(target=disturb)
+    other.start()
+    list(fit.fit(within, epochs=3))
+    other.join()
+    assert same_weights(alone, within)
+
+
+def test_a_second_training_of_a_task_draws_as_the_first() -> None:
+    """Though its steps are the compiled ones of the first."""
+    task = Clouds(seed=1)
+    first = fit.fit(task, steps=12)
+    events = [next(first)]
+    state = first.state_dict()
+    events += list(first)
+    second = fit.fit(task, steps=12)
+    second.load_state_dict(state)
+    assert [figures(event) for event in second if figures(event)] == [figures(e) for e in events if figures(e)]
