@@ -54,8 +54,8 @@ class Task(ABC):
     """Of gradients; there if `accumulate` needs it."""
 
     stream: random.Generator
-    """Where the random numbers of its trainings come from, whatever is drawn elsewhere meanwhile. Compiled steps know it:
-    it stays the same one."""
+    """Where the random numbers of its trainings come from, whatever is drawn elsewhere meanwhile. It stays the same
+    one, as compiled steps know it."""
 
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)
