@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections import Counter, namedtuple
 from typing import Any
 
@@ -274,6 +275,117 @@ def test_collate_refusals() -> None:
         data.default_collate([object()])
     with pytest.raises(ValueError, match="lengths 2, 3"):
         TensorDataset(engine.zeros(2), engine.zeros(3))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_])
+def test_collate_of_many_small_ones(shape: tuple[int, ...], dtype: Any) -> None:
+    arrays = [np.random.default_rng(number).integers(0, 2, shape).astype(dtype) for number in range(5)]
+    expected = np.stack(arrays)
+    tensors = [engine.tensor(array) for array in arrays]
+    for batch in (arrays, tensors, [array[()] for array in arrays]):
+        found = data.default_collate(batch)
+        assert found.dtype == engine.tensor(expected).dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+        found.zero_()  # memory of its own
+    np.testing.assert_array_equal(np.stack(arrays), expected)
+    np.testing.assert_array_equal(tensors[0].numpy(), expected[0])
+
+
+def test_collate_keeps_history_and_mixes_dtypes() -> None:
+    weight = engine.ones(2, requires_grad=True)
+    data.default_collate([weight * 2, weight]).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [3, 3]
+    assert data.default_collate([engine.ones(1), engine.ones(1, dtype=engine.float64)]).dtype == engine.float64
+    with pytest.raises(ValueError, match="differ in shapes"):
+        data.default_collate([engine.ones(1), engine.ones(2)])
+
+
+def test_padding() -> None:
+    lengths = [(np.arange(n), {"text": "x" * n, "mask": engine.ones(n, 2)}, n) for n in (1, 3)]
+    rows, more, numbers = data.pad_collate(lengths)
+    assert rows.tolist() == [[0, 0, 0], [0, 1, 2]]
+    assert more["text"] == ["x", "xxx"]
+    assert more["mask"].sum(2).tolist() == [[2, 0, 0], [2, 2, 2]]
+    assert numbers.tolist() == [1, 3]
+    assert data.pad_collate([engine.ones(2, 1), engine.ones(1, 2)], -1).tolist() == [
+        [[1, -1], [1, -1]],
+        [[1, 1], [-1, -1]],
+    ]
+    assert data.pad_collate([Pair(np.zeros(1), 1), Pair(np.zeros(2), 2)]).x.shape == (2, 2)
+    assert data.pad_collate([np.zeros(0), np.zeros(2)]).shape == (2, 2)
+    with pytest.raises(ValueError, match="differ in dimensions"):
+        data.pad_collate([np.zeros(2), np.zeros((2, 2))])
+
+
+@given(
+    size=st.integers(1, 40),
+    replicas=st.integers(1, 6),
+    drop_last=st.booleans(),
+    seed=st.integers(0, 9),
+    epoch=st.integers(0, 3),
+)
+def test_replicas_share_the_samples(size: int, replicas: int, drop_last: bool, seed: int, epoch: int) -> None:
+    dataset = range(size)
+    parts = [
+        data.DistributedSampler(dataset, replicas, rank, seed=seed, drop_last=drop_last) for rank in range(replicas)
+    ]
+    for part in parts:
+        part.set_epoch(epoch)
+    orders = [list(part) for part in parts]
+    assert {len(order) for order in orders} == {len(parts[0])}
+    counts = Counter(number for order in orders for number in order)
+    if drop_last:
+        assert set(counts.values()) <= {1}
+    else:
+        assert set(counts) == set(dataset)
+    assert [list(part) for part in parts] == orders
+    one = data.DistributedSampler(dataset, 1, 0, seed=seed)
+    loader = DataLoader(dataset, 4, sampler=one)
+    loader.set_epoch(epoch, seed=0)
+    assert [int(number) for batch in loader for number in batch] == list(
+        data.DistributedSampler(dataset, 1, 0, seed=seed) if epoch == 0 else one
+    )
+
+
+def test_replicas_as_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = pytest.importorskip("torch.utils.data")
+    for size, replicas, drop_last in itertools.product((1, 10, 11), (1, 3, 4, 20), (False, True)):
+        for rank in range(replicas):
+            arguments = (range(size), replicas, rank, False, 0, drop_last)
+            ours, theirs = data.DistributedSampler(*arguments), peers.DistributedSampler(*arguments)
+            assert list(ours) == list(theirs)
+            assert (len(ours), ours.total_size) == (len(theirs), theirs.total_size)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("RANK", "2")
+    assert list(data.DistributedSampler(range(8), shuffle=False)) == [2, 6]
+    with pytest.raises(ValueError, match="rank must be from 0 to 1, not 2"):
+        data.DistributedSampler(range(8), 2)
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        data.DistributedSampler(range(8), 0)
+
+
+def test_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [batch[0] for batch in DataLoader(Squares(3), 2, pin_memory=True)]
+    assert not batches[0].is_pinned()  # no GPU here: ordinary memory
+    copies: list[Any] = []
+    monkeypatch.setattr("engine.data.loader.cuda_available", lambda: True)
+    monkeypatch.setattr(engine.Tensor, "pin_memory", lambda tensor: copies.append(tensor) or tensor + 1)
+    for batch_type in (list, tuple, Pair._make, lambda pair: {"x": pair[0], "y": pair[1]}):
+        (batch,) = DataLoader(Squares(3), 3, pin_memory=True, collate_fn=Collated(batch_type))
+        values = list(batch.values()) if isinstance(batch, dict) else list(batch)
+        assert [value.tolist() for value in values] == [[1, 2, 3], [1, 2, 5]]
+        assert type(batch) is type(batch_type([0, 0]))
+    assert len(copies) == 8
+
+
+class Collated:
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def __call__(self, batch: Any) -> Any:
+        return self.kind(data.default_collate(batch))
 
 
 def test_own_collate_gets_the_samples() -> None:

@@ -382,6 +382,23 @@ def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert other.memory[:3] == b"abc"
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_loader_node_gives_the_same_batches(workers: int) -> None:
+    arrays = np.arange(40, dtype=np.uint8).reshape(10, 1, 2, 2), np.arange(10)
+    splits = engine.data.ArraySplits(arrays, arrays).map(engine.data.transforms.RandomCrop(2, padding=1))
+
+    def passes(**options: Any) -> list[Any]:
+        batches = engine.data.Batches(splits, 4, **options)
+        found = []
+        for epoch in range(2):
+            batches.train.set_epoch(epoch, seed=5)
+            assert batches.validation is not None
+            found += [[plain(batch) for batch in loader] for loader in (batches.train, batches.validation)]
+        return found
+
+    assert passes(workers=workers) == passes()
+
+
 PROGRAM = """
 import os, signal, sys
 import engine
