@@ -33,7 +33,7 @@ class Pool:
         neutral = (1, 1, 1, 1, 0, 1)
         if len(x) == 3:
             given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
-        self._settings = np.array([size for sizes in given for size in sizes])
+        self._settings = np.array([*(size for sizes in given for size in sizes), windows.overlap])
         self._call = call(x[0] * x[1], count(places) * count(windows.kernel) * _NANOSECONDS)
         self._address = self._call.ctypes.data
         self._module = later(name, node.out.dtype)

@@ -5,12 +5,26 @@ the windows, as in the op's own kernel.
 """
 
 from numba import float32 as number
-from numba import int64, uint8
+from numba import int64, njit, uint8
 
 from engine.compiler.kernels.machine_code import machine_code
 from engine.compiler.kernels.memory import elements, memory
 from engine.compiler.kernels.sharing import shared
 from engine.compiler.kernels.team import Call
+
+
+@njit(nogil=True, error_model="numpy")
+def spread_pairs(g, which, out, width, rows, columns, tall):
+    """Windows two wide that lie side by side: each line of a row of windows in vectors."""
+    for row in range(rows):
+        values, places = g + row * columns, which + row * columns
+        for line in range(tall):
+            to = out + (row * tall + line) * width
+            left, right = uint8(2 * line), uint8(2 * line + 1)
+            for column in range(columns):
+                value, place = values[column], places[column]
+                to[2 * column] = value if place == left else number(0.0)
+                to[2 * column + 1] = value if place == right else number(0.0)
 
 
 @machine_code("void(int64, int64, int64, int64, int64)")
@@ -22,14 +36,19 @@ def kernel(share, told, gradients, picked, results):
         return
     first, last = call[Call.FIRST], call[Call.LAST]
     settings = elements(told, int64, 0)
-    height, width, rows, columns = settings[0], settings[1], settings[2], settings[3]
+    height, width, rows, columns, tall = settings[0], settings[1], settings[2], settings[3], settings[4]
     broad, down, across, above, before = settings[5], settings[6], settings[7], settings[8], settings[9]
-    apart_down, apart_across = settings[10], settings[11]
+    apart_down, apart_across, overlap = settings[10], settings[11], settings[12]
     g, which, out = elements(gradients, number, 1), elements(picked, uint8, 2), elements(results, number, 3)
+    apart = down == tall and across == broad == 2 and apart_down == apart_across == 1
+    pairs = apart and above == before == 0 and rows * tall <= height and columns * 2 <= width
     for plane in range(first, last):
         whole = out + plane * height * width
         for i in range(height * width):
             whole[i] = number(0.0)
+        if pairs:
+            spread_pairs(g + plane * rows * columns, which + plane * rows * columns, whole, width, rows, columns, tall)
+            continue
         for row in range(rows - 1, -1, -1):
             here = (plane * rows + row) * columns
             for column in range(columns - 1, -1, -1):
@@ -37,4 +56,5 @@ def kernel(share, told, gradients, picked, results):
                 line = row * down + place // broad * apart_down - above
                 at = column * across + place % broad * apart_across - before
                 if 0 <= line < height and 0 <= at < width:
-                    whole[line * width + at] += g[here + column]
+                    to = whole + (line * width + at)
+                    to[0] = to[0] + g[here + column] if overlap else g[here + column]
