@@ -41,7 +41,9 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
 
     __slots__ = ("__weakref__", "dtype", "form", "owners", "segment", "shape", "slot", "value")
 
-    def __init__(self, segment: Any, slot: int, form: Form, value: Any = None) -> None:
+    def __init__(
+        self, segment: Any, slot: int, form: Form, value: Any = None, owners: list[weakref.ref[Any]] | None = None
+    ) -> None:
         self.segment = segment
         """The recording it belongs to."""
         self.slot = slot
@@ -49,7 +51,7 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
         self.shape, self.dtype = form.shape, form.dtype
         self.value = value
         """The array, once there is one."""
-        self.owners: list[weakref.ref[Any]] = []
+        self.owners = [] if owners is None else owners
         """Tensors that hold this object and are to hold the array instead once it is there."""
 
     def real(self) -> Any:

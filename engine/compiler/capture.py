@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -71,9 +72,9 @@ class Capture:
         a third of the time of `_call_any`.
         """
         segment = self.segment
-        if not segment.deferring or len(MODES.having_say) > 1 or self.traced:
+        if not segment.deferring or self.traced or len(MODES.having_say) > 1:
             return self._call_any(op, inputs, statics)
-        wants, numbers = False, []
+        wants, numbers, slots = False, [], segment.slots
         key: list[Any] = [op, False, None]
         for value in inputs:
             if isinstance(value, Tensor):
@@ -83,12 +84,12 @@ class Capture:
                     return self._call_any(op, inputs, statics)
                 if type(array) is Deferred and array.segment is segment:
                     key.append(array.slot)
-                else:
-                    slot = segment.known_slot(array)
-                    if slot is None:
-                        return self._call_any(op, inputs, statics)
+                elif (slot := slots.get(id(array))) is not None:
                     key.append(slot)
-                wants = wants or value._requires_grad
+                else:
+                    return self._call_any(op, inputs, statics)
+                if value._requires_grad:
+                    wants = True
             elif type(value) is float:
                 key.append(FLOAT)
                 numbers.append(value)
@@ -105,7 +106,14 @@ class Capture:
         segment.node = node
         if numbers:
             segment.scalars += numbers
-        return self._made(op, inputs, statics, node, None, wants=wants)
+        if node.single is None or wants:
+            return self._made(op, inputs, statics, node, None, wants=wants)
+        slot, form, device = node.single
+        out = Tensor(None, Storage(device))
+        out._array = deferred = Deferred(segment, slot, form, None, [ref(out)])  # as `Segment.hand_out` does
+        segment.made.append(ref(deferred))
+        segment.count += 1
+        return out
 
     def _call_any(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         """`call` for whatever there is."""
@@ -268,9 +276,9 @@ class Capture:
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Sequence[Any] | None
     ) -> list[Tensor]:
         segment, instruction = self.segment, node.call
-        if values is None and not instruction.views and len(node.outs) == 1:
-            slot, form = node.outs[0]
-            out = Tensor(None, Storage(instruction.device))
+        if values is None and node.single is not None:
+            slot, form, device = node.single
+            out = Tensor(None, Storage(device))
             segment.hand_out(out, slot, form)
             segment.count += 1
             return [out]
@@ -318,7 +326,7 @@ class Capture:
             raise
         segment.plan, segment.seconds = plan, perf_counter() - began
         if self.owner.may_replay:
-            segment.owners = [[t for ref in one.owners if (t := ref()) is not None] for one in wanted]
+            segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in wanted]
         for deferred, value in zip(wanted, values, strict=True):
             deferred.value = value
 

@@ -177,7 +177,7 @@ def has_scalars(value: Any) -> bool:
 class Trie:
     """A place among the known recordings: the one instruction that leads here, and what may follow."""
 
-    __slots__ = ("children", "depth", "externals", "instruction", "outs", "parent", "plans", "runs")
+    __slots__ = ("children", "depth", "externals", "instruction", "outs", "parent", "plans", "runs", "single")
 
     def __init__(self, parent: Trie | None, instruction: Instruction | None, externals: tuple[External, ...]) -> None:
         self.parent = parent
@@ -194,6 +194,10 @@ class Trie:
         self.outs: tuple[tuple[int, Form], ...] = ()
         if instruction is not None and not instruction.in_place:
             self.outs = tuple(zip(instruction.outputs, instruction.forms, strict=True))
+        self.single: tuple[int, Form, Device] | None = None
+        """Slot, form and device of the result, if there is one alone, in memory of its own."""
+        if instruction is not None and len(self.outs) == 1 and not instruction.views:
+            self.single = (*self.outs[0], instruction.device)
 
     @property
     def call(self) -> Instruction:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.backend import CPU
+from engine.compiler.handed import Handed
 from engine.compiler.instruction import frozen
 from engine.compiler.places import Known, Place, places
+from engine.compiler.plan import Plan
 from engine.deferred import Deferred, Form, settled
 from engine.dispatch.run import number
 from engine.dtypes import NUMBERS
@@ -172,6 +174,9 @@ class Replay:
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
         self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
+        takes = self.plan.takes if isinstance(self.plan, Plan) else frozenset()
+        kept = [place for place, leaf in enumerate(self._gradients) if leaf is not None and place in takes]
+        self._handed = Handed({place: self.plan.graph.outputs[place].form for place in kept})
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
@@ -196,13 +201,24 @@ class Replay:
             externals[slot] = array
         storages = [(place.tensor(args, kwargs)._storage, change) for place, change in self._versions]
         versions = [storage.version + change for storage, change in storages]
-        values = self.plan.run(externals, self._numbers())
+        values = self._run(externals, self._numbers())
         for (storage, _), version in zip(storages, versions, strict=True):
             storage.version = version
         for parameter, value in zip(self._gradients, values, strict=True):
             if parameter is not None:
                 parameter._grad = Tensor(value, Storage(CPU))
         return _filled(self._result, values, args, kwargs)
+
+    def _run(self, externals: dict[int, Any], numbers: list[Any]) -> list[Any]:
+        """The arrays that are wanted. Gradients come to lie where those did that they replace."""
+        if not self._handed:
+            return self.plan.run(externals, numbers)
+        for leaf, had in zip(self._gradients, self._had, strict=True):
+            if leaf is not None and had:
+                leaf._grad = None
+        values = self.plan.run(externals, numbers, self._handed.free())
+        self._handed.hand_out(values)
+        return values
 
     def _numbers(self) -> list[Any]:
         """The numbers of this call, in their order."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from engine.compiler.arrays import owner
 from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie, frozen
@@ -32,8 +32,8 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_owners", "_slots", "_storages", "count", "deferring", "elements", "externals", "made",
-        "met", "node", "origins", "owners", "plan", "scalars", "seconds", "start", "tensors", "undo", "versions",
+        "_capture", "_owners", "_storages", "count", "deferring", "elements", "externals", "made", "met",
+        "node", "origins", "owners", "plan", "scalars", "seconds", "slots", "start", "tensors", "undo", "versions",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
@@ -67,13 +67,13 @@ class Segment:
         self.owners: list[list[Any]] = []
         """For each array that was computed the tensors that hold it; only where somebody wants to know."""
         self.met: list[External] = []
-        self._slots: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
         """Id of an array that was found outside → its slot."""
         self._storages: dict[int, tuple[Any, int]] = {}
         """Id of a storage found outside → the storage, kept so that the id stays its own, and the first slot in it."""
         self._owners: dict[int, int] = {}
         """Id of what owns the memory of an array from outside → the first slot in it: storages may share it."""
-        self.made: list[weakref.ref[Deferred]] = []
+        self.made: list[ref[Deferred]] = []
 
     def parts(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Any]:
         """The inputs and static arguments of a call as parts of its key. Raises Unhashable."""
@@ -95,19 +95,15 @@ class Segment:
             array = tensor._array = array.real()  # of an earlier recording
         if tensor._storage.is_exposed:
             return self._meet(array.copy(), tensor)  # as it is now
-        slot = self._slots.get(id(array))
+        slot = self.slots.get(id(array))
         return self._meet(array, tensor) if slot is None else slot
-
-    def known_slot(self, array: Any) -> int | None:
-        """The slot of an array that was found outside before."""
-        return self._slots.get(id(array))
 
     def _meet(self, array: Any, tensor: Any) -> Any:
         slot, storage = self.count, tensor._storage
         self.tensors[slot], self.versions[slot] = tensor, storage.version
         self.count += 1
         self.externals[slot] = array
-        self._slots[id(array)] = slot
+        self.slots[id(array)] = slot
         first = self._storages.setdefault(id(storage), (storage, slot))[1]
         first = min(first, self._owners.setdefault(id(owner(array)), slot))
         shares_with = None if first == slot else first
@@ -118,7 +114,7 @@ class Segment:
         """Goes back to so many numbers and arrays met: a call failed, so that it is no part of the recording."""
         for external in self.met[met:]:
             del self.externals[external.slot]
-            self._slots = {key: slot for key, slot in self._slots.items() if slot != external.slot}
+            self.slots = {key: slot for key, slot in self.slots.items() if slot != external.slot}
             self._storages = {key: found for key, found in self._storages.items() if found[1] != external.slot}
             self._owners = {key: slot for key, slot in self._owners.items() if slot != external.slot}
             del self.tensors[external.slot], self.versions[external.slot]
@@ -131,7 +127,7 @@ class Segment:
 
     def slot_of(self, tensor: Any) -> int | None:
         """The slot of a tensor from outside, if a recorded call uses that very one."""
-        return self._slots.get(id(tensor._array))
+        return self.slots.get(id(tensor._array))
 
     def inputs(
         self, values: Sequence[Any], parts: Sequence[Any], scalar: int, met: Sequence[External]
@@ -156,9 +152,8 @@ class Segment:
 
     def hand_out(self, tensor: Any, slot: int, form: Form, value: Any = None) -> None:
         """Gives a tensor what stands for the array in `slot`."""
-        tensor._array = deferred = Deferred(self, slot, form, value)
-        deferred.owners.append(weakref.ref(tensor))
-        self.made.append(weakref.ref(deferred))
+        tensor._array = deferred = Deferred(self, slot, form, value, [ref(tensor)])
+        self.made.append(ref(deferred))
 
     def reason(self, asked: int | str | None) -> Reason:
         """Why the numbers of a slot are needed right now."""
@@ -168,12 +163,9 @@ class Segment:
 
     def alive(self, *, computed: bool = False) -> list[Deferred]:
         """What somebody still holds and that has no array yet, or even if it has."""
-        found = []
-        for reference in self.made:
-            deferred = reference()
-            if deferred is not None and (computed or deferred.value is None):
-                found.append(deferred)
-        return found
+        held = [deferred for reference in self.made if (deferred := reference()) is not None]
+        self.made = list(map(ref, held))
+        return held if computed else [deferred for deferred in held if deferred.value is None]
 
     def wanted(self) -> list[Deferred]:
         """What is to be computed: all that somebody holds, without what has an array that it is to keep."""

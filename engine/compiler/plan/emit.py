@@ -13,6 +13,7 @@ from engine.compiler.graph import Node, Output, Value
 from engine.compiler.instruction import Constant, Scalar, filled, has_scalars
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.library import STRIDED
+from engine.compiler.plan.into import into
 from engine.compiler.plan.steps import Decisions, writes_into
 from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
@@ -42,7 +43,7 @@ class Emission:
             "own": own,
             "own_or_same": own_or_same,
         }
-        self.lines = ["def run(x, s):"]
+        self.lines = ["def run(x, s, m):"]
         self.step_of_line: dict[int, Any] = {}
         self.operands: dict[int, list[str]] = {}
         """Line → what the op in it computes with."""
@@ -98,6 +99,9 @@ class Emission:
             self.add(f"{self.launch(self, number, step)}  # {step}")
         elif step in self.decisions.routines:
             self._routine(number, step)
+        elif step in self.decisions.copies:
+            source = step.values[0]
+            self.add(f"copyto({self._as(source.shape, self.names[step.out], step.out)}, {self._operand(source)})")
         elif writes_into(step):
             self._writing(number, step)
         elif not step.inputs and not has_scalars(step.statics):  # the same in every run
@@ -114,7 +118,8 @@ class Emission:
         if place == "target":
             self.names[value] = self.names[self.decisions.graph.inputs[self.decisions.target[value]]]
         elif place == "output":
-            self.add(f"{self.name(value)} = empty({value.shape!r}, {self._dtype(value)})")
+            new, given = f"empty({value.shape!r}, {self._dtype(value)})", self.decisions.given.get(value)
+            self.add(f"{self.name(value)} = {new if given is None else f'm[{given}] if {given} in m else {new}'}")
 
     def _dtype(self, value: Value) -> str:
         name = np.dtype(value.dtype).name
@@ -139,12 +144,15 @@ class Emission:
                 given[0], out = self._as_rows(given[0], left), self._as_rows(out, step.out)
             self.add(f"matmul({', '.join(given)}, out={out})")
             return
-        kernel = self.keep(f"{step.op.name}{number}", step.op.kernel)
+        kernel = self.keep(f"{step.op.name}{number}", into(step) or step.op.kernel)
         self.add(f"{kernel}(xp, {', '.join(given)}, out={out}{self._statics(number, step)})")
 
     def _as_rows(self, name: str, value: Value) -> str:
         """`value` as a matrix of its rows."""
-        shape = count(value.shape[:-1]), value.shape[-1]
+        return self._as((count(value.shape[:-1]), value.shape[-1]), name, value)
+
+    def _as(self, shape: tuple[int, ...], name: str, value: Value) -> str:
+        """`value`, which is called `name`, in another shape."""
         if value in self.static and self.known[name].flags.c_contiguous:
             return self.keep(f"b{len(self.known)}", self.known[name].reshape(shape))
         return f"{name}.reshape{shape}"

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from engine.compiler.graph import Node, Value
+from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import has_scalars
-from engine.compiler.plan.steps import Decisions
+from engine.compiler.plan.fusion import Step
 
 Strides = tuple[int, ...]
 """In elements."""
 
 
-def strides_of(decisions: Decisions) -> dict[Value, Strides]:
-    """The strides of all values. What ops put into new memory counts as in C's order; plans see to that."""
+def strides_of(graph: Graph, steps: Sequence[Step]) -> tuple[dict[Value, Strides], set[Node]]:
+    """The strides of all values, and the nodes whose op gives a view where it can, but copies here.
+
+    What ops put into new memory counts as in C's order; plans see to that.
+    """
     found: dict[Value, Strides] = {}
-    for slot, value in decisions.graph.inputs.items():
-        found[value] = tuple(step // value.dtype.itemsize for step in decisions.graph.forms[slot].strides)
-    for step in decisions.steps:
+    copies: set[Node] = set()
+    for slot, value in graph.inputs.items():
+        found[value] = tuple(step // value.dtype.itemsize for step in graph.forms[slot].strides)
+    for step in steps:
         for value in step.outputs:
-            view = isinstance(step, Node) and step.op.view and not has_scalars(step.statics)
-            found[value] = _viewed(step, found) if isinstance(step, Node) and view else _in_order(value)
-    return found
+            if isinstance(step, Node) and step.op.view and not has_scalars(step.statics):
+                found[value], is_copy = _viewed(step, found)
+                copies |= {step} if is_copy else set()
+            else:
+                found[value] = _in_order(value)
+    return found, copies
 
 
 def _in_order(value: Value) -> Strides:
@@ -34,12 +42,13 @@ def _in_order(value: Value) -> Strides:
     return tuple(reversed(steps))
 
 
-def _viewed(step: Node, known: dict[Value, Strides]) -> Strides:
-    """Strides of a view, found by taking it of memory that is laid out alike and never touched."""
+def _viewed(step: Node, known: dict[Value, Strides]) -> tuple[Strides, bool]:
+    """Strides of a view, found by taking it of memory laid out alike that is never touched; whether it is a copy."""
     base = step.values[0]
     array = _dummy(base, known[base])
     view: Any = step.op.kernel(np, array, **(step.statics or {}))
-    return tuple(one // base.dtype.itemsize for one in view.strides)
+    strides = tuple(one // base.dtype.itemsize for one in view.strides)
+    return strides, view.size > 0 and not np.may_share_memory(view, array)
 
 
 def _dummy(value: Value, strides: Strides) -> Any:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import linecache
 import threading
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,6 @@ from engine.compiler.kernels.program import program_of
 from engine.compiler.kernels.schedule import scheduled
 from engine.compiler.plan.emit import Emission, aligned
 from engine.compiler.plan.fusion import Step, fuse
-from engine.compiler.plan.layouts import strides_of
 from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide
 from engine.compiler.plan.target import Gpu, device_of, kernel_for
@@ -64,22 +66,22 @@ class Plan:
         self._forget: Any = None
         """Frees the text of the function in use."""
         if self._gpu is None:
+            self._are_all_there()
             self._write(Emission(decisions, self._memory, self._launched))
 
     def _decided(self, steps: list[Step]) -> tuple[Decisions, dict[Fused, Any]]:
         """Where values lie, and kernels for all groups. A group that there is no kernel for becomes nodes again."""
         while True:
             decisions = decide(self.graph, steps)
-            strides = strides_of(decisions)
             kernels: dict[Fused, Any] = {}
             found: list[Step] = []
             for step in steps:
                 if isinstance(step, Node):
                     found.append(step)
                     continue
-                step = _with_targets(step, decisions)
                 try:
-                    given = [strides[value] for value in (*step.inputs, *step.outputs)]
+                    step = _with_targets(step, decisions)
+                    given = [decisions.strides[value] for value in (*step.inputs, *step.outputs)]
                     kernels[step] = kernel_for(self._gpu, step, given)
                     found.append(step)
                 except Unlowered as why:
@@ -101,15 +103,26 @@ class Plan:
             with suppress(Unlowered):
                 kernel.wait()
 
-    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
-        """The wanted arrays; writes reach the external arrays themselves."""
+    @cached_property
+    def takes(self) -> frozenset[int]:
+        """Places of wanted arrays that it computes into memory that it is given."""
+        return frozenset(self._decisions.given.values() if self._gpu is None else ())
+
+    def run(
+        self, externals: dict[int, Any], scalars: list[Any], memory: Mapping[int, Any] = MappingProxyType({})
+    ) -> list[Any]:
+        """The wanted arrays; writes reach the external arrays themselves.
+
+        Args:
+            memory: for wanted arrays at places of `takes`, arrays of their form that nobody else has
+        """
         with self._lock:
             if self._gpu is not None:
                 return self._run_there(self._gpu, externals, scalars)
             if self._waiting and self._are_all_there():
                 self._write(Emission(self._decisions, self._memory, self._launched))
             try:
-                return self._quietly(externals, scalars)
+                return self._quietly(externals, scalars, memory)
             except Exception as error:
                 self._explain(error, scalars)
                 raise
@@ -148,15 +161,15 @@ class Plan:
         with gpu.here():
             self._write(Emission(self._decisions, self._memory, launched, self.device))
 
-    def _quietly(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+    def _quietly(self, externals: dict[int, Any], scalars: list[Any], memory: Mapping[int, Any]) -> list[Any]:
         try:
-            return MODES.quiet(self._run, externals, scalars)
+            return MODES.quiet(self._run, externals, scalars, memory)
         except RuntimeError as error:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or "cannot enter context" not in str(error):
                 raise
         with np.errstate(all="ignore"):  # a finalizer calls a compiled function in the middle of a kernel
-            return self._run(externals, scalars)
+            return self._run(externals, scalars, memory)
 
     def _write(self, emission: Emission) -> None:
         start_helpers()
@@ -216,14 +229,17 @@ def _with_targets(step: Fused, decisions: Decisions) -> Fused:
 
     What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
     """
+    targets = [(place, value) for place, value in enumerate(step.outputs) if decisions.place[value] == "target"]
+    olds = [(place, value, decisions.graph.inputs[decisions.target[value]]) for place, value in targets]
+    olds = [one for one in olds if one[2] in step.inputs]
+    if not olds:
+        return step
+    schedule = scheduled(program_of(step))
     pairs: list[tuple[int, int]] = []
-    for place, value in enumerate(step.outputs):
-        old = decisions.graph.inputs[decisions.target[value]] if decisions.place[value] == "target" else None
-        if old not in step.inputs:
-            continue
+    for place, value, old in olds:
         source = step.inputs.index(old)
         try:
-            scheduled(program_of(step)).check_written_over(place, source)
+            schedule.check_written_over(place, source)
             pairs.append((place, source))
         except Unlowered:
             decisions.place[value] = "buffer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,9 +13,12 @@ from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.library import Routine, routine_of
 from engine.compiler.plan.fusion import Step
+from engine.compiler.plan.into import into
+from engine.compiler.plan.layouts import Strides, strides_of
 from engine.compiler.plan.memory import Layout, Life, lay_out
 from engine.dtypes import NATIVE_FLOATS
 from engine.ops.linalg.matmul import matmul
+from engine.ops.movement.primitives import reshape
 
 Place = Literal["input", "buffer", "fresh", "output", "target"]
 """Where a value lies: outside; in the plan's own memory; where an op put it; in new memory for the caller; in memory
@@ -35,6 +39,20 @@ class Decisions:
     """The last step that reads a value or a view of it; the number of steps for what is needed at the end."""
     routines: dict[Node, Routine] = field(default_factory=dict)
     """What computes nodes in the place of NumPy."""
+    strides: dict[Value, Strides] = field(default_factory=dict)
+    copies: set[Node] = field(default_factory=set)
+    """Nodes that copy what might have been looked at as it is."""
+
+    @cached_property
+    def given(self) -> dict[Value, int]:
+        """Value that is one of the outputs as it is → its place among them; a run may be given memory for it."""
+        outputs = self.graph.outputs
+        alone = Counter(output.root for output in outputs)
+        return {
+            output.value: place
+            for place, output in enumerate(outputs)
+            if self.place[output.value] == "output" and alone[output.root] == 1 and not output.chain
+        }
 
     @cached_property
     def layout(self) -> Layout[Value]:
@@ -47,6 +65,8 @@ class Decisions:
 def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     """Chooses a place for each value of a graph."""
     found = Decisions(graph, steps)
+    found.strides, copies = strides_of(graph, steps)
+    found.copies = {node for node in copies if node.out.device is CPU and node.op is reshape}
     for value in graph.inputs.values():
         found.place[value], found.made_at[value] = "input", -1
     for number, step in enumerate(steps):
@@ -54,7 +74,8 @@ def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
             found.routines[step] = routine
         for value in step.outputs:
             found.made_at[value] = number
-            found.place[value] = "buffer" if step in found.routines or writes_into(step) else "fresh"
+            is_given = step in found.routines or step in found.copies or writes_into(step)
+            found.place[value] = "buffer" if is_given else "fresh"
     _find_last(found)
     _place_outputs(found)
     _place_targets(found)
@@ -68,6 +89,8 @@ def reads_of(step: Step) -> Sequence[Value]:
 def writes_into(step: Step) -> bool:
     """Whether a step can put its result into memory that it is given."""
     if isinstance(step, Fused):
+        return True
+    if step.out.device is CPU and into(step) is not None:
         return True
     if step.mixed or len(step.outputs) != 1:
         return False

@@ -64,7 +64,7 @@ class Gpu:
             if self._stream is not None and stream.ptr != self._stream.ptr:
                 stream.wait_event(self._stream.record())
             self._stream = stream
-            return function(externals, scalars)
+            return function(externals, scalars, {})
 
 
 def kernel_for(gpu: Gpu | None, fused: Fused, strides: Sequence[Strides]) -> Kernel | cuda.Kernel:

@@ -111,8 +111,8 @@ def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
     if owner is not None:
         dim = next(i for i, item in enumerate(layout) if isinstance(item, Place))
-        _check_range(owner, tensors[1], tensors[0].shape[dim], dim)
-    found = tensors[0][_fill(layout, tensors[1:])]
+        check_range(owner, tensors[1], tensors[0].shape[dim], dim)
+    found = tensors[0][fill(layout, tensors[1:])]
     # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
     return found if found.ndim == 0 else xp.ascontiguousarray(found)
 
@@ -134,7 +134,7 @@ def _(g, tensors, layout):
 def put_zeros(xp, *tensors, shape: Shape, layout: Index):
     """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
     out = xp.zeros(shape, tensors[0].dtype)
-    xp.add.at(out, _fill(layout, tensors[1:]), tensors[0])
+    xp.add.at(out, fill(layout, tensors[1:]), tensors[0])
     return out
 
 
@@ -159,7 +159,7 @@ def _(g, tensors, layout):
 def put_at(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
     out = tensors[0].copy()
-    out[_fill(layout, tensors[2:])] = tensors[1]
+    out[fill(layout, tensors[2:])] = tensors[1]
     return out
 
 
@@ -184,7 +184,7 @@ def _(g, tensors, layout):
     return (kept, take_at((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
 
 
-def _fill(layout: Index, tensors: Sequence[Any]) -> Index:
+def fill(layout: Index, tensors: Sequence[Any]) -> Index:
     """The index that `layout` means: each `Place` replaced by its tensor."""
     return tuple(tensors[item.number] if isinstance(item, Place) else item for item in layout)
 
@@ -247,7 +247,7 @@ _GATHER, _INDEX_SELECT = Owner(), Owner("index_select")
 ])  # fmt: skip
 def gather_along(xp, x, index, dim: int, owner: Owner = _GATHER):
     """x's elements at `index` along `dim`."""
-    _check_range(owner, index, x.shape[dim], dim)
+    check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
 
@@ -258,7 +258,7 @@ def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
     return Spec(index.shape, x.dtype)
 
 
-def _check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
+def check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
     """Raises PositionError for a position that dimension `dim` does not have."""
     # Read without their sign negative numbers are large ones: one pass finds both.
     if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
@@ -294,7 +294,7 @@ def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
-    _check_range(Owner("scatter"), index, out.shape[dim], dim)
+    check_range(Owner("scatter"), index, out.shape[dim], dim)
     if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
         xp.put_along_axis(out, index, x, axis=dim)
         return out

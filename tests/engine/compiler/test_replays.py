@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -41,6 +44,8 @@ class Training:
             (engine.tensor(random.normal(size=(n, 4)).tolist(), dtype=engine.float64), engine.tensor([0, 1, 2, 1][:n]))
             for n in (4, 4, 2)
         ]
+        self.held: list[Callable[[], Any]] = []
+        """What tells the numbers of gradients that somebody has kept."""
 
     def step(self, x: Any, y: Any) -> Any:
         self.optimizer.zero_grad()
@@ -64,6 +69,28 @@ def _swap(training: Training, n: int) -> None:
     training.model[4].bias = nn.Parameter(engine.ones(3, dtype=engine.float64))
 
 
+def _hold(training: Training, n: int) -> None:
+    gradients = [p.grad for p in training.model.parameters() if p.grad is not None]
+    if gradients:
+        training.held.append(HOLDERS[n](gradients[n % len(gradients)]))
+
+
+def _weakly(thing: Any) -> Callable[[], Any]:
+    reference = weakref.ref(thing)
+    return lambda: None if (found := reference()) is None else found.tolist()
+
+
+HOLDERS: tuple[Callable[[Any], Callable[[], Any]], ...] = (
+    lambda gradient: gradient.tolist,
+    lambda gradient: gradient.detach()[-1:].tolist,
+    lambda gradient: gradient.numpy().tolist,
+    lambda gradient: gradient.numpy().T[..., :1].tolist,
+    lambda gradient: memoryview(gradient.numpy()).tolist,
+    _weakly,
+)
+"""Ways to keep a gradient, which is not to change by then, or to see whether it is still there."""
+
+
 EVENTS: dict[str, Callable[[Training, int], Any]] = {
     "nothing": lambda t, n: None,
     "schedule": lambda t, n: t.scheduler.step(),
@@ -76,6 +103,8 @@ EVENTS: dict[str, Callable[[Training, int], Any]] = {
     "freeze": lambda t, n: t.model[0].requires_grad_(bool(n % 2)),
     "no gradient": lambda t, n: t.optimizer.zero_grad(),
     "gradient": lambda t, n: [p.grad.mul_(3) for p in t.model.parameters() if p.grad is not None],
+    "hold": _hold,
+    "let go": lambda t, n: t.held.clear(),
     "seed": lambda t, n: engine.manual_seed(n),
     "draw": lambda t, n: engine.rand(3),
     "rate": lambda t, n: t.optimizer.param_groups[0].update(lr=0.02 * n),
@@ -109,6 +138,7 @@ def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compile
                     found.append(type(error).__name__)
             found += [(k, v.tolist(), v._version) for k, v in training.model.state_dict().items()]
             found += [None if p.grad is None else p.grad.tolist() for p in training.model.parameters()]
+            found += [held() for held in training.held]
             states = list(training.optimizer.state.values())
             found += [v.tolist() if isinstance(v, engine.Tensor) else v for s in states for v in s.values()]
             found.append(default_generator.get_state())
@@ -156,3 +186,102 @@ def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
         assert f().tolist() == [number // 3 * 2.0] * 2
     assert list(f.replays.refused.values()) == ["something changes again and again: x"]
     assert len(f.replays.missed) == 20
+
+
+def _replayed(training: Training) -> Callable[[], Any]:
+    step = Compiled(training.step, fullgraph=True)
+    for _ in range(6):
+        step(*training.batches[0])
+    assert step.replays.count
+    return lambda: step(*training.batches[0])
+
+
+def _addresses(training: Training) -> list[int]:
+    return [p.grad.data_ptr() for p in training.model.parameters() if p.grad is not None]
+
+
+def test_gradients_stay_in_one_place_while_nobody_keeps_them() -> None:
+    training = Training(0)
+    step = _replayed(training)
+    step()
+    before = _addresses(training)
+    step()
+    assert _addresses(training) == before
+
+
+@pytest.mark.parametrize("holder", HOLDERS[:5])
+def test_gradients_that_somebody_keeps_do_not_change(holder: Callable[[Any], Callable[[], Any]]) -> None:
+    training = Training(0)
+    step = _replayed(training)
+    step()
+    before, gradient = _addresses(training), next(training.model.parameters()).grad
+    held = holder(gradient)
+    del gradient
+    wanted = held()
+    for _ in range(3):
+        step()
+        assert held() == wanted
+    assert _addresses(training)[0] != before[0]
+    assert _addresses(training)[1:] == before[1:]
+
+
+def test_an_array_whose_shape_or_flags_were_set_is_not_used_again() -> None:
+    training = Training(0)
+    step = _replayed(training)
+    for change in ({"shape": (24,)}, {"flags.writeable": False}):
+        step()
+        array = next(training.model.parameters()).grad.numpy()  # pyright: ignore[reportOptionalMemberAccess]
+        if "shape" in change:
+            array.shape = change["shape"]
+        else:
+            array.flags.writeable = False
+        del array
+        step()
+        found = next(training.model.parameters()).grad
+        assert found is not None
+        assert found.shape == (6, 4)
+        found.mul_(2)
+
+
+def test_what_dies_in_eager_mode_dies() -> None:
+    training = Training(0)
+    step = _replayed(training)
+    gradient = next(training.model.parameters()).grad
+    assert gradient is not None
+    dead = [weakref.ref(gradient), weakref.ref(gradient.numpy())]
+    del gradient
+    step()
+    assert [one() for one in dead] == [None, None]
+
+
+def test_a_step_takes_no_memory() -> None:
+    engine.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(50, 64), nn.Flatten(), nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10))
+    optimizer = optim.Adam(model.parameters(), lr=0.01)
+    x, y = engine.randint(0, 50, (32, 4)), engine.randint(0, 10, (32,))
+
+    @engine.compile(fullgraph=True)
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(6):
+        step()
+    engine.compiler.wait()
+    for _ in range(2):
+        step()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        step()
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        step()
+        taken = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert step.replays.count
+    assert taken < 16 << 10, "Python's objects; gradients alone are 560 KB"
