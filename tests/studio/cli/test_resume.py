@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ import numpy as np
 import pytest
 
 from engine.io import load_file
-from tests.studio.cli.test_run import start
 
+ROOT = Path(__file__).parents[3]
+CALLS = 1_500_000
+"""Those until a step is recorded and compiled, and of some dozen steps after that."""
 TIMES = ("seconds", "samples_per_second")
 
 
@@ -28,36 +32,55 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert all(np.array_equal(mine[key].numpy(), others[key].numpy()) for key in mine)
 
 
-def killed_and_resumed(project: Path, kills: int, *options: object) -> int:
-    """Trains, killing the training at random moments; how often it was killed before it came to its end."""
-    moments = random.Random(1)
-    arguments = ["run", project, "--json", "--set", "training.checkpoint_steps=5", *options]
-    for killed in range(kills):
-        process = start(*arguments)
-        assert process.stdout is not None
-        process.stdout.readline()  # it has begun, or says why not
-        try:
-            process.wait(moments.random() ** 2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        else:
-            assert process.returncode == 0, process.communicate()
-            return killed
-        finally:
-            process.communicate()
-        arguments = ["run", project, "--json", "--resume"]
-    process = start(*arguments)
-    out, err = process.communicate(timeout=1000)
-    assert process.returncode == 0, (out, err)
-    return kills
+CHILD = """
+import os, signal, sys, threading
+import main
+from studio.training.session import Session
+
+left, tell = int(sys.argv.pop(1)), Session._tell
 
 
+def count(frame, event, argument):
+    global left
+    left -= 1
+    if left <= 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def begin(self, event):
+    if sys.getprofile() is None:
+        threading.setprofile(count)  # the thread that writes checkpoints
+        sys.setprofile(count)  # this one, which trains
+    tell(self, event)
+
+
+Session._tell = begin
+sys.exit(main.main(sys.argv[1:]))
+"""
+"""Ends itself after so many calls and returns of functions, Python's and others, in the course of its training."""
+
+
+def train(calls: int, *arguments: object) -> int:
+    """The exit code of a training that kills itself after so many calls."""
+    command = [sys.executable, "-c", CHILD, str(calls), "run", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1000, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done
+    return done.returncode
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_a_run_goes_on_to_the_same_numbers(gradwire, project: Path, kills: int) -> None:
-    options = ("--epochs", 20 * kills, "--seed", 5)
+    options = ("--epochs", 10 + kills, "--seed", 5, "--set", "training.checkpoint_steps=5")
     assert gradwire("run", project, "--out", project.parent / "whole", *options).code == 0
-    killed = killed_and_resumed(project, kills, *options)
-    assert killed > kills // 2, "the run is too short for so many"
+    moments = random.Random(kills)
+    arguments: tuple[object, ...] = options
+    for kill in range(kills):
+        assert train(moments.randrange(1, CALLS), project, *arguments) == -signal.SIGKILL, (
+            f"it ended after {kill} kills"
+        )
+        arguments = ("--resume",)
+    assert gradwire("run", project, "--resume").code == 0
     [folder] = project.with_suffix(".runs").iterdir()
     assert_same_run(folder, project.parent / "whole")
 
