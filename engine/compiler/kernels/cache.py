@@ -24,6 +24,7 @@ from typing import Any
 
 import platformdirs
 
+from engine.compiler.kernels.compile_process import CompileProcess, compiled_here
 from engine.compiler.kernels.expression import Unlowered
 from engine.compiler.kernels.loading import Code, loaded
 
@@ -75,12 +76,12 @@ class Module:
             self._done.set()
         return self.ready
 
-    def build(self) -> None:
-        """Loads the function, or compiles it."""
+    def build(self, process: CompileProcess) -> None:
+        """Loads the function, or has it compiled."""
         if self._done.is_set() or self.load():
             return
         try:
-            self.function = _compiled(self)
+            self.function = _compiled(self, process)
         except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
             self.error = Unlowered(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
@@ -88,13 +89,14 @@ class Module:
 
 
 class Compiler:
-    """Modules by source, and the thread that compiles them, one after the other: numba has a lock around it anyway."""
+    """Modules by source, and the thread that has them compiled, one after the other."""
 
     def __init__(self) -> None:
         self.modules: dict[str, Module] = {}
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Module] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._process = CompileProcess()
 
     def load(self, source: str, title: str) -> Module:
         with self._lock:
@@ -129,7 +131,7 @@ class Compiler:
                         self._thread = None
                         return
                 continue
-            module.build()
+            module.build(self._process)
 
 
 _PATIENCE = 5.0
@@ -140,14 +142,15 @@ load = COMPILER.load
 
 
 def built(source: str, title: str) -> Any:
-    """The function of a module that somebody waits for: it is built here, before what is in the queue."""
+    """The function of a module that somebody waits for: it is built at once, beside what is in the queue."""
+    module = COMPILER.known(source, title)
     with _building:
-        module = COMPILER.known(source, title)
-        module.build()
-        return module.waited()
+        module.build(_awaited)
+    return module.waited()
 
 
 _building = threading.Lock()
+_awaited = CompileProcess()
 
 
 def folder() -> Path:
@@ -188,12 +191,14 @@ def _loaded(module: Module) -> Any:
     return found
 
 
-def _compiled(module: Module) -> Any:
+def _compiled(module: Module, process: CompileProcess) -> Any:
     """The kernel function of a source, whose machine code is kept for the next process."""
-    names = {"__name__": __name__}
-    exec(compile(module.source, str(module.file), "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
-    code: Any = names["kernel"]
-    found = loaded(code)
+    code = process.code_of(module.source, str(module.file))
+    try:
+        found = loaded(code)
+    except ImportError:  # it calls what only numba has
+        code = compiled_here(module.source, str(module.file))
+        found = loaded(code)
     try:
         write(module.file, module.source, code)
     except OSError:  # it is compiled again the next time

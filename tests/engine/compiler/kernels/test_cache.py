@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.compiler.kernels import Unlowered, cache, compile, loading
+from engine.compiler.kernels.compile_process import CompileProcess
 from tests.engine.compiler.kernels.groups import Group
 
 PROGRAM = """
@@ -40,8 +41,8 @@ def _kept(folder: Path) -> tuple[Path, str, cache.Code]:
     return path, source, code
 
 
-def test_processes_share_a_folder_and_need_no_compiler_after_the_first(tmp_path: Path) -> None:
-    _run(tmp_path, 2)
+def test_processes_share_a_folder_and_compile_beside_them(tmp_path: Path) -> None:
+    _run(tmp_path, 2, "assert 'numba' not in sys.modules")
     _run(tmp_path, end="assert 'numba' not in sys.modules")
 
 
@@ -110,7 +111,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatc
 
 def test_what_does_not_compile_is_never_ready() -> None:
     module = cache.Module("kernel = 1 / 0", "a mistake")
-    module.build()
+    module.build(CompileProcess())
     assert not module.ready
     with pytest.raises(Unlowered, match="a mistake did not compile"):
         module.wait()

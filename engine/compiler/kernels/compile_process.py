@@ -1,0 +1,137 @@
+"""A process beside this one in which numba compiles, so that neither a training nor a window waits for it.
+
+numba holds the interpreter's lock for seconds. The process starts when there is something to compile and ends with this
+one, or after some seconds without work. Where none can be started, as in a program that was frozen, this one compiles.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from typing import Any, BinaryIO
+
+from engine.compiler.kernels.loading import Code
+
+PATIENCE = 20.0
+"""Seconds without work after which the process ends."""
+_START = """
+import json, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.path[:] = json.loads(sys.argv[1])
+from engine.compiler.kernels.compile_process import serve
+serve()
+"""
+
+
+class CompileError(Exception):
+    """A source could not be compiled."""
+
+
+class CompileProcess:
+    """Compiles one source after the other, for whichever threads ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
+
+    def code_of(self, source: str, file: str) -> Code:
+        """The machine code of a kernel. Raises CompileError."""
+        with self._lock:
+            for _ in range(2):  # it may have ended just now, for lack of work
+                try:
+                    return self._asked(source, file)
+                except (OSError, EOFError, ValueError):
+                    self._end()
+        return compiled_here(source, file)
+
+    def end(self) -> None:
+        """Ends the process. The next source starts another one."""
+        with self._lock:
+            self._end()
+
+    def _asked(self, source: str, file: str) -> Code:
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([source, file]).encode() + b"\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        if not answer:
+            raise EOFError
+        error, needs, size = json.loads(answer)
+        if error is not None:
+            raise CompileError(error)
+        code = process.stdout.read(size)
+        if len(code) < size:
+            raise EOFError
+        return Code(code, tuple(needs))
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._owner != os.getpid():  # after a fork its pipes are the parent's
+            self._process, self._owner = None, os.getpid()
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+            atexit.unregister(self._end)
+            atexit.register(self._end)
+        return self._process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.kill()
+        with process:  # closes its pipes, and waits
+            pass
+
+
+def compiled_here(source: str, file: str) -> Code:
+    """The machine code of a kernel, compiled in this process. Raises CompileError."""
+    names: dict[str, Any] = {"__name__": __name__}
+    try:
+        exec(compile(source, file, "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
+    except Exception as error:
+        raise CompileError(str(error)) from error
+    return names["kernel"]
+
+
+def serve() -> None:
+    """Compiles what comes in, in the process that was started for it, until nothing comes for a while."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that compiling prints gets among the answers
+    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, asked), daemon=True).start()
+    while True:
+        try:
+            line = asked.get(timeout=PATIENCE)
+        except queue.Empty:
+            line = b""
+        if not line:
+            os._exit(0)  # the other thread may still be reading
+        try:
+            code = compiled_here(*json.loads(line))
+            answers.write(json.dumps([None, code.needs, len(code.code)]).encode() + b"\n" + code.code)
+        except CompileError as error:
+            answers.write(json.dumps([str(error), (), 0]).encode() + b"\n")
+        answers.flush()
+
+
+def _read(lines: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
+    for line in lines:
+        asked.put(line)
+    asked.put(b"")
+
+
+__all__ = ["PATIENCE", "CompileError", "CompileProcess", "compiled_here", "serve"]

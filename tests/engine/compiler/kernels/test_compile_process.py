@@ -1,0 +1,111 @@
+"""Kernels are compiled in a process of their own, whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine.compiler.kernels import compile_process
+from engine.compiler.kernels.compile_process import CompileError, CompileProcess
+from engine.compiler.kernels.loading import loaded
+
+SOURCE = """
+from engine.compiler.kernels.machine_code import machine_code
+@machine_code("void(int64)")
+def kernel(number):
+    pass
+"""
+FAILS = "raise ValueError('not a kernel')"
+TELLS = "import os\nfrom engine.compiler.kernels.loading import Code\nkernel = Code(str(os.getpid()).encode(), ())\n"
+
+
+@pytest.fixture
+def process() -> Iterator[CompileProcess]:
+    found = CompileProcess()
+    yield found
+    found.end()
+
+
+def where(process: CompileProcess) -> int:
+    """The process that compiles."""
+    return int(process.code_of(TELLS, "file").code)
+
+
+def test_code_comes_from_another_process_and_runs_here(process: CompileProcess) -> None:
+    function = loaded(process.code_of(SOURCE, "file"))
+    function(3)
+    assert where(process) == where(process) != os.getpid()
+
+
+def test_a_mistake_is_told_and_the_process_goes_on(process: CompileProcess) -> None:
+    before = where(process)
+    with pytest.raises(CompileError, match="not a kernel"):
+        process.code_of(FAILS, "file")
+    assert where(process) == before
+
+
+def test_what_compiling_prints_is_no_answer(process: CompileProcess) -> None:
+    assert process.code_of("import os\nos.write(1, b'hello')\nprint('hello')\n" + TELLS, "file").needs == ()
+
+
+def test_a_process_that_was_killed_is_started_again(process: CompileProcess) -> None:
+    before = where(process)
+    psutil.Process(before).kill()
+    assert where(process) not in (before, os.getpid())
+
+
+def test_one_that_dies_of_a_source_is_done_without(process: CompileProcess) -> None:
+    before = where(process)
+    deadly = f"import os\nif os.getpid() != {os.getpid()}: os._exit(1)\n" + TELLS
+    assert int(process.code_of(deadly, "file").code) == os.getpid()
+    assert where(process) != before
+
+
+def test_where_none_can_be_started_it_is_compiled_here(
+    process: CompileProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    assert where(process) == os.getpid()
+    with pytest.raises(CompileError, match="not a kernel"):
+        process.code_of(FAILS, "file")
+
+
+def test_it_ends_with_its_owner() -> None:
+    program = (
+        "import os, sys\nfrom tests.engine.compiler.kernels.test_compile_process import CompileProcess, where\n"
+        "process = CompileProcess()\nprint(where(process), flush=True)\nsys.stdin.read()\n"
+    )
+    for end in ("exit", "kill"):
+        with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1, text=True) as owner:
+            assert owner.stdin is not None
+            assert owner.stdout is not None
+            child = psutil.Process(int(owner.stdout.readline()))
+            if end == "kill":
+                owner.kill()
+            else:
+                owner.stdin.close()
+            child.wait(60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_is_not_for_it(process: CompileProcess) -> None:
+    before = where(process)
+    os.kill(before, signal.SIGINT)
+    assert where(process) == before
+
+
+def test_without_work_it_ends_and_begins_again(process: CompileProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient = "from engine.compiler.kernels import compile_process\ncompile_process.PATIENCE = 0.1\nserve()\n"
+    monkeypatch.setattr(compile_process, "_START", compile_process._START.replace("serve()\n", impatient))
+    before = where(process)
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(before).wait(60)
+    assert where(process) not in (before, os.getpid())
