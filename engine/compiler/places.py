@@ -5,10 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from engine.compiler.instruction import exact_key
 from engine.deferred import Deferred
 from engine.tensor import Tensor
+
+PLAIN = frozenset((bool, int, float, str, type(None)))
+"""Types whose equal values mean the same."""
 
 Path = tuple[Any, ...]
 """Keys from a call's (args, kwargs) to something in them."""
@@ -28,10 +33,15 @@ class Place:
     def tensor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         if self.kept is not None:
             return self.kept
-        found: Any = (args, kwargs)
-        for key in self.path or ():
-            found = found[key]
-        return found
+        return at(self.path or (), args, kwargs)
+
+
+def at(path: Path, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What is at a path in a call's arguments."""
+    found: Any = (args, kwargs)
+    for key in path:
+        found = found[key]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,8 @@ class Guard:
     value: Any
 
     def holds(self) -> bool:
-        return self.table.get(self.key) is self.value
+        found = self.table.get(self.key)
+        return found is self.value or (type(found) in PLAIN and exact_key(found) == exact_key(self.value))
 
 
 @dataclass(slots=True)
@@ -72,18 +83,46 @@ def _array(tensor: Tensor) -> Any:
 
 def places(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known:
     """The places of the tensors that a call of `function` can reach without making them."""
-    known = Known()
+    known, names = Known(), _Names()
     for path, value in _leaves((args, kwargs), ()):
         if isinstance(value, Tensor):
-            known.places[id(value)] = Place(f"argument {_named(path)}", path, None)
+            known.places[id(value)] = Place(f"argument {named(path)}", path, None)
             known.leaves.append(value)
     seen: set[int] = set()
-    for name, value, table in _reachable(function, args, kwargs):
+    for name, value, table in list(_reachable(function, args, kwargs, names)):  # all names, before they are looked for
         if isinstance(value, Tensor):
             _keep(known, name, table, name, value)
         else:
-            _search(name, value, known, seen)
+            if name in table:
+                known.guards.append(Guard(name, table, name, value))
+            _search(name, value, known, seen, names)
     return known
+
+
+class _Names(set[str]):
+    """What code may ask objects and dicts for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[CodeType] = set()
+
+    def read(self, code: CodeType) -> bool:
+        """Adds those of a function and of the functions in it. False if that was done before."""
+        if code in self._seen:
+            return False
+        self._seen.add(code)
+        self.update(code.co_names, (one for one in code.co_consts if isinstance(one, str)))
+        for one in code.co_consts:
+            if isinstance(one, CodeType):
+                self.read(one)
+        return True
+
+    def read_methods(self, kind: type) -> None:
+        """Adds those of the methods that may be called of an object of that type."""
+        for name in list(self):
+            method = getattr(kind, name, None)
+            if isinstance(method, FunctionType) and self.read(method.__code__):
+                self.read_methods(kind)
 
 
 class _Cell(dict[str, Any]):
@@ -93,6 +132,9 @@ class _Cell(dict[str, Any]):
         super().__init__()
         self._cell = cell
 
+    def __contains__(self, key: object) -> bool:
+        return True
+
     def get(self, key: str, default: Any = None) -> Any:
         try:
             return self._cell.cell_contents
@@ -100,9 +142,16 @@ class _Cell(dict[str, Any]):
             return default
 
 
-def _named(path: Path) -> str:
+def named(path: Path) -> str:
+    """A path for people."""
     (_, *keys) = path
     return ".".join(map(str, keys))
+
+
+def objects(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Path, Any]]:
+    """What is in a call's arguments that is neither a tensor nor plain, each with its path."""
+    found = _leaves((args, kwargs), ())
+    return [(path, value) for path, value in found if not isinstance(value, Tensor) and type(value) not in PLAIN]
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
@@ -116,14 +165,14 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def _reachable(function: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+def _reachable(function: Any, args: Any, kwargs: Any, names: _Names) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
     """What a function's code can name, and where it stands: arguments, its object, what it closes over, globals."""
     for path, value in _leaves((args, kwargs), ()):
         if not isinstance(value, Tensor):
-            yield _named(path), value, {}
+            yield named(path), value, {}
     while isinstance(function, functools.partial):
         for path, value in _leaves((function.args, function.keywords), ()):
-            yield _named(path), value, {_named(path): value}
+            yield named(path), value, {named(path): value}
         function = function.func
     if hasattr(function, "__self__"):
         yield "self", function.__self__, {}
@@ -132,15 +181,36 @@ def _reachable(function: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any
     if code is None:
         yield "self", function, {}
         return
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        yield name, cell.cell_contents, _Cell(cell)
-    for name in code.co_names:
-        if name in function.__globals__:
-            yield name, function.__globals__[name], function.__globals__
+    yield from _named_by(function, names)
 
 
-def _search(name: str, value: Any, known: Known, seen: set[int]) -> None:
-    """Adds the tensors in an object that says where they are, through `tensor_places`, and in its attributes."""
+def _named_by(function: FunctionType, names: _Names) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """What the code of a function can name, and that of functions that it can name, but for the engine's."""
+    code = function.__code__
+    if not names.read(code):
+        return
+    found: list[tuple[str, Any, Mapping[str, Any]]] = [
+        (name, cell.cell_contents, _Cell(cell))
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+    ]
+    table = function.__globals__
+    found += [(name, table[name], table) for name in _globals_of(code) if name in table]
+    for name, value, where in found:
+        yield name, value, where
+        if isinstance(value, FunctionType) and value.__module__.partition(".")[0] != "engine":
+            yield from _named_by(value, names)
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    inside = [_globals_of(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return set(code.co_names).union(*inside)
+
+
+def _search(name: str, value: Any, known: Known, seen: set[int], names: _Names) -> None:
+    """Adds the tensors in an object that says where they are, through `tensor_places`, and in its attributes.
+
+    Numbers and texts among the attributes are guarded where the function's code can name them.
+    """
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -152,14 +222,24 @@ def _search(name: str, value: Any, known: Known, seen: set[int]) -> None:
     inside = getattr(value, "__dict__", None)
     if isinstance(value, (tuple, list)):
         for index, item in enumerate(value):
-            _search(f"{name}[{index}]", item, known, seen)
-    elif isinstance(inside, dict) and not isinstance(value, type) and not callable(value):
+            _search(f"{name}[{index}]", item, known, seen, names)
+    elif type(value) is dict:
+        _guard_plain(name, value, known, names)
+    elif isinstance(inside, dict) and not isinstance(value, (type, ModuleType)) and not callable(value):
+        names.read_methods(type(value))
+        _guard_plain(name, inside, known, names)
         for key, item in inside.items():
             if isinstance(item, Tensor):
                 _keep(known, f"{name}.{key}", inside, key, item)
-            elif hasattr(type(item), "tensor_places"):
+            elif hasattr(type(item), "tensor_places") or (key in names and hasattr(item, "__dict__")):
                 known.guards.append(Guard(f"{name}.{key}", inside, key, item))
-                _search(f"{name}.{key}", item, known, seen)
+                _search(f"{name}.{key}", item, known, seen, names)
+
+
+def _guard_plain(name: str, table: Mapping[Any, Any], known: Known, names: _Names) -> None:
+    known.guards += [
+        Guard(f"{name}.{key}", table, key, item) for key, item in table.items() if type(item) in PLAIN and key in names
+    ]
 
 
 def _keep(known: Known, what: str, table: Mapping[Any, Any], key: Any, kept: Any) -> None:
@@ -169,4 +249,4 @@ def _keep(known: Known, what: str, table: Mapping[Any, Any], key: Any, kept: Any
         known.leaves.append(kept)
 
 
-__all__ = ["Guard", "Known", "Place", "places"]
+__all__ = ["PLAIN", "Guard", "Known", "Place", "at", "named", "objects", "places"]

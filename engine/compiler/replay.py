@@ -8,14 +8,15 @@ states are reserved, optimizers count their steps and compute their factors.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.backend import CPU
 from engine.compiler.handed import Handed
-from engine.compiler.instruction import frozen
-from engine.compiler.places import Known, Place, places
+from engine.compiler.instruction import exact_key, frozen
+from engine.compiler.places import PLAIN, Known, Place, at, named, objects, places
 from engine.compiler.plan import Plan
 from engine.deferred import Deferred, Form, settled
 from engine.dispatch.run import number
@@ -27,6 +28,8 @@ from engine.random import State
 from engine.storage import Storage
 from engine.tensor import Tensor
 
+MOST_WAYS = 64
+"""Ways of calling a function that replays are known for, or may be after one more call; the oldest are forgotten."""
 MOST_MISSES = 20
 """Replays that are made anew for one way of calling a function."""
 
@@ -110,12 +113,18 @@ class Replays:
             return
         plan, numbers = self._before.pop(key, (None, []))
         if plan is not call.plan:
-            self._before[key] = call.plan, call.segment.scalars
+            _add(self._before, key, (call.plan, call.segment.scalars))
             return
         try:
-            self._replays[key] = Replay(self._function, call, numbers)
+            _add(self._replays, key, Replay(self._function, call, numbers))
         except Unreplayable as why:
             self.refused[key] = str(why)
+
+
+def _add(table: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(table) >= MOST_WAYS:
+        del table[next(iter(table))]
+    table[key] = value
 
 
 def _key(value: Any) -> Any:
@@ -126,10 +135,7 @@ def _key(value: Any) -> Any:
         return (kind, *[(name, _key(item)) for name, item in value.items()])
     if isinstance(value, Tensor):
         return value._array.shape, value._array.dtype, value._requires_grad
-    return (kind, value) if kind in _PLAIN else id(value)
-
-
-_PLAIN = frozenset((bool, int, float, str, type(None)))
+    return exact_key(value) if kind in PLAIN else id(value)
 
 
 class _Result(NamedTuple):
@@ -168,6 +174,7 @@ class Replay:
         ]
         self._versions = [(place, change) for place, change in changes if change]
         self._guards = known.guards
+        self._objects = [(path, _reference(value)) for path, value in objects(call.args, call.kwargs)]
         for guard in self._guards:
             if not guard.holds():
                 raise Unreplayable(f"{guard.what}: that cannot be known")
@@ -180,11 +187,7 @@ class Replay:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
-        if MODES.grad is not self._grad or MODES.direct is None:
-            raise Missed("a mode, such as no_grad() or autocast()")
-        for guard in self._guards:
-            if not guard.holds():
-                raise Missed(guard.what)
+        self._check(args, kwargs)
         for leaf, had in zip(self._gradients, self._had, strict=True):
             if leaf is not None and (leaf._grad is not None) is not had:
                 raise Missed("whether there is a gradient to add to")
@@ -208,6 +211,17 @@ class Replay:
             if parameter is not None:
                 parameter._grad = Tensor(value, Storage(CPU))
         return _filled(self._result, values, args, kwargs)
+
+    def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises Missed where what the function's Python goes by is not as it was."""
+        if MODES.grad is not self._grad or MODES.direct is None:
+            raise Missed("a mode, such as no_grad() or autocast()")
+        for path, reference in self._objects:  # the key has their ids, which others may come to have
+            if at(path, args, kwargs) is not reference():
+                raise Missed(f"argument {named(path)}: it is another object")
+        for guard in self._guards:
+            if not guard.holds():
+                raise Missed(guard.what)
 
     def _run(self, externals: dict[int, Any], numbers: list[Any]) -> list[Any]:
         """The arrays that are wanted. Gradients come to lie where those did that they replace."""
@@ -236,6 +250,13 @@ class Replay:
 def with_gradients(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
     """Ids of the leaves that a call can reach and that have a gradient."""
     return frozenset([id(leaf) for leaf in places(function, args, kwargs).leaves if leaf._grad is not None])
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
 
 
 def _is_watched(tensor: Tensor) -> bool:
