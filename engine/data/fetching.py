@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.data.collate import default_collate, default_convert
 from engine.data.dataset import Dataset, IterableDataset, fetch, samples
+from engine.data.samples import Samples
 from engine.random import Generator, drawing_from
 
 Collate = Callable[[Any], Any]
@@ -113,11 +114,24 @@ def chance_of(seed: int, number: int) -> AbstractContextManager[None]:
 
 def set_epoch(dataset: Any, epoch: int, seed: int) -> None:
     """Tells a data set, and those that it is made of, which epoch begins, if it wants to know."""
+    for part in _informed(dataset):
+        part.set_epoch(epoch, seed)
+
+
+def set_chance(dataset: Any, seed: int) -> None:
+    """The same for a pass of no known epoch: augmentations of samples follow from a seed that was drawn for it."""
+    for part in _informed(dataset):
+        if isinstance(part, Samples):
+            part.set_epoch(0, seed)
+
+
+def _informed(dataset: Any) -> Iterator[Any]:
+    """A data set, or those that it is made of, that want to know of epochs."""
     if hasattr(dataset, "set_epoch"):
-        dataset.set_epoch(epoch, seed)
+        yield dataset
         return
     parts: Any = getattr(dataset, "datasets", None) or [getattr(dataset, "dataset", None)]
     if isinstance(dataset, (Dataset, IterableDataset)) and isinstance(parts, (list, tuple, dict)):
         for part in parts.values() if isinstance(parts, dict) else parts:
             if isinstance(part, (Dataset, IterableDataset)):
-                set_epoch(part, epoch, seed)
+                yield from _informed(part)

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.backend import cuda_available
 from engine.data.dataset import IterableDataset
-from engine.data.fetching import Rows, Stream, chance_of, set_epoch
+from engine.data.fetching import Rows, Stream, chance_of, set_chance, set_epoch
 from engine.data.pinning import pinned
 from engine.data.sampler import BatchSampler, RandomSampler, SequentialSampler, check_batch_size
 from engine.data.workers.crew import Crew, Processes, context_of
@@ -139,6 +139,8 @@ class DataLoader:
         start = begun or {"random": self._states()}
         position = self._position = _Position(begun.get("batches", 0), start)
         seed, order = self._started(start, again=bool(begun))
+        if "epoch" not in start:
+            set_chance(self.dataset, seed)
         if self.num_workers:
             return self._counted(self._from_workers(seed, order, position), position)
         return self._counted(self._made_here(seed, order, position.batches), position)

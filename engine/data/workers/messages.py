@@ -27,7 +27,7 @@ class Pass(NamedTuple):
     seed: int
     """Of the random numbers that batches are made with."""
     epoch: tuple[int, int] | None
-    """Epoch and seed that the data set is told."""
+    """Epoch and seed that the data set is told; None if the program did not say."""
 
 
 class Request(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from engine.config import set_num_threads
-from engine.data.fetching import Stream, chance_of, set_epoch
+from engine.data.fetching import Stream, chance_of, set_chance, set_epoch
 from engine.data.workers.info import HERE, WorkerInfo
 from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
 from engine.data.workers.packing import pack, unpack
@@ -86,7 +86,9 @@ class Maker:
         """What goes wrong is raised when a batch is asked for."""
         self._seed, self._ended, self._broken = new.seed, False, None
         try:
-            if new.epoch is not None and self._alone:
+            if self._alone and new.epoch is None:
+                set_chance(self._source.dataset, new.seed)
+            elif self._alone and new.epoch is not None:
                 set_epoch(self._source.dataset, *new.epoch)
             self._source.begin()
         except Exception as error:  # noqa: BLE001 - for the loader

@@ -222,3 +222,23 @@ def test_places_of_views(tmp_path: Path) -> None:
         samples = data.ArraySamples(view, np.arange(len(view)))
         copy: Samples = pickle.loads(pickle.dumps(samples))
         np.testing.assert_array_equal(copy.arrays(np.arange(len(view)))[0], view)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_passes_of_a_loader_are_augmented_anew_and_by_seed(nested: bool) -> None:
+    train: Any = line().map(Jitter()).train
+
+    def passes(workers: int) -> list[list[list[float]]]:
+        dataset = data.Subset(train, range(12)) if nested else train
+        loader = data.DataLoader(dataset, 5, num_workers=workers, generator=Generator(3))
+        return [[batch[0].flatten().tolist() for batch in loader] for _ in range(2)]
+
+    first, second = passes(0)
+    assert first != second
+    assert passes(2) == [first, second]
+    loader = data.DataLoader(train, 5)
+    for _ in range(2):
+        loader.set_epoch(4, 9)
+        train.set_epoch(4, 9)
+        expected = rows_of(train, list(range(12)))
+        assert [value for batch in loader for value in batch[0].flatten().tolist()] == expected
