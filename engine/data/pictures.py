@@ -38,7 +38,8 @@ def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Pillow finds odd but reads, and its own lower limit of pixels
             with Image.open(source if isinstance(source, Path) else BytesIO(source), formats=FORMATS) as image:
-                return _array(_flat(ImageOps.exif_transpose(image), colour))
+                ImageOps.exif_transpose(image, in_place=True)
+                return _array(_flat(image, colour))
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file any more. Check whether the folder was moved.") from None
     except UnidentifiedImageError:
@@ -60,7 +61,8 @@ def _flat(image: Image.Image, colour: Colour) -> Image.Image:
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
         whole = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole)
-    return image.convert("RGB" if colour == "colour" else "L")
+    mode = "RGB" if colour == "colour" else "L"
+    return image if image.mode == mode else image.convert(mode)
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:

@@ -121,21 +121,24 @@ class RandomResizedCrop(Augmentation):
         return sample.with_shape((*sample.shape[:-2], *pair(self.size)))
 
     def _boxes(self, height: int, width: int, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """N×4: left, top, right and bottom for each row of numbers."""
+        return np.array([self._box(height, width, row) for row in numbers.tolist()], np.int64).reshape(-1, 4)
+
+    def _box(self, height: int, width: int, numbers: list[float]) -> tuple[int, int, int, int]:
         """The first of ten drawn boxes that fits; else as much of the middle as the ratio allows."""
-        areas = between(self.scale, numbers[:, :_TRIES]) * height * width
-        ratios = np.exp(between((math.log(self.ratio[0]), math.log(self.ratio[1])), numbers[:, _TRIES:-2]))
-        wide, tall = (np.rint(np.sqrt(areas * by)).astype(np.int64) for by in (ratios, 1 / ratios))
-        fits = (wide > 0) & (wide <= width) & (tall > 0) & (tall <= height)
-        rows, first = np.arange(len(numbers)), fits.argmax(1)
-        least, most = self.ratio
-        largest = (max(round(min(width, height * most)), 1), max(round(min(height, width / least)), 1))
-        found = np.asarray(fits.any(1))
-        wide = np.where(found, wide[rows, first], largest[0])
-        tall = np.where(found, tall[rows, first], largest[1])
-        free = np.stack([width - wide, height - tall], 1)
-        drawn = np.minimum((numbers[:, -2:] * (free + 1)).astype(np.int64), free)
-        left, top = np.where(found[:, np.newaxis], drawn, free // 2).T
-        return np.stack([left, top, left + wide, top + tall], 1)
+        (small, large), (least, most) = self.scale, self.ratio
+        low, high = math.log(least), math.log(most)
+        for area, ratio in zip(numbers[:_TRIES], numbers[_TRIES:-2], strict=True):
+            pixels = (small + area * (large - small)) * height * width
+            stretch = math.exp(low + ratio * (high - low))
+            wide, tall = round(math.sqrt(pixels * stretch)), round(math.sqrt(pixels / stretch))
+            if 0 < wide <= width and 0 < tall <= height:
+                left = min(int(numbers[-2] * (width - wide + 1)), width - wide)
+                top = min(int(numbers[-1] * (height - tall + 1)), height - tall)
+                return left, top, left + wide, top + tall
+        wide, tall = max(round(min(width, height * most)), 1), max(round(min(height, width / least)), 1)
+        left, top = (width - wide) // 2, (height - tall) // 2
+        return left, top, left + wide, top + tall
 
 
 @TRANSFORMS.register(

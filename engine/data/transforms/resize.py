@@ -67,5 +67,8 @@ def resized(
     filter, (height, width) = FILTERS[interpolation], size
     if boxes is None:
         return changed(images, size, lambda image, _: image.resize((width, height), filter))
-    corners = boxes.tolist()
-    return changed(images, size, lambda image, row: image.crop(corners[row]).resize((width, height), filter))
+    result = np.empty((*images.shape[:-2], *size), images.dtype)
+    for row, (left, top, right, bottom) in enumerate(boxes.tolist()):
+        part = images[row : row + 1, ..., top:bottom, left:right]
+        result[row] = changed(part, size, lambda image, _: image.resize((width, height), filter))[0]
+    return result
