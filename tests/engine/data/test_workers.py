@@ -61,6 +61,13 @@ def taken(dataset: Any, *args: Any, seed: int = 0, **options: Any) -> list[Any]:
     return [plain(batch) for batch in DataLoader(dataset, *args, **options)]
 
 
+def shared_files() -> list[str]:
+    """Files of shared memory that this program or Python's own module has made; others have theirs there as well."""
+    folder = Path("/dev/shm")
+    names = os.listdir(folder) if folder.is_dir() else []
+    return sorted(name for name in names if name.startswith(("gradwire", "psm_")))
+
+
 def workers() -> list[psutil.Process]:
     found = psutil.Process().children(recursive=True)
     return [child for child in found if not any(helper in " ".join(child.cmdline()) for helper in HELPERS)]
@@ -70,15 +77,14 @@ def workers() -> list[psutil.Process]:
 def nothing_left() -> Iterator[None]:
     """Processes, files and descriptors are what they were."""
     list(DataLoader(Pictures(2), num_workers=1))  # starts Python's own helpers, which stay
-    memory, process = Path("/dev/shm"), psutil.Process()
-    before = sorted(os.listdir(memory)) if memory.is_dir() else []
+    process = psutil.Process()
+    before = shared_files()
     files = process.num_fds() if os.name == "posix" else 0
     yield
     assert workers() == []
     if os.name == "posix":
         assert process.num_fds() == files
-    if memory.is_dir():
-        assert sorted(os.listdir(memory)) == before
+    assert shared_files() == before
 
 
 @given(
@@ -369,11 +375,10 @@ def test_states_between_passes() -> None:
 def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name != "posix":
         pytest.skip("memory has names there")
-    before = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    before = shared_files()
     monkeypatch.delattr(segments.os, "memfd_create", raising=False)
     memory = segments.Segment(5000)
-    if before or os.path.isdir("/dev/shm"):
-        assert os.listdir("/dev/shm") == before
+    assert shared_files() == before
     other = segments.Segment(5000, os.dup(memory.descriptor))
     private = segments.Segment(5000, os.dup(memory.descriptor), private=True)
     memory.memory[:3] = b"abc"
@@ -420,7 +425,7 @@ if __name__ == "__main__":
 def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
-    before = sorted(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else []
+    before = shared_files()
     program = subprocess.Popen(
         [sys.executable, str(path), context],
         stdout=subprocess.PIPE,
@@ -443,8 +448,7 @@ def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_pat
         assert errors.count("KeyboardInterrupt") == 1, errors  # one traceback, of the program itself
     _, alive = psutil.wait_procs(children, timeout=120)
     assert alive == []
-    if os.path.isdir("/dev/shm"):
-        assert sorted(os.listdir("/dev/shm")) == before
+    assert shared_files() == before
 
 
 def test_programs_that_start_workers_when_imported(tmp_path: Path) -> None:
