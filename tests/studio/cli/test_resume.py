@@ -71,7 +71,7 @@ def train(calls: int, *arguments: object) -> int:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_a_run_goes_on_to_the_same_numbers(gradwire, project: Path, kills: int) -> None:
-    options = ("--epochs", 10 + kills, "--seed", 5, "--set", "training.checkpoint_steps=5")
+    options = ("--epochs", 10 + 6 * kills, "--seed", 5, "--set", "training.checkpoint_steps=5")
     assert gradwire("run", project, "--out", project.parent / "whole", *options).code == 0
     moments = random.Random(kills)
     arguments: tuple[object, ...] = options
