@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import math
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec, format_shape
 
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, IndexError, RuntimeError, ValueError)
+"""What zipfile raises on damaged archives."""
 _LONGEST_HEADER = 65_536
 _MOST_DIMENSIONS = 32
 
@@ -59,7 +63,9 @@ class Stored:
                 with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.member}.npy") as file:
                     _header(file, self.name)
                     content = file.read(self.size + 1)
-            except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            except DataError:
+                raise
+            except _DAMAGE as error:
                 raise DataError(f"{self.name}: is damaged ({error}). Save the file again.") from None
         if len(content) != self.size:
             raise DataError(f"{self.name}: has another size than its header declares. Save the file again.")
@@ -85,7 +91,9 @@ def stored(path: Path) -> dict[str, Stored]:
         with Reading(path), zipfile.ZipFile(path) as archive:
             members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
             return {info.filename[:-4]: _member(path, archive, info) for info in members}
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+    except DataError:
+        raise
+    except _DAMAGE as error:
         raise DataError(f"{path}: is damaged ({error}). Save the file again.") from None
 
 

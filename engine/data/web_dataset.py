@@ -182,5 +182,7 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
                 if info.size < 0 or info.offset_data + info.size > end:
                     raise DataError(f"{shard}: ends inside {name!r}. Download the shard again.")
                 yield Member(number, name, info.offset_data, info.size)
-    except (tarfile.TarError, ValueError, OverflowError) as error:
+    except DataError:
+        raise
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise DataError(f"{shard}: is no tar file, or damaged ({error}). Download the shard again.") from None

@@ -149,3 +149,15 @@ def test_damaged_files_are_named_and_never_run(
         data.NPY(str(folder / "a.npz"), validation=0).train.arrays(np.arange(2))
     except DataError as error:
         assert str(folder / "a.npz") in str(error)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_damaged_byte_of_an_archives_headers_is_named(tmp_path: Path, packed: bool) -> None:
+    whole = Path(npz(tmp_path / "a.npz", packed, x=X, y=Y)).read_bytes()
+    for at in [*range(120), *range(len(whole) - 160, len(whole))]:
+        for value in (0, 3, 255):
+            (tmp_path / "a.npz").write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+            try:
+                data.NPY(str(tmp_path / "a.npz"), validation=0).train.arrays(np.arange(2))
+            except DataError as error:
+                assert str(tmp_path) in str(error)
