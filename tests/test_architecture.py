@@ -31,6 +31,9 @@ EXECUTES = {
     "studio/lowering/program.py": {"exec", "compile"},  # the generated class, made from syntax trees
     "engine/compiler/plan/plan.py": {"exec", "compile", "eval"},  # a plan's function, written of names alone
     "engine/compiler/kernels/vectorized.py": {"exec", "compile"},  # functions of our own files, without branches
+    "engine/compiler/kernels/compile_process.py": {"exec", "compile"},  # kernels that `cpu.py` or we have written
+    "engine/data/workers/packing.py": {"pickle"},  # batches of this program's own processes, never files
+    "engine/data/workers/segments.py": {"pickle"},  # a type of pickle's, no reading
 }
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:(?:work|root)/|(?:home|Users)/\w)|[A-Z]:\\\\?Users\\")
 
