@@ -61,7 +61,7 @@ COMPUTE: dict[str, Operation] = {name: lambda lib, x, y, n, name=name: getattr(x
     "mask": lambda lib, x, y, n: x[x > 0],
     "index_select": lambda lib, x, y, n: x.index_select(0, _whole(lib, x, 0, n % 3, 0)),
     "gather": lambda lib, x, y, n: x.gather(-1, (x > 0).long() % x.shape[-1]),
-    "scatter_add": lambda lib, x, y, n: x.scatter_add(0, (y > 0).long() % x.shape[0], y) if x.ndim == y.ndim else x.clone(),
+    "scatter_add": lambda lib, x, y, n: x.scatter_add(0, (y > 0).long() % len(x), y) if x.ndim == y.ndim else x.clone(),
     "cumsum": lambda lib, x, y, n: x.cumsum(-(n % 2)),
     "cumprod": lambda lib, x, y, n: x.tanh().cumprod(-1),
     "cummax": lambda lib, x, y, n: x.cummax(-1).values,
