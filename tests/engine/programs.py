@@ -185,14 +185,6 @@ def _whole(lib: Any, like: Any, *numbers: int) -> Any:
     return lib.tensor(numbers, device=like.device)
 
 
-def _either(like: Any, sizes: tuple[int, ...]) -> Any:
-    """0 or 1 for each element, or 0 along a size of 1: whether it is an error is not to depend on numbers.
-
-    Under compile, such an error comes when the numbers are computed, later than a program may expect it.
-    """
-    return (like > 0).long() * int(all(size > 1 for size in sizes or (1,)))
-
-
 def _zeros(lib: Any, like: Any) -> Any:
     return lib.zeros(tuple(like.shape), dtype=lib.int64, device=like.device)
 
