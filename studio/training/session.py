@@ -122,11 +122,12 @@ class Session:
 
     @property
     def state(self) -> State:
-        return self._state
+        with self._changed:  # whoever sees a new state finds its event, too
+            return self._state
 
     @property
     def is_over(self) -> bool:
-        return self._state in ("done", "stopped", "failed")
+        return self.state in ("done", "stopped", "failed")
 
     def events(self, timeout: float = 0.0) -> list[SessionEvent]:
         """What happened since the last call, oldest first; waits up to `timeout` seconds for the first event.
