@@ -41,7 +41,7 @@ def explanations() -> Iterator[str]:
     cpu = this_cpu()
     reasons = {
         "OMP_WAIT_POLICY": "waiting threads leave their cores to others",
-        "OPENBLAS_THREAD_TIMEOUT": "and OpenBLAS' do so after 0.1 ms",
+        "OPENBLAS_THREAD_TIMEOUT": "OpenBLAS' threads leave their cores to others 0.1 ms after a product",
         "OPENBLAS_CORETYPE": f"OpenBLAS does not know CPUs of AMD's family {cpu.family} and would do without AVX-512",
     }
     for name, reason in reasons.items():
