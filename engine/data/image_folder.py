@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.data.dataset import Indices
 from engine.data.picture_samples import OnError, PictureSamples, picture_spec
 from engine.data.pictures import SUFFIXES, Colour
 from engine.data.reading import Reading, existing
-from engine.data.samples import PickedSamples, Samples, hold_out
-from engine.data.splits import Share, Splits
-from engine.data.transforms.transform import Batch
+from engine.data.samples import Samples
+from engine.data.splits import Share, Splits, divided
 from engine.dtypes import int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
@@ -53,7 +50,7 @@ class ImageFolder(Splits):
         on_error: OnError = "stop",
     ) -> None:
         root = existing("ImageFolder", "folder", folder, "folder")
-        train, held = _divided(root)
+        train, held = _parts_of(root)
         self._names = _folders(train)
         if not self._names:
             raise DataError(
@@ -86,23 +83,18 @@ class ImageFolder(Splits):
 
     @property
     def train(self) -> Samples:
-        if self._held is not None or not self._share:
-            return self._train
-        return PickedSamples(self._train, hold_out(len(self._train), self._share)[0])
+        return self._train if self._held is not None else divided(self._train, self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        if self._held is not None:
-            return self._held
-        rows = hold_out(len(self._train), self._share)[1]
-        return PickedSamples(self._train, rows) if len(rows) else None
+        return self._held if self._held is not None else divided(self._train, self._share)[1]
 
     @property
     def files(self) -> tuple[Path, ...]:
         return self._train.folders + (() if self._held is None else self._held.folders)
 
 
-def _divided(root: Path) -> tuple[Path, Path | None]:
+def _parts_of(root: Path) -> tuple[Path, Path | None]:
     """The folders of the two parts, or the whole one."""
     train, held = (next((root / name for name in names if (root / name).is_dir()), None) for names in (_TRAIN, _HELD))
     return (root, None) if train is None or held is None else (train, held)
@@ -112,7 +104,6 @@ class _Files(PictureSamples):
     """The images of all classes, by class and name."""
 
     def __init__(self, root: Path, names: list[str], colour: Colour, on_error: OnError) -> None:
-        super().__init__(colour, on_error)
         self.folders = tuple(root / name for name in names)
         found = [_images(folder) for folder in self.folders]
         empty = next((folder for folder, images in zip(self.folders, found, strict=True) if not images), None)
@@ -120,13 +111,7 @@ class _Files(PictureSamples):
             known = ", ".join(SUFFIXES)
             raise DataError(f"{empty}: has no images ({known}). Add some, or remove the folder of this class.")
         self._images = [name for images in found for name in images]
-        self._targets: NDArray[np.int64] = np.repeat(np.arange(len(names)), [len(images) for images in found])
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def targets(self, rows: Indices) -> Batch:
-        return self._targets[rows]
+        super().__init__(np.repeat(np.arange(len(names)), [len(images) for images in found]), colour, on_error)
 
     def source(self, row: int) -> tuple[Path, str]:
         path = self.folders[self._targets[row]] / self._images[row]

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.columns import Separator, class_codes, column_names, read_columns
-from engine.data.dataset import Indices
 from engine.data.picture_samples import OnError, PictureSamples, picture_spec
 from engine.data.pictures import Colour
 from engine.data.reading import existing
 from engine.data.samples import Samples
 from engine.data.splits import HeldOutSplits, Share
-from engine.data.transforms.transform import Batch
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
@@ -103,16 +101,9 @@ class _Listed(PictureSamples):
     def __init__(
         self, folder: Path, images: list[str], targets: NDArray[Any], colour: Colour, on_error: OnError
     ) -> None:
-        super().__init__(colour, on_error)
+        super().__init__(targets, colour, on_error)
         self._folder = folder
         self._images = images
-        self._targets = targets
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def targets(self, rows: Indices) -> Batch:
-        return self._targets[rows]
 
     def source(self, row: int) -> tuple[Path, str]:
         path = self._folder / self._images[row]

@@ -26,20 +26,28 @@ def picture_spec(colour: Colour) -> Spec:
 
 
 class PictureSamples(Samples):
-    """Images with targets. Subclasses give `__len__`, `targets` and `source`.
+    """Images with targets. Subclasses give `source`.
 
     Args:
+        targets: of all images, N×…
         colour: whether images have three channels or a grey one
         on_error: whether an image that does not decode ends the training, or the next one takes its place
     """
 
-    def __init__(self, colour: Colour, on_error: OnError) -> None:
+    def __init__(self, targets: NDArray[Any], colour: Colour, on_error: OnError) -> None:
+        self._targets = targets
         self.colour: Colour = colour
         self.on_error: OnError = on_error
 
     @abstractmethod
     def source(self, row: int) -> tuple[Any, str]:
         """Where an image is, or its bytes, and what it is called in errors."""
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    def targets(self, rows: Indices) -> Batch:
+        return self._targets[rows]
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
         read = [self._read(row) for row in rows.tolist()]

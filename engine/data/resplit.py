@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from engine.data.dataset import Indices
-from engine.data.samples import JoinedSamples, PickedSamples, Samples
+from engine.data.samples import JoinedSamples, PickedSamples, Samples, held_count
 from engine.data.splits import Share, Splits
 from engine.errors import DataError
 from engine.random import Generator
@@ -100,12 +100,12 @@ class HoldOut(Redivided):
     def _held(self) -> Indices:
         order = self._order()
         if not self._stratify:
-            return order[: _part(len(order), self._share)]
+            return order[: held_count(len(order), self._share)]
         if self.classes is None:
             raise DataError(f"targets are {self.target}, which are no classes to keep a share of. Turn stratify off.")
         classes = np.asarray(self._everything.targets(order))
         groups = [order[classes == number] for number in np.unique(classes)]
-        return np.concatenate([group[: _part(len(group), self._share)] for group in groups])
+        return np.concatenate([group[: held_count(len(group), self._share)] for group in groups])
 
 
 @DATASETS.register(
@@ -135,8 +135,3 @@ class KFold(Redivided):
         if len(order) < self._folds:
             raise DataError(f"{len(order)} samples do not make {self._folds} folds. Set folds to {len(order)} or less.")
         return np.array_split(order, self._folds)[self._fold]
-
-
-def _part(count: int, share: float) -> int:
-    """At least one of each side, unless the share is 0."""
-    return min(max(round(count * share), 1), count - 1) if share and count else 0

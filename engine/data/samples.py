@@ -187,14 +187,18 @@ class JoinedSamples(Samples):
 def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
     """Row numbers for training and for validation, drawn at random but always the same, whatever the run's seed.
 
-    So runs with different seeds are measured on the same samples. At least one row is kept for training, and one for
-    validation unless `share` is 0.
+    So runs with different seeds are measured on the same samples.
     """
     if not 0 <= share < 1:
         raise ValueError(f"the share of validation samples must be from 0 to below 1, not {share}")
-    held = min(max(round(count * share), 1), count - 1) if share and count else 0
+    held = held_count(count, share)
     order = Generator(0).fork("validation").permutation(count)
     return np.sort(order[held:]), np.sort(order[:held])
+
+
+def held_count(count: int, share: float) -> int:
+    """How many of so many samples a share is: one at least on each side, unless the share is 0."""
+    return min(max(round(count * share), 1), count - 1) if share and count else 0
 
 
 def _tensor(values: Batch) -> Tensor:

@@ -171,14 +171,17 @@ class HeldOutSplits(Splits):
 
     @property
     def train(self) -> Samples:
-        samples = self.samples
-        return PickedSamples(samples, hold_out(len(samples), self._share)[0]) if self._share else samples
+        return divided(self.samples, self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        samples = self.samples
-        rows = hold_out(len(samples), self._share)[1]
-        return PickedSamples(samples, rows) if len(rows) else None
+        return divided(self.samples, self._share)[1]
+
+
+def divided(samples: Samples, share: float) -> tuple[Samples, Samples | None]:
+    """Samples to train with, and a share of them to validate with; None if there are none."""
+    train, held = hold_out(len(samples), share)
+    return (PickedSamples(samples, train), PickedSamples(samples, held)) if len(held) else (samples, None)
 
 
 class ArraySplits(Splits):

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.columns import class_codes
-from engine.data.dataset import Indices
 from engine.data.picture_samples import OnError, PictureSamples, picture_spec
 from engine.data.pictures import SUFFIXES, Colour
 from engine.data.reading import Reading, existing
 from engine.data.samples import Samples
 from engine.data.splits import HeldOutSplits, Share
-from engine.data.transforms.transform import Batch
 from engine.dtypes import int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
@@ -126,16 +124,9 @@ class _Members(PictureSamples):
         colour: Colour,
         on_error: OnError,
     ) -> None:
-        super().__init__(colour, on_error)
+        super().__init__(targets, colour, on_error)
         self._shards = shards
         self._images = images
-        self._targets = targets
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def targets(self, rows: Indices) -> Batch:
-        return self._targets[rows]
 
     def source(self, row: int) -> tuple[bytes, str]:
         image = self._images[row]
