@@ -19,6 +19,7 @@ Forms, the headless catalogue, documentation and tests are derived from `paramet
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import types
@@ -247,16 +248,25 @@ def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 def documentation(target: Callable[..., Any]) -> str:
     """A docstring as people read it, without the marks of code."""
-    return (inspect.getdoc(target) or "").replace("`", "")
+    return _plain(inspect.getdoc(target) or "")
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
 
 
 def argument_help(target: Callable[..., Any]) -> dict[str, str]:
-    """The lines of the docstring's ``Args:`` section, by argument."""
-    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", documentation(target), re.MULTILINE)
-    if section is None:
-        return {}
-    items = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1], re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in items}
+    """The lines of the ``Args:`` sections of a function's docstring, or of a class's and its bases', by argument."""
+    documented = reversed(target.__mro__) if isinstance(target, type) else (target,)
+    return {name: text for one in documented for name, text in _own_help(one.__doc__ or "")}
+
+
+@functools.cache
+def _own_help(docstring: str) -> tuple[tuple[str, str], ...]:
+    text = _plain(inspect.cleandoc(docstring))
+    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", text, re.MULTILINE)
+    found = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1] if section else "", re.MULTILINE)
+    return tuple((name, " ".join(help.split())) for name, help in found)
 
 
 def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | None:

@@ -25,6 +25,11 @@ class ClassCounts(Metric):
     """Counts for each class: answers, targets, and how many of them are the same samples.
 
     With `num_classes` 1 there are no scores of classes: an answer is yes if it is above a threshold.
+
+    Args:
+        num_classes: of the scores; 1 for yes or no
+        average: over the classes that there are, over all samples, or over classes by how many targets they have
+        threshold: of yes or no: a higher input means yes; 0 for logits, 0.5 for probabilities
     """
 
     is_costly = True
@@ -72,11 +77,6 @@ class Precision(ClassCounts):
     """Share of the answers for a class that are right; 0 where there are none.
 
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
-
-    Args:
-        num_classes: of the scores; 1 for yes or no
-        average: over the classes that there are, over all samples, or over classes by how many targets they have
-        threshold: of yes or no: a higher input means yes; 0 for logits, 0.5 for probabilities
     """
 
     def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
@@ -88,11 +88,6 @@ class Recall(ClassCounts):
     """Share of the targets of a class that are found; 0 where there are none.
 
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
-
-    Args:
-        num_classes: of the scores; 1 for yes or no
-        average: over the classes that there are, over all samples, or over classes by how many targets they have
-        threshold: of yes or no: a higher input means yes; 0 for logits, 0.5 for probabilities
     """
 
     def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
@@ -104,11 +99,6 @@ class F1(ClassCounts):
     """Harmonic mean of precision and recall.
 
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
-
-    Args:
-        num_classes: of the scores; 1 for yes or no
-        average: over the classes that there are, over all samples, or over classes by how many targets they have
-        threshold: of yes or no: a higher input means yes; 0 for logits, 0.5 for probabilities
     """
 
     def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:

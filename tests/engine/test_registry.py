@@ -116,6 +116,20 @@ def test_annotations_and_help_are_carried_along() -> None:
     assert "nothing" not in argument_help(Sample)
 
 
+def test_help_of_arguments_is_inherited() -> None:
+    class Part(Sample):
+        """A sample.
+
+        Args:
+            rate: how slow
+        """
+
+    class Rest(Part):
+        pass
+
+    assert argument_help(Rest) == argument_help(Part) == argument_help(Sample) | {"rate": "how slow"}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [

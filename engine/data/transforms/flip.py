@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,15 @@ from engine.registry import TRANSFORMS, Probability
 from engine.shape import Spec
 
 
-@TRANSFORMS.register(
-    category="Augmentation", title="Random horizontal flip", outputs=("samples",), tags=("mirror", "left right")
-)
-class RandomHorizontalFlip(Augmentation):
-    """Some of the images with left and right exchanged; in validation none.
+class RandomFlip(Augmentation):
+    """Mirrors some of the images along `axis`.
 
     Args:
         p: how likely an image is flipped
     """
 
     numbers = 1
+    axis: ClassVar[int]
 
     def __init__(self, p: Probability = 0.5) -> None:
         self.p = p
@@ -31,40 +29,29 @@ class RandomHorizontalFlip(Augmentation):
         return samples
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
-        return _flipped(samples, numbers[:, 0] < self.p, -1)
+        chosen = numbers[:, 0] < self.p
+        result = samples.copy()
+        result[chosen] = np.flip(samples[chosen], self.axis)
+        return result
 
     def spec(self, sample: Spec) -> Spec:
-        image_size("RandomHorizontalFlip", sample)
+        image_size(type(self).__name__, sample)
         return sample
+
+
+@TRANSFORMS.register(
+    category="Augmentation", title="Random horizontal flip", outputs=("samples",), tags=("mirror", "left right")
+)
+class RandomHorizontalFlip(RandomFlip):
+    """Some of the images with left and right exchanged; in validation none."""
+
+    axis = -1
 
 
 @TRANSFORMS.register(
     category="Augmentation", title="Random vertical flip", outputs=("samples",), tags=("mirror", "up down")
 )
-class RandomVerticalFlip(Augmentation):
-    """Some of the images upside down; in validation none.
+class RandomVerticalFlip(RandomFlip):
+    """Some of the images upside down; in validation none."""
 
-    Args:
-        p: how likely an image is flipped
-    """
-
-    numbers = 1
-
-    def __init__(self, p: Probability = 0.5) -> None:
-        self.p = p
-
-    def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        return samples
-
-    def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
-        return _flipped(samples, numbers[:, 0] < self.p, -2)
-
-    def spec(self, sample: Spec) -> Spec:
-        image_size("RandomVerticalFlip", sample)
-        return sample
-
-
-def _flipped(samples: NDArray[Any], chosen: NDArray[np.bool_], axis: int) -> NDArray[Any]:
-    result = samples.copy()
-    result[chosen] = np.flip(samples[chosen], axis)
-    return result
+    axis = -2
