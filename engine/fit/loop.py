@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from engine.data.batches import Batches
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
+from engine.fit.batches import Mean, Timed, batch_size, count_batches
 from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept
 from engine.fit.stopping import EarlyStopping, Judge
@@ -103,7 +103,7 @@ class Training(Iterator[Event]):
         self.step = 0
         self._seconds = 0.0
         self._epoch_seconds = 0.0
-        self._mean = _Mean()
+        self._mean = Mean()
         self._pending = False
         """A validation within the epoch is due, or under way."""
         self._before: dict[str, Any] | None = None
@@ -177,7 +177,7 @@ class Training(Iterator[Event]):
 
     def _run(self) -> Generator[Event, None, None]:
         batches, judge = self._set_up()
-        self._count = _count_batches(batches.train)
+        self._count = count_batches(batches.train)
         yield self._started(batches)
         with modes_kept(self.task):
             while not self._reason():
@@ -208,7 +208,7 @@ class Training(Iterator[Event]):
         )
 
     def _run_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
-        timed = _Timed(self._batches(batches.train), self.task)
+        timed = Timed(self._batches(batches.train), self.task)
         while True:
             if self._pending and batches.validation is not None:
                 yield from self._validate_within(batches.validation, judge)
@@ -223,21 +223,21 @@ class Training(Iterator[Event]):
         loader.set_epoch(self.epoch, self.task.seed, skip=self.batch)
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
         if self.batch == 0:
-            self._mean, self._epoch_seconds = _Mean(), 0.0
+            self._mean, self._epoch_seconds = Mean(), 0.0
             self._reset_metrics()
         batches = iter(loader)
         if self.batch:
             random.set_rng_state(resumed_at)
         return batches
 
-    def _train(self, timed: _Timed) -> Iterator[Event]:
+    def _train(self, timed: Timed) -> Iterator[Event]:
         """One batch."""
         for module in self.task.modules.values():
             module.train()
         batch = timed.next()
         losses = self._by.train(self.task, batch, *self._part())
         values = self._named(losses)
-        loss, size = sum(values.values()), _batch_size(batch)
+        loss, size = sum(values.values()), batch_size(batch)
         self._mean.add(loss, size)
         rate = self._learning_rate()
         self.step += 1
@@ -330,7 +330,7 @@ class Training(Iterator[Event]):
         """Loss and metrics of the validation samples; nothing if there are none."""
         self._before = {"metrics": metric_sums(self.task), "random": random.get_rng_state()}
         self._reset_metrics()
-        mean, timed = _Mean(), _Timed(iter(loader), self.task)
+        mean, timed = Mean(), Timed(iter(loader), self.task)
         for number in range(1, len(loader) + 1):
             batch = timed.next()
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
@@ -338,7 +338,7 @@ class Training(Iterator[Event]):
                 for module in self.task.modules.values():
                     module.eval()
                 values = self._named(self._by.validate(self.task, batch))
-            mean.add(sum(values.values()), _batch_size(batch))
+            mean.add(sum(values.values()), batch_size(batch))
             seconds = timed.stop()
             self._seconds += seconds
             self._epoch_seconds += seconds
@@ -377,65 +377,9 @@ class Training(Iterator[Event]):
         return float("nan") if first is None else float(first.param_groups[0]["lr"])
 
 
-class _Mean:
-    """A mean of batch losses, each weighing as many samples as it has."""
-
-    def __init__(self) -> None:
-        self.sum = 0.0
-        self.count = 0
-
-    def add(self, value: float, samples: int) -> None:
-        self.sum += value * samples
-        self.count += samples
-
-    @property
-    def value(self) -> float:
-        return self.sum / self.count if self.count else float("nan")
-
-
-class _Timed:
-    """Batches on their device, and the time from asking for one until `stop`."""
-
-    def __init__(self, batches: Iterator[Any], task: Task) -> None:
-        self._batches = batches
-        self._task = task
-        self._began = 0.0
-
-    def next(self) -> Any:
-        self._began = time.perf_counter()
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            raise DataError("the data gave fewer batches than they were said to have.") from None
-        return self._task.to_device(batch)
-
-    def stop(self) -> float:
-        return time.perf_counter() - self._began
-
-
 def _figures(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
     """By the names that they are followed by."""
     return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
-
-
-def _count_batches(loader: DataLoader) -> int:
-    count = len(loader)
-    if count == 0:
-        samples = len(loader.dataset)
-        raise DataError(
-            f"{samples} training samples give no batch of {loader.batch_size}, as drop_last leaves out smaller ones. "
-            f"Set batch_size to {samples} or less."
-            if samples
-            else "there are no training samples. Choose data that have some."
-        )
-    return count
-
-
-def _batch_size(batch: Any) -> int:
-    if isinstance(batch, Tensor):
-        return batch.shape[0] if batch.ndim else 1
-    parts = list(batch.values()) if isinstance(batch, Mapping) else batch
-    return _batch_size(parts[0])
 
 
 __all__ = ["Training", "evaluate", "fit"]

@@ -27,7 +27,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
 from studio.training.resuming import find, resumed
-from studio.training.session import resolved
+from studio.training.settings import resolved
 
 app = typer.Typer(
     name="gradwire",

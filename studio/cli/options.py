@@ -16,7 +16,7 @@ from studio.document.model import Document
 from studio.lowering.check import check
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
-from studio.training.session import Device
+from studio.training.settings import Device
 
 File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]

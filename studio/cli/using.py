@@ -21,7 +21,7 @@ from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
 from studio.training.lines import line
-from studio.training.session import resolved
+from studio.training.settings import resolved
 from studio.training.using import ARRAYS, answers, reading, samples_of, with_weights
 
 Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]

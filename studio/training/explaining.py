@@ -17,7 +17,7 @@ from studio.lowering.program import lower
 from studio.lowering.task_source import OF_A_STEP
 from studio.nodes.catalogue import Catalogue
 from studio.training.compilation import compiled_step, relabelled
-from studio.training.session import resolved
+from studio.training.settings import resolved
 
 _PAUSE = 0.05
 """Seconds between looks at kernels that are being compiled."""

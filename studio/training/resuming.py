@@ -95,6 +95,14 @@ def refuse_other_graph(checkpoint: Mapping[str, Any], task: fit.Task) -> None:
     raise FileError("run", "", problem, "Resume it with its own graph, or begin a new run with --start-from.")
 
 
+def begin_with(path: Path, task: fit.Task) -> str:
+    """Gives a task's model the weights that fit, and tells what does not. Raises FileError if none does."""
+    found = fit.take(task.model, weights_from(path))
+    if not found.same:
+        raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another.")
+    return "" if found.is_whole else f"Of the weights in {path} {found}."
+
+
 def weights_from(path: Path) -> Mapping[str, Tensor]:
     """The weights of a model: from a run's folder its last ones, else from a checkpoint or a weights file."""
     if path.is_dir():
@@ -136,4 +144,13 @@ def _is_alive(known: Mapping[str, Any]) -> bool:
         return False
 
 
-__all__ = ["Resumed", "find", "refuse_other_data", "refuse_other_graph", "resumed", "weights_from", "weights_in"]
+__all__ = [
+    "Resumed",
+    "begin_with",
+    "find",
+    "refuse_other_data",
+    "refuse_other_graph",
+    "resumed",
+    "weights_from",
+    "weights_in",
+]

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import threading
-import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine import Tensor, cuda_available, fit
+from engine import fit
 from engine.compiler import Explanation
-from engine.errors import DataError, DeviceError, EngineError
+from engine.errors import EngineError
 from studio.document.errors import FileError
 from studio.document.model import Document
-from studio.lowering.program import LoweringError, Program, lower
+from studio.lowering.program import Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.checkpoints import Checkpoints
 from studio.training.compilation import explain_running
-from studio.training.events import Failed, Looked, SessionEvent, State, StateChanged, Warned
+from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
+from studio.training.failures import failed, message_of
 from studio.training.mailbox import Mailbox
 from studio.training.records import Record, fresh_folder
-from studio.training.resuming import Resumed, refuse_other_data, refuse_other_graph, weights_from
+from studio.training.resuming import Resumed, begin_with, refuse_other_data, refuse_other_graph
+from studio.training.settings import Device, Settings, resolved
 from studio.training.surroundings import fingerprints, machine, versions
 from studio.training.writer import Writer
 
-Device = Literal["auto", "cpu", "cuda"]
-
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a run goes, with everything decided."""
-
-    epochs: int | None
-    steps: int | None
-    device: str
-    seed: int
-    compile: bool
 
 
 class Session:
@@ -212,9 +199,9 @@ class Session:
             task = self._prepare()
             ended = "stopped" if self._train(task) else "done"
         except Exception as error:  # noqa: BLE001 - whatever ends a run is shown at its node
-            failed = self._failure(error)
-            message = failed.message
-            self._events.put(failed)
+            failure = failed(error, self.program)
+            message = failure.message
+            self._events.put(failure)
         self._finish(ended, message)
         with self._changed:
             look_wanted = self._look_wanted
@@ -238,7 +225,9 @@ class Session:
             self._check(resume, task, files)
             self._begin_record(resume.place)
         elif self._start_from is not None:
-            self._start_with(weights_from(self._start_from), task)
+            misfit = begin_with(self._start_from, task)
+            if misfit:
+                self._events.put(Warned(misfit))
         if self._record is not None:
             self._record.describe(versions=versions(), machine=machine(), data=files)
         return task
@@ -269,13 +258,6 @@ class Session:
         if begun.source != self._lowered().source:
             refuse_other_graph(resume.checkpoint, task)
         refuse_other_data(resume.checkpoint["data"], files)
-
-    def _start_with(self, weights: Mapping[str, Tensor], task: fit.Task) -> None:
-        found = fit.take(task.model, weights)
-        if not found.same:
-            raise FileError(str(self._start_from), "", f"has no weights for this graph: {found}", "Choose another.")
-        if not found.is_whole:
-            self._events.put(Warned(f"Of the weights in {self._start_from} {found}."))
 
     def _lowered(self) -> Program:
         if self.program is None:
@@ -350,7 +332,7 @@ class Session:
 
     def _tell_of_writing(self) -> None:
         for error in self._writer.errors():
-            self._events.put(Warned(f"{error} Training goes on, but could not be resumed from here."))
+            self._events.put(Warned(f"{message_of(error)} Training goes on, but could not be resumed from here."))
 
     def _halts(self, *, after: fit.Event) -> bool:
         """Waits while paused. Whether the run is to stop."""
@@ -409,34 +391,10 @@ class Session:
                 task.setup()
                 self._task = task
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self._events.put(self._failure(error))
+            self._events.put(failed(error, self.program))
             return
         self._look_if_wanted()
-
-    def _failure(self, error: Exception) -> Failed:
-        node = None if self.program is None else self.program.node_of(error)
-        if isinstance(error, LoweringError):
-            node = error.problems[0].node
-        detail = "".join(traceback.format_exception(error))
-        return Failed(
-            _message(error), node, detail, isinstance(error, (LoweringError, DataError, FileError, DeviceError))
-        )
 
     def _enter(self, state: State) -> None:
         self._state = state
         self._events.put(StateChanged(state))
-
-
-def resolved(device: Device) -> str:
-    """The device that a choice stands for."""
-    return ("cuda" if cuda_available() else "cpu") if device == "auto" else device
-
-
-def _message(error: Exception) -> str:
-    match error:
-        case EngineError() | LoweringError() | FileError():
-            return str(error)
-        case MemoryError():
-            return "There is not enough memory. Make the batches or the layers smaller, or close other programs."
-        case _:
-            return f"{type(error).__name__}: {error}"

@@ -7,17 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 
-from studio.document.errors import FileError
-
 Job = Callable[[], None]
 
 
 class Writer:
-    """Does jobs one after the other in a thread of its own. A job that fails with a FileError is told by `errors`."""
+    """Does jobs one after the other in a thread of its own. What a job fails with is told by `errors`."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._failed: queue.SimpleQueue[FileError] = queue.SimpleQueue()
+        self._failed: queue.SimpleQueue[Exception] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._waiting = 0
         self._lock = threading.Lock()
@@ -36,9 +34,9 @@ class Writer:
             self._waiting += 1
         self._jobs.put(job)
 
-    def errors(self) -> list[FileError]:
+    def errors(self) -> list[Exception]:
         """Those since the last call."""
-        found: list[FileError] = []
+        found: list[Exception] = []
         while not self._failed.empty():
             found.append(self._failed.get())
         return found
@@ -55,7 +53,7 @@ class Writer:
             began = time.thread_time()
             try:
                 job()
-            except FileError as error:
+            except Exception as error:  # noqa: BLE001 - told by `errors`; later jobs are done all the same
                 self._failed.put(error)
             finally:
                 self.cost = time.thread_time() - began

@@ -1,0 +1,35 @@
+"""What ended a run, as it is told to people."""
+
+from __future__ import annotations
+
+import traceback
+
+from engine.errors import DataError, DeviceError, EngineError
+from studio.document.errors import FileError
+from studio.lowering.program import LoweringError, Program
+from studio.training.events import Failed
+
+
+def failed(error: Exception, program: Program | None) -> Failed:
+    """The event: what happened, at which node, with Python's own account."""
+    node = None if program is None else program.node_of(error)
+    if isinstance(error, LoweringError):
+        node = error.problems[0].node
+    detail = "".join(traceback.format_exception(error))
+    return Failed(
+        message_of(error), node, detail, isinstance(error, (LoweringError, DataError, FileError, DeviceError))
+    )
+
+
+def message_of(error: Exception) -> str:
+    """One line."""
+    match error:
+        case EngineError() | LoweringError() | FileError():
+            return str(error)
+        case MemoryError():
+            return "There is not enough memory. Make the batches or the layers smaller, or close other programs."
+        case _:
+            return f"{type(error).__name__}: {error}"
+
+
+__all__ = ["failed", "message_of"]
