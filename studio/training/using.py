@@ -10,8 +10,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engine import Tensor, fit, from_numpy, no_grad
+from engine import Tensor, fit, no_grad
+from engine.data.numpy_files import stored
 from engine.data.samples import ArraySamples, MappedSamples, Samples
+from engine.dtypes import from_numpy
 from engine.errors import EngineError, ShapeError
 from engine.shape import format_shape
 from studio.document.errors import FileError
@@ -93,21 +95,13 @@ def answers(task: fit.Task, samples: Samples, size: int = 256) -> Iterator[NDArr
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, or the only one, or the one called input, in a .npz file. Nothing is unpickled."""
-    try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found
-        with found:
-            name = "input" if "input" in found.files else found.files[0] if len(found.files) == 1 else None
-            if name is None:
-                problem = f"holds {', '.join(found.files) or 'nothing'}"
-                raise FileError(str(path), "", problem, "Call the array of the samples input.")
-            return found[name]
-    except OSError as error:
-        raise FileError.from_os_error(path, "cannot be read", error) from None
-    except (ValueError, EOFError) as error:
-        raise FileError(str(path), "", f"holds no plain array ({error})", "Save it by numpy.save.") from None
+    """The array in a .npy file; in a .npz file the only one, or the one called input or x. Raises DataError."""
+    arrays = stored(path)
+    known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
+    if not known:
+        problem = f"holds {', '.join(arrays) or 'nothing'}"
+        raise FileError(str(path), "", problem, "Call the array of the samples input.")
+    return arrays[known[0]].read()
 
 
 def _check(path: Path, inputs: NDArray[Any], like: Samples) -> None:
@@ -119,7 +113,7 @@ def _check(path: Path, inputs: NDArray[Any], like: Samples) -> None:
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")
     try:
-        from_numpy(inputs[:1])
+        from_numpy(inputs.dtype.newbyteorder("="))
     except EngineError as error:
         raise FileError(str(path), "", str(error), "Convert the array to numbers.") from None
 

@@ -102,11 +102,13 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     np.save(folder / "objects.npy", np.array([{}, None], dtype=object), allow_pickle=True)
     (folder / "text.npy").write_text("not an array")
     np.savez(folder / "two.npz", a=np.zeros(3), b=np.zeros(3))
+    (folder / "damaged.npz").write_bytes((folder / "two.npz").read_bytes()[:-9])
     (folder / "new.csv").write_text("a,b\n1,2\n")
     for name, said in {
         "flat.npy": "holds samples of 5, but the network learnt",
-        "objects.npy": "holds no plain array",
-        "text.npy": "holds no plain array",
+        "objects.npy": "holds Python objects, which are never read",
+        "text.npy": "is neither a .npy nor a .npz file",
+        "damaged.npz": "is damaged",
         "two.npz": "Call the array of the samples input",
         "nothing.npy": "there is no such file",
         "new.csv": "no single source of samples whose path could be replaced",
