@@ -123,7 +123,10 @@ class MappedSamples(Samples):
         return len(self.sources[0])
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
-        inputs, targets = self.sources[0].arrays(rows)
+        return self.applied(*self.sources[0].arrays(rows), rows)
+
+    def applied(self, inputs: Batch, targets: Batch, rows: Indices) -> tuple[Batch, Batch]:
+        """What becomes of inputs and targets that were read before: those of these rows of the first source."""
         if self.on == "inputs":
             return self._transformed(inputs, rows), targets
         return inputs, self._transformed(targets, rows)

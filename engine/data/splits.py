@@ -79,7 +79,7 @@ class Splits(ABC):
 
         Raises DataError if they leave nothing to learn.
         """
-        return kind.fitted(_blocks(self.train.with_augmentations(False), on))
+        return kind.fitted(training_blocks(self.train, on))
 
 
 def check_sizes(sample: Spec) -> None:
@@ -90,8 +90,9 @@ def check_sizes(sample: Spec) -> None:
         raise ShapeError(f"samples are {sample}: {names} differ from one to the next. {remedy} before the loader.")
 
 
-def _blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
-    """Inputs or targets of all samples, some hundred at a time where they are of one size."""
+def training_blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
+    """Inputs or targets of all samples, without augmentations, some hundred at a time where they are of one size."""
+    samples = samples.with_augmentations(False)
     for start in range(0, len(samples), _FITTED_AT_ONCE):
         rows = np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
         values = samples.arrays(rows)[0] if on == "inputs" else samples.targets(rows)

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from studio.cli import using
+from studio.cli.data import data
 from studio.cli.listing import record, table
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, fields, read, sentence, sound
 from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
@@ -183,7 +184,7 @@ def explain(
             typer.echo(found.text(source=source))
 
 
-for command in (using.evaluate, using.predict, using.find_rate, using.overfit):
+for command in (data, using.evaluate, using.predict, using.find_rate, using.overfit):
     app.command()(command)
 
 

@@ -61,33 +61,33 @@ class Evaluator:
         self.remembered = remembered
         self.evaluations = 0
         """How many outcomes were not remembered but worked out."""
-        self._outcomes: OrderedDict[Any, tuple[Outcome, _Stamp]] = OrderedDict()
+        self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
     def evaluate(self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]) -> Outcome:
         """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
-        key = (node_type.target or node_type.key, _frozen(arguments), tuple(inputs.items()))
+        key = (node_type.target or node_type.key, frozen(arguments), tuple(inputs.items()))
         held = self._outcomes.get(key)
-        if held is not None and (not held[1] or held[1] == _stamp([path for path, _ in held[1]])):
+        if held is not None and (not held[1] or held[1] == stamp([path for path, _ in held[1]])):
             self._outcomes.move_to_end(key)
             return held[0]
         self.evaluations += 1
         outcome, files = _attempt(node_type, arguments, inputs)
         if node_type.role is Role.SOURCE and outcome.failure:
             return outcome  # a missing file may be there the next time
-        self._outcomes[key] = (outcome, _stamp(files))
+        self._outcomes[key] = (outcome, stamp(files))
         self._outcomes.move_to_end(key)
         while len(self._outcomes) > self.remembered:
             self._outcomes.popitem(last=False)
         return outcome
 
 
-_Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
+Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
 
 
-def _stamp(files: list[Path]) -> _Stamp:
+def stamp(files: list[Path]) -> Stamp:
     """Changes when a file does."""
     return tuple((path, _size_and_time(path)) for path in files)
 
@@ -100,7 +100,7 @@ def _size_and_time(path: Path) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns)
 
 
-def _frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Hashable, and telling 1, 1.0 and True apart."""
     return tuple((name, type(value).__name__, value) for name, value in arguments.items())
 

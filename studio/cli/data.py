@@ -1,0 +1,110 @@
+"""The command `data`: what a project's samples are like, and what looks wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from studio.cli.options import Assignments, File, Json, base, read
+from studio.cli.problems import InputError, explained, print_line, refuse
+from studio.document.model import Document
+from studio.lowering.graph import Graph
+from studio.nodes.catalogue import catalogue
+from studio.training.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
+from studio.training.data_figures import ChannelFigures, Statistics
+from studio.training.previewing import Preview
+from studio.training.statistics import Progress, describing
+
+_MOST_LINES = 40
+"""Classes or columns that are listed for people; `--json` has all."""
+
+
+def data(
+    file: File,
+    node: Annotated[
+        str | None, typer.Argument(help="a source, transform, split or loader; else what training reads")
+    ] = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+) -> None:
+    """Describe the samples behind a node: counts, classes, ranges, and what looks wrong. Trains nothing."""
+    with explained(as_json=as_json):
+        document = read(file, assignments)
+        graph = Graph(document, catalogue())
+        name = _chosen(document, graph, node)
+    try:
+        chain = chain_to(name, document, graph, base(file))
+        found = _described(Preview(chain, Opener().open(chain), document.training.seed))
+    except DataProblem as problem:
+        refuse(str(problem), as_json=as_json, node=problem.node)
+    if as_json:
+        spec, target = str(found.spec), str(found.target)
+        print_line({"event": "described", **asdict(found), "spec": spec, "target": target})
+        return
+    for line in _lines(found, chain[0].name):
+        typer.echo(line)
+
+
+def _chosen(document: Document, graph: Graph, node: str | None) -> str:
+    if node is not None and node not in document.nodes:
+        raise InputError(f"there is no node {node!r}. Its data nodes are {_data_nodes(graph)}.")
+    if node is not None and graph.types[node].role not in DATA_ROLES:
+        raise InputError(f"{node} handles no samples. The project's data nodes are {_data_nodes(graph)}.")
+    name = node or watched(graph, ())
+    if name is None:
+        raise InputError("the project has no data. Add a data source, such as Digits.")
+    return name
+
+
+def _data_nodes(graph: Graph) -> str:
+    return ", ".join(name for name, kind in graph.types.items() if kind.role in DATA_ROLES) or "none"
+
+
+def _described(preview: Preview) -> Statistics:
+    found = None
+    for item in describing(preview):
+        found = None if isinstance(item, Progress) else item
+    assert found is not None
+    return found
+
+
+def _lines(found: Statistics, source: str) -> Iterator[str]:
+    yield f"{found.node}: {found.spec} → {found.target}" + (f", from {source}" if source != found.node else "")
+    for part in found.parts:
+        seen = "" if part.looked_at == part.samples else f", of which {part.looked_at:,} were looked at"
+        yield f"{part.part}: {part.samples:,} samples{seen}"
+    if found.class_names:
+        width = max(5, *(len(name) for name in found.class_names[:_MOST_LINES]))
+        yield ""
+        yield f"{'class':{width}}" + "".join(f" {part.part:>12}" for part in found.parts)
+        for number, name in enumerate(found.class_names[:_MOST_LINES]):
+            yield f"{name:{width}}" + "".join(f" {part.classes[number]:12,}" for part in found.parts)
+        yield from _more(len(found.class_names), "classes")
+    training = found.parts[0]
+    channels = [*training.channels, *([training.target] if training.target is not None else [])]
+    width = max(len(channel.name) for channel in channels[:_MOST_LINES])
+    yield ""
+    titles = ("low", "high", "mean", "std", "missing", "infinite")
+    yield " " * width + "".join(f" {title:>11}" for title in titles) + "  (training)"
+    for channel in channels[:_MOST_LINES]:
+        yield f"{channel.name:{width}}" + _figures(channel)
+    yield from _more(len(channels), "columns")
+    for finding in found.findings:
+        yield f"{finding.severity}: {finding.message}"
+
+
+def _figures(channel: ChannelFigures) -> str:
+    figures = (channel.low, channel.high, channel.mean, channel.std) if channel.numbers else (float("nan"),) * 4
+    counts = (channel.missing, channel.infinite)
+    return "".join(f" {figure:11.4g}" for figure in figures) + "".join(f" {count:11,}" for count in counts)
+
+
+def _more(count: int, noun: str) -> Iterator[str]:
+    if count > _MOST_LINES:
+        yield f"and {count - _MOST_LINES:,} more {noun}"
+
+
+__all__ = ["data"]

@@ -1,0 +1,167 @@
+"""The data of a graph as far as one node: sources opened and transforms applied, as training does it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engine.data.splits import Splits
+from engine.errors import EngineError
+from studio.document.model import Document, End
+from studio.lowering.arguments import located, resolve
+from studio.lowering.evaluate import Stamp, divided, frozen, stamp
+from studio.lowering.graph import Graph
+from studio.nodes.types import NodeType, PortType, Role
+
+DATA_ROLES = frozenset({Role.SOURCE, Role.TRANSFORM, Role.DIVISION, Role.LOADER})
+
+_KEPT = 32
+"""Opened links that are remembered."""
+
+
+class DataProblem(Exception):  # noqa: N818 - told to people, like a Problem of the check
+    """Why a node has no data to look at. `node` is the one to mend."""
+
+    def __init__(self, node: str, message: str) -> None:
+        self.node = node
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One data node with its arguments. Equal ones give equal data."""
+
+    name: str
+    key: str
+    arguments: tuple[tuple[str, str, Any], ...]
+    """Name, type and value of each."""
+    type: NodeType = field(compare=False)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {name: value for name, _, value in self.arguments}
+
+
+Chain: TypeAlias = tuple[Link, ...]
+"""From a source to the node that is looked at."""
+
+
+def watched(graph: Graph, selection: Collection[str]) -> str | None:
+    """The data node that a selection is about: one of it, else the nearest before it, else the one training reads.
+
+    None if the graph has no data.
+    """
+    waiting = [name for name in graph.types if name in selection]
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop(0)
+        if graph.types[name].role in DATA_ROLES:
+            return name
+        ahead = [end.node for end in graph.feeding[name].values() if end.node not in seen]
+        seen.update(ahead)
+        waiting += ahead
+    if loaders := graph.having(Role.LOADER):
+        return loaders[0]
+    data = [name for name in graph.order if graph.types[name].role in DATA_ROLES]
+    return data[-1] if data else None
+
+
+def chain_to(name: str, document: Document, graph: Graph, base: Path | None) -> Chain:
+    """The chain that ends with a node; muted nodes are left out.
+
+    Raises:
+        DataProblem: a wire or an argument is missing or wrong.
+    """
+    if name in graph.muted and graph.types[name].role is not Role.SOURCE:
+        return chain_to(before(name, graph), document, graph, base)
+    links = [_link(name, document, graph, base)]
+    while (role := graph.types[name].role) is not Role.SOURCE:
+        if role not in DATA_ROLES:
+            raise DataProblem(name, f"{name} gives no samples. Connect a data source instead.")
+        name = before(name, graph)
+        links.append(_link(name, document, graph, base))
+    return tuple(reversed(links))
+
+
+class Opener:
+    """Opens chains. What two chains have in common at their beginning is opened once, until its files change."""
+
+    def __init__(self) -> None:
+        self._opened: OrderedDict[Chain, Splits] = OrderedDict()
+        self._stamps: dict[Link, Stamp] = {}
+
+    def open(self, chain: Chain) -> tuple[Splits, ...]:
+        """What leaves each node of a chain. A loader's are the samples that it makes batches of.
+
+        Raises:
+            DataProblem: a source cannot be read, or a transform does not take what it gets.
+        """
+        self._forget_changed(chain[0])
+        splits: list[Splits] = []
+        for place, link in enumerate(chain):
+            key = chain[: place + 1]
+            found = self._opened.get(key)
+            if found is None:
+                found = self._opened[key] = _opened(link, splits[-1] if splits else None)
+                if place == 0:
+                    self._stamps[link] = stamp(list(found.files))
+            self._opened.move_to_end(key)
+            splits.append(found)
+        while len(self._opened) > max(_KEPT, len(chain)):
+            self._opened.popitem(last=False)
+        return tuple(splits)
+
+    def _forget_changed(self, source: Link) -> None:
+        known = self._stamps.get(source, ())
+        if known and stamp([path for path, _ in known]) != known:
+            for chain in [chain for chain in self._opened if chain[0] == source]:
+                del self._opened[chain]
+
+
+def before(name: str, graph: Graph) -> str:
+    """The node whose samples arrive at another one."""
+    port = next(port.name for port in graph.types[name].inputs if port.type is PortType.SAMPLES)
+    if graph.cyclic and name not in graph.order:
+        raise DataProblem(name, f"{name} is on or behind a loop. Remove one of its wires.")
+    end = graph.source(name, port)
+    if end is None:
+        raise DataProblem(name, f"Nothing arrives at {End(name, port)}. Connect a data source to it.")
+    return end.node
+
+
+def _link(name: str, document: Document, graph: Graph, base: Path | None) -> Link:
+    node, kind = document.nodes[name], graph.types[name]
+    arguments = resolve(kind, node.params, None)
+    if arguments.complaints:
+        raise DataProblem(name, f"{name}: {arguments.complaints[0].message}")
+    return Link(name, kind.key, frozen(located(kind, arguments.values, base)), kind)
+
+
+def _opened(link: Link, before: Splits | None) -> Splits:
+    target: Any = link.type.target
+    try:
+        match link.type.role:
+            case Role.SOURCE:
+                return target(**link.values)
+            case Role.TRANSFORM if before is not None:
+                own, applied = divided(link.values)
+                return before.map(target(**own), **applied)
+            case Role.DIVISION if before is not None:
+                return target(before, **link.values)
+            case _:
+                assert before is not None
+                return before
+    except Exception as error:
+        raise DataProblem(link.name, words(error)) from error
+
+
+def words(error: Exception) -> str:
+    """What an error of a source or transform says."""
+    text = str(error) or type(error).__name__
+    return text if isinstance(error, (EngineError, ValueError, TypeError)) else f"{type(error).__name__}: {text}"
+
+
+__all__ = ["DATA_ROLES", "Chain", "DataProblem", "Link", "Opener", "before", "chain_to", "watched", "words"]

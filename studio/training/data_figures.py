@@ -1,0 +1,90 @@
+"""Figures of the samples at a node, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.shape import Spec
+from studio.training.histogram import Counts
+from studio.training.picturing import Kind
+from studio.training.previewing import Part
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelFigures:
+    """The numbers of a column, or of a channel of an image."""
+
+    name: str
+    numbers: int
+    """Finite ones, which the other figures are of; these are 0 if there is none."""
+    missing: int
+    """NaN."""
+    infinite: int
+    low: float
+    high: float
+    mean: float
+    std: float
+    histogram: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class PartFigures:
+    """One part of the data."""
+
+    part: Part
+    samples: int
+    looked_at: int
+    """How many of them the figures of channels are of, and were compared with the other part's."""
+    classes: tuple[int, ...]
+    """Samples of each class; empty if targets are no single classes."""
+    strays: tuple[tuple[int, int], ...]
+    """Some samples with class numbers beyond the classes: their rows and numbers."""
+    channels: tuple[ChannelFigures, ...]
+    target: ChannelFigures | None
+    """Of targets that are single numbers."""
+    repeated: int
+    """Samples that another one of this part equals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Samples that training and validation have in common."""
+
+    count: int
+    examples: tuple[tuple[int, int], ...]
+    """Rows in training and in validation."""
+    contradictions: int
+    """Those of them whose targets differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that looks wrong with the data."""
+
+    code: str
+    severity: Literal["error", "warning"]
+    message: str
+    """What, with its numbers, and what to do."""
+    examples: tuple[tuple[Part, int], ...] = ()
+    """Samples to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    node: str
+    kind: Kind
+    spec: Spec
+    target: Spec
+    class_names: tuple[str, ...]
+    parts: tuple[PartFigures, ...]
+    overlap: Overlap | None
+    """None if there is nothing to validate with."""
+    findings: tuple[Finding, ...] = ()
+    """What looks wrong, the worst first."""
+
+    def part(self, part: Part) -> PartFigures | None:
+        return next((figures for figures in self.parts if figures.part == part), None)
+
+
+__all__ = ["ChannelFigures", "Finding", "Overlap", "PartFigures", "Statistics"]

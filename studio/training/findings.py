@@ -1,0 +1,129 @@
+"""What looks wrong with data, told from their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from studio.training.data_figures import ChannelFigures, Finding, Statistics
+from studio.training.previewing import Part
+
+IMBALANCE = 10
+"""The largest class has so many times the samples of the smallest one."""
+
+_NAMED = 4
+"""Names that a message lists."""
+
+
+def find(found: Statistics) -> Iterator[Finding]:
+    """Errors before warnings."""
+    yield from _strays(found)
+    yield from _numbers(found)
+    yield from _overlap(found)
+    yield from _missing_classes(found)
+    yield from _imbalance(found)
+    yield from _constants(found)
+
+
+def _strays(found: Statistics) -> Iterator[Finding]:
+    for part in found.parts:
+        if part.strays:
+            row, number = part.strays[0]
+            message = (
+                f"{part.part.capitalize()} sample {row} has the class number {number}, but classes are 0 to "
+                f"{len(part.classes) - 1}. Add Label encode on the targets, or correct the labels."
+            )
+            yield Finding("stray-class", "error", message, tuple((part.part, row) for row, _ in part.strays))
+
+
+def _numbers(found: Statistics) -> Iterator[Finding]:
+    """NaN and infinities."""
+    for part in found.parts:
+        channels = [*part.channels, *([part.target] if part.target is not None else [])]
+        missing = [channel for channel in channels if channel.missing]
+        if missing:
+            count = sum(channel.missing for channel in missing)
+            what = f"{_numbered(count)} missing (NaN) in the {part.part} samples, in {_named(missing)}."
+            yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.")
+        infinite = [channel for channel in channels if channel.infinite]
+        if infinite:
+            count = sum(channel.infinite for channel in infinite)
+            what = f"{_numbered(count)} infinite in the {part.part} samples, in {_named(infinite)}."
+            yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.")
+
+
+def _overlap(found: Statistics) -> Iterator[Finding]:
+    overlap = found.overlap
+    if overlap is None or not overlap.count:
+        return
+    training, validation = found.parts
+    row, other = overlap.examples[0]
+    whole = training.looked_at == training.samples and validation.looked_at == validation.samples
+    some = "" if whole else "At least "
+    plural = "s are" if overlap.count > 1 else " is"
+    message = (
+        f"{some}{overlap.count:,} of {validation.looked_at:,} validation sample{plural} training samples too, for "
+        f"instance validation {other} and training {row}: validation looks better than it is."
+    )
+    if overlap.contradictions:
+        message += f" {overlap.contradictions:,} of them have another target there."
+    examples: list[tuple[Part, int]] = []
+    for one, two in overlap.examples:
+        examples.append(("validation", two))
+        examples.append(("training", one))
+    yield Finding("overlap", "warning", f"{message} Remove the copies from the data.", tuple(examples))
+
+
+def _missing_classes(found: Statistics) -> Iterator[Finding]:
+    for part in found.parts:
+        empty = [name for name, count in zip(found.class_names, part.classes, strict=False) if not count]
+        if not empty or len(empty) == len(part.classes):
+            continue
+        which = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
+        why = "the network cannot learn" if part.part == "training" else "nothing tells how well the network knows"
+        them = "it" if len(empty) == 1 else "them"
+        message = f"{which} no {part.part} samples: {why} {them}. Add samples, or divide with Hold out and stratify."
+        yield Finding("missing-class", "warning", message)
+
+
+def _imbalance(found: Statistics) -> Iterator[Finding]:
+    part = found.part("training")
+    if part is None:
+        return
+    there = [(count, name) for name, count in zip(found.class_names, part.classes, strict=False) if count]
+    if len(there) < 2:
+        return
+    (least, rare), (most, common) = min(there), max(there)
+    if most >= IMBALANCE * least:
+        message = (
+            f"Class {common} has {most:,} training samples and class {rare} has {least:,}, {most // least} times less. "
+            "Accuracy hides what goes wrong with rare classes: look at F1 or the confusion matrix, or give the loss "
+            "weights."
+        )
+        yield Finding("imbalance", "warning", message)
+
+
+def _constants(found: Statistics) -> Iterator[Finding]:
+    part = found.part("training")
+    if part is None or part.looked_at < 2:
+        return
+    constant = [channel for channel in part.channels if channel.numbers and channel.low == channel.high]
+    if constant and len(part.channels) > 1:
+        what = "is" if len(constant) == 1 else "are"
+        message = f"{_named(constant).capitalize()} {what} always the same in training and tell nothing. Leave out."
+        yield Finding("constant", "warning", message)
+
+
+def _numbered(count: int) -> str:
+    return "1 number is" if count == 1 else f"{count:,} numbers are"
+
+
+def _named(channels: list[ChannelFigures]) -> str:
+    return _listed([channel.name for channel in channels])
+
+
+def _listed(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+__all__ = ["IMBALANCE", "find"]

@@ -1,0 +1,87 @@
+"""Arguments of transforms that are learned from the training samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from engine.data.samples import Samples
+from engine.data.splits import training_blocks
+from engine.data.transforms import Fitted
+from engine.errors import EngineError
+from studio.document.model import Document, Json
+from studio.lowering.graph import Graph
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import NodeType, Role
+from studio.training.chain import Chain, DataProblem, Opener, before, chain_to
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a transform's arguments should be."""
+
+    node: str
+    params: dict[str, Json]
+    samples: int
+    """How many training samples that was learned from."""
+    chain: Chain
+    """The data that they were learned from."""
+
+
+def can_learn(kind: NodeType) -> bool:
+    """Whether a node's arguments can come from the data."""
+    target: Any = kind.target
+    return kind.role is Role.TRANSFORM and isinstance(target, type) and issubclass(target, Fitted)
+
+
+def learn(
+    document: Document,
+    catalogue: Catalogue,
+    node: str,
+    told: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    base: Path | None = None,
+) -> Learned:
+    """Learn a transform's arguments from the training samples that it gets: one pass, without augmentations.
+
+    Args:
+        told: called with how many samples are done, of how many; what it raises ends the pass
+        base: the folder of the project file, where relative paths begin
+
+    Raises:
+        DataProblem: the data cannot be read, or leave nothing to learn.
+    """
+    graph = Graph(document, catalogue)
+    if node in graph.muted:
+        raise DataProblem(node, f"{node} is muted. Unmute it first.")
+    # What the node itself is set to does not matter, and may be wrong: that is what is learned.
+    chain = chain_to(before(node, graph), document, graph, base)
+    splits = Opener().open(chain)[-1]
+    kind, on = graph.types[node], document.nodes[node].params.get("on", "inputs")
+    target: Any = kind.target
+    try:
+        samples = splits.train
+        values = target.fitted(
+            _watched(training_blocks(samples, "targets" if on == "targets" else "inputs"), samples, told)
+        )
+    except EngineError as error:
+        raise DataProblem(node, str(error)) from error
+    params = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return Learned(node, params, len(samples), chain)
+
+
+def _watched(
+    blocks: Iterable[NDArray[Any]], samples: Samples, told: Callable[[int, int], None]
+) -> Iterator[NDArray[Any]]:
+    done = 0
+    for block in blocks:
+        told(done, len(samples))
+        yield block
+        done += len(block)
+
+
+__all__ = ["Learned", "can_learn", "learn"]

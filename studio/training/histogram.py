@@ -1,0 +1,76 @@
+"""Counts of numbers whose range is not known beforehand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BINS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many numbers lie in each of some equal intervals."""
+
+    low: float
+    """Where the first one begins."""
+    width: float
+    counts: tuple[int, ...]
+
+
+class Histogram:
+    """At most 64 intervals. Their width is a power of two, and doubles when the range outgrows them.
+
+    Args:
+        whole: the numbers are whole, so that no interval is narrower than 1
+    """
+
+    def __init__(self, *, whole: bool) -> None:
+        self._width = 1.0 if whole else 0.0
+        self._whole = whole
+        self._first = 0
+        self._counts = np.zeros(0, np.int64)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Count finite numbers."""
+        if not values.size:
+            return
+        low, high = float(values.min()), float(values.max())
+        if not self._width or (not self._counts.size and not self._whole):
+            self._width = 2.0 ** math.ceil(math.log2(max((high - low) / BINS, abs(high) * 1e-9, 1e-30)))
+        self._make_room(low, high)
+        places = np.floor(values / self._width).astype(np.int64) - self._first
+        self._counts += np.bincount(places, minlength=len(self._counts))
+
+    @property
+    def result(self) -> Counts:
+        return Counts(self._first * self._width, self._width, tuple(self._counts.tolist()))
+
+    def _make_room(self, low: float, high: float) -> None:
+        while True:
+            first, last = math.floor(low / self._width), math.floor(high / self._width)
+            if self._counts.size:
+                first, last = min(first, self._first), max(last, self._first + len(self._counts) - 1)
+            if last - first < BINS:
+                break
+            self._double()
+        counts = np.zeros(last - first + 1, np.int64)
+        if self._counts.size:
+            start = self._first - first
+            counts[start : start + len(self._counts)] = self._counts
+        self._first, self._counts = first, counts
+
+    def _double(self) -> None:
+        if self._counts.size:
+            places = (np.arange(len(self._counts)) + self._first) // 2
+            first = int(places[0])
+            self._counts = np.bincount(places - first, weights=self._counts).astype(np.int64)
+            self._first = first
+        self._width *= 2
+
+
+__all__ = ["BINS", "Counts", "Histogram"]

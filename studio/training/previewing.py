@@ -1,0 +1,302 @@
+"""Samples to look at: those of training or validation, before and after a node, small enough to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.samples import MappedSamples, Samples
+from engine.data.splits import Splits
+from engine.data.table import TableSplits
+from engine.data.text import Text
+from engine.data.transforms.transform import Augmentation
+from engine.shape import Spec, count, format_shape
+from studio.nodes.types import Role
+from studio.training.chain import Chain, DataProblem, words
+from studio.training.picturing import Kind, Scale, kind_of, reduced
+
+Part: TypeAlias = Literal["training", "validation"]
+
+PARTS: tuple[Part, ...] = ("training", "validation")
+
+_BATCH_BYTES = 16 * 2**20
+_SCANNED = 65_536
+"""Targets that are read at once."""
+_MOST_SCANNED = 20_000_000
+_JUDGED = 64
+"""Samples that say which numbers are black and which are white."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is to be seen."""
+
+    part: Part = "training"
+    category: int | None = None
+    """Samples of this class only."""
+    draw: int = 0
+    """The epoch of which augmentations are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the samples at a node before one of them is looked at."""
+
+    node: str
+    title: str
+    """Of the node's type."""
+    kind: Kind
+    kind_before: Kind
+    input: Spec
+    target: Spec
+    input_before: Spec | None
+    """None for what is no transform."""
+    target_before: Spec | None
+    counts: Mapping[Part, int]
+    class_names: tuple[str, ...]
+    """Of all classes, numbers where they have no names; empty if targets are no single classes."""
+    columns: tuple[str, ...]
+    """Names of the numbers of a vector, where a table names them; else empty."""
+    vocabulary: tuple[str, ...]
+    """Of a text: its characters or words by number."""
+    varies: bool
+    """Whether training draws these samples differently in each epoch."""
+    scale: Scale
+    scale_before: Scale
+
+    @property
+    def pairs(self) -> bool:
+        """Whether inputs are shown before and after the node."""
+        return self.input_before is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample, before and after a node. What did not decode has a problem and no numbers."""
+
+    row: int
+    """Its number in its part of the data."""
+    input: NDArray[Any] | None = None
+    target: NDArray[Any] | None = None
+    before: NDArray[Any] | None = None
+    """The input before the node; None if it has none before it, or leaves it as it is."""
+    target_before: NDArray[Any] | None = None
+    label: str = ""
+    """The target, as far as it can be said in a word."""
+    problem: str = ""
+
+
+class Preview:
+    """An opened chain. One thread at a time may use it.
+
+    Args:
+        chain: from the source to the node that is looked at
+        splits: what leaves each of its nodes
+        seed: of the training
+    """
+
+    def __init__(self, chain: Chain, splits: tuple[Splits, ...], seed: int) -> None:
+        self.chain = chain
+        self.splits = splits
+        self.seed = seed
+        self._rows: dict[tuple[Part, int], NDArray[np.int64]] = {}
+
+    @property
+    def after(self) -> Splits:
+        return self.splits[-1]
+
+    @property
+    def before(self) -> Splits | None:
+        """What a transform gets."""
+        return self.splits[-2] if self.chain[-1].type.role is Role.TRANSFORM else None
+
+    @cached_property
+    def kind(self) -> Kind:
+        return kind_of(self.splits[0], self.after.input)
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        after = self.after
+        if after.target.ndim or after.classes is None:
+            return ()
+        return after.class_names or tuple(map(str, range(after.classes)))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        source, spec = self.splits[0], self.after.input
+        if not isinstance(source, TableSplits) or spec.ndim != 1 or spec.shape[0] != len(source.feature_names):
+            return ()
+        return source.feature_names
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Reads what is needed to know the classes, and the first samples.
+
+        Raises:
+            DataProblem: the source cannot be read.
+        """
+        source, before, link = self.splits[0], self.before, self.chain[-1]
+        try:
+            return Facts(
+                node=link.name,
+                title=link.type.title,
+                kind=self.kind,
+                kind_before=self._kind_before,
+                input=self.after.input,
+                target=self.after.target,
+                input_before=before.input if before is not None and not self._on_targets else None,
+                target_before=before.target if before is not None and self._on_targets else None,
+                counts={part: self.count(Look(part)) for part in PARTS},
+                class_names=self.class_names,
+                columns=self.columns,
+                vocabulary=source.class_names if isinstance(source, Text) else (),
+                varies=self._varies,
+                scale=self._scale(before=False),
+                scale_before=self._scale(before=True),
+            )
+        except DataProblem:
+            raise
+        except Exception as error:
+            raise DataProblem(link.name, words(error)) from error
+
+    def count(self, look: Look) -> int:
+        """How many samples there are to be seen."""
+        samples = self._samples(look)
+        if samples is None:
+            return 0
+        return len(samples) if look.category is None else len(self.rows(look))
+
+    def rows(self, look: Look, stop: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The numbers of the samples of a class. Reads all targets, once; of more than 20 million the first ones.
+
+        Args:
+            stop: asked between pieces; once it says so, what was found so far is returned and not remembered
+        """
+        assert look.category is not None
+        key = (look.part, look.category)
+        if key in self._rows:
+            return self._rows[key]
+        samples = self._samples(look)
+        found: list[NDArray[np.int64]] = []
+        total = 0 if samples is None else min(len(samples), _MOST_SCANNED)
+        for start in range(0, total, _SCANNED):
+            if stop():
+                break
+            assert samples is not None
+            rows = np.arange(start, min(start + _SCANNED, total))
+            targets = np.asarray(samples.targets(rows))
+            found.append(rows[targets.reshape(len(rows), -1)[:, 0] == look.category])
+        result = np.concatenate(found) if found else np.empty(0, np.int64)
+        if not stop():
+            self._rows[key] = result
+        return result
+
+    def fetch(self, look: Look, first: int, number: int, *, small: bool = True) -> tuple[Sample, ...]:
+        """Some of the samples that are to be seen, counted from `first`.
+
+        Args:
+            small: reduced to what can be shown where many are shown; else with all numbers
+        """
+        samples = self._samples(look)
+        if samples is None:
+            return ()
+        places = np.arange(first, min(first + number, self.count(look)))
+        rows = places if look.category is None else self.rows(look)[places]
+        step = max(1, _BATCH_BYTES // max(self._sample_bytes(), 1))
+        pieces = (rows[start : start + step] for start in range(0, len(rows), step))
+        return tuple(
+            self._reduced(sample) if small else sample for piece in pieces for sample in self._read(samples, piece)
+        )
+
+    # -- reading
+
+    @property
+    def _on_targets(self) -> bool:
+        return self.chain[-1].values.get("on") == "targets"
+
+    @property
+    def _varies(self) -> bool:
+        kinds = (link.type.target for link in self.chain if link.type.role is Role.TRANSFORM)
+        return any(isinstance(kind, type) and issubclass(kind, Augmentation) for kind in kinds)
+
+    @property
+    def _kind_before(self) -> Kind:
+        return self.kind if self.before is None else kind_of(self.splits[0], self.before.input)
+
+    @cached_property
+    def _judged(self) -> tuple[Sample, ...]:
+        return self.fetch(Look(), 0, _JUDGED)
+
+    def _scale(self, *, before: bool) -> Scale:
+        """Judged by the first training samples."""
+        values = [sample.before if before else sample.input for sample in self._judged]
+        return Scale.of([value for value in values if value is not None])
+
+    def _samples(self, look: Look) -> Samples | None:
+        """Copies, as other threads may read the originals."""
+        try:
+            part = self.after.train if look.part == "training" else self.after.validation
+        except Exception as error:
+            raise DataProblem(self.chain[-1].name, words(error)) from error
+        if part is None:
+            return None
+        samples = part.with_augmentations(look.part == "training")
+        samples.set_epoch(look.draw, self.seed)
+        return samples
+
+    def _read(self, samples: Samples, rows: NDArray[np.int64]) -> list[Sample]:
+        try:
+            return self._pairs(samples, rows)
+        except Exception as error:  # noqa: BLE001 - the one that fails is found and shown with its problem
+            if len(rows) > 1:
+                return [sample for row in rows for sample in self._read(samples, row[np.newaxis])]
+            return [Sample(int(row), problem=words(error)) for row in rows]
+
+    def _pairs(self, samples: Samples, rows: NDArray[np.int64]) -> list[Sample]:
+        if self.before is None or not isinstance(samples, MappedSamples):
+            inputs, targets = samples.arrays(rows)
+            earlier: list[Any] = [None] * len(rows)
+            earlier_targets: list[Any] = [None] * len(rows)
+        else:
+            given, given_targets = samples.sources[0].arrays(rows)
+            inputs, targets = samples.applied(given, given_targets, rows)
+            on_targets = self._on_targets
+            earlier = [None] * len(rows) if on_targets else list(given)
+            earlier_targets = list(given_targets) if on_targets else [None] * len(rows)
+        quadruples = zip(rows.tolist(), inputs, targets, earlier, earlier_targets, strict=True)
+        return [
+            Sample(row, np.asarray(input), np.asarray(target), before, target_before, self._label(target))
+            for row, input, target, before, target_before in quadruples
+        ]
+
+    def _label(self, target: Any) -> str:
+        value = np.asarray(target)
+        names = self.class_names
+        if value.ndim == 0 and names:
+            number = int(value)
+            return names[number] if 0 <= number < len(names) else str(number)
+        return f"{value.item():.4g}" if value.size == 1 else format_shape(value.shape)
+
+    def _reduced(self, sample: Sample) -> Sample:
+        if sample.input is None:
+            return sample
+        before = sample.before
+        return replace(
+            sample,
+            input=reduced(sample.input, self.kind),
+            before=None if before is None else reduced(before, self._kind_before),
+        )
+
+    def _sample_bytes(self) -> int:
+        specs = [splits.input for splits in (self.after, self.before) if splits is not None]
+        if any(spec.is_open for spec in specs):
+            return _BATCH_BYTES  # one by one
+        return sum(int(count(spec.shape)) * spec.dtype.itemsize for spec in specs)
+
+
+__all__ = ["PARTS", "Facts", "Look", "Part", "Preview", "Sample"]

@@ -1,0 +1,260 @@
+"""What the samples at a node are like: counts, classes, ranges, and what looks wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.data.samples import Samples
+from engine.data.transforms.transform import Batch
+from engine.shape import Spec, count
+from studio.training.chain import DataProblem, words
+from studio.training.data_figures import ChannelFigures, Overlap, PartFigures, Statistics
+from studio.training.findings import find
+from studio.training.histogram import Histogram
+from studio.training.picturing import Kind
+from studio.training.previewing import PARTS, Part, Preview
+
+MOST_BYTES = 256 * 2**20
+"""Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
+MOST_SAMPLES = 200_000
+MOST_CHANNELS = 256
+"""Columns or channels that have figures of their own."""
+MOST_TARGETS = 20_000_000
+
+_CHUNK_BYTES = 8 * 2**20
+_CHUNK_SAMPLES = 4096
+_TARGETS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is."""
+
+    done: int
+    total: int
+    """Samples to look at."""
+
+
+Found: TypeAlias = Progress | Statistics
+
+
+def describing(preview: Preview) -> Generator[Found, None, None]:
+    """The statistics of the samples at a node, without augmentations. Whoever asks for the next item lets it go on.
+
+    Yields:
+        How far it is, and the Statistics last.
+
+    Raises:
+        DataProblem: the source cannot be read.
+    """
+    node = preview.chain[-1].name
+    try:
+        parts: dict[Part, Samples] = {}
+        for part in PARTS:
+            samples = _samples(preview, part)
+            if samples is not None:
+                parts[part] = samples
+        chosen = {part: _chosen(samples, preview.after.input) for part, samples in parts.items()}
+        total, done = sum(map(len, chosen.values())), 0
+        yield Progress(0, total)
+        collectors: list[_Part] = []
+        for part, samples in parts.items():
+            collector = _Part(part, samples, preview)
+            collectors.append(collector)
+            for start in range(0, min(len(samples), MOST_TARGETS) if preview.class_names else 0, _TARGETS_AT_ONCE):
+                collector.count_classes(np.arange(start, min(start + _TARGETS_AT_ONCE, len(samples), MOST_TARGETS)))
+                yield Progress(done, total)
+            for rows in _pieces(chosen[part], preview.after.input):
+                collector.look_at(rows)
+                done += len(rows)
+                yield Progress(done, total)
+    except Exception as error:
+        raise DataProblem(node, words(error)) from error
+    figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
+    overlap = _overlap(*collectors) if len(collectors) == 2 else None
+    after = preview.after
+    found = Statistics(node, preview.kind, after.input, after.target, preview.class_names, figures, overlap)
+    yield replace(found, findings=tuple(find(found)))
+
+
+def _samples(preview: Preview, part: Part) -> Samples | None:
+    samples = preview.after.train if part == "training" else preview.after.validation
+    return None if samples is None else samples.with_augmentations(False)
+
+
+def _bytes(spec: Spec) -> int:
+    """Of one sample; of images of many sizes as if they were rather large."""
+    return 2**20 if spec.is_open else max(int(count(spec.shape)) * spec.dtype.itemsize, 1)
+
+
+def _chosen(samples: Samples, spec: Spec) -> NDArray[np.int64]:
+    """All rows, or one of each of as many stretches as can be looked at."""
+    total = len(samples)
+    wanted = min(total, MOST_SAMPLES, max(MOST_BYTES // _bytes(spec), 1))
+    if wanted == total:
+        return np.arange(total)
+    edges = np.linspace(0, total, wanted + 1)
+    within = np.random.default_rng(0).random(wanted)  # so that classes that take turns are met alike
+    return (edges[:-1] + within * np.diff(edges)).astype(np.int64)
+
+
+def _pieces(rows: NDArray[np.int64], spec: Spec) -> list[NDArray[np.int64]]:
+    step = min(max(_CHUNK_BYTES // _bytes(spec), 1), _CHUNK_SAMPLES)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+class _Part:
+    """Collects the figures of one part."""
+
+    def __init__(self, part: Part, samples: Samples, preview: Preview) -> None:
+        self.part: Part = part
+        self._samples = samples
+        self._kind: Kind = preview.kind
+        self._classes = np.zeros(len(preview.class_names), np.int64)
+        self._strays: list[tuple[int, int]] = []
+        self._inputs = _Channels(channel_names(preview), whole=not preview.after.input.dtype.is_floating_point)
+        target = preview.after.target
+        single = not preview.class_names and int(np.prod([size for size in target.shape if isinstance(size, int)])) == 1
+        self._target = _Channels(("target",), whole=not target.dtype.is_floating_point) if single else None
+        self.rows: dict[bytes, tuple[int, bytes]] = {}
+        """By the digest of a sample: its row, and its target."""
+        self._repeated = 0
+
+    def count_classes(self, rows: NDArray[np.int64]) -> None:
+        targets = np.asarray(self._samples.targets(rows)).reshape(-1)
+        known = (targets >= 0) & (targets < len(self._classes))
+        self._classes += np.bincount(targets[known].astype(np.int64), minlength=len(self._classes))
+        self._strays += [(int(rows[place]), int(targets[place])) for place in np.flatnonzero(~known)[:5]]
+
+    def look_at(self, rows: NDArray[np.int64]) -> None:
+        inputs, targets = self._samples.arrays(rows)
+        for row, input, target in zip(rows.tolist(), inputs, targets, strict=True):
+            key = _digest(input)
+            if key in self.rows:
+                self._repeated += 1
+            else:
+                self.rows[key] = (row, np.asarray(target).tobytes())
+        for batch in _batches(inputs):
+            self._inputs.add(by_channel(batch, self._kind, len(self._inputs.names)))
+        if self._target is not None:
+            self._target.add(np.asarray(targets).reshape(1, -1))
+
+    def figures(self, looked_at: int) -> PartFigures:
+        return PartFigures(
+            self.part,
+            len(self._samples),
+            looked_at,
+            tuple(self._classes.tolist()),
+            tuple(self._strays[:5]),
+            self._inputs.figures(),
+            self._target.figures()[0] if self._target is not None else None,
+            self._repeated,
+        )
+
+
+class _Channels:
+    """Collects figures of numbers by channel."""
+
+    def __init__(self, names: tuple[str, ...], *, whole: bool) -> None:
+        self.names = names
+        size = len(names)
+        self._finite, self._missing, self._infinite = (np.zeros(size, np.int64) for _ in range(3))
+        self._mean, self._squares = np.zeros(size), np.zeros(size)
+        self._low, self._high = np.full(size, np.inf), np.full(size, -np.inf)
+        self._histograms = [Histogram(whole=whole) for _ in names]
+
+    def add(self, values: NDArray[Any]) -> None:
+        """C×… numbers. The moments are joined as in Chan, Golub, LeVeque, 1979."""
+        values = values.reshape(len(self.names), -1).astype(np.float64)
+        for place, row in enumerate(values):
+            there = row[np.isfinite(row)]
+            missing = int(np.isnan(row).sum())
+            self._missing[place] += missing
+            self._infinite[place] += row.size - missing - there.size
+            if not there.size:
+                continue
+            before, new = int(self._finite[place]), there.size
+            mean = float(there.mean())
+            apart = mean - self._mean[place]
+            self._mean[place] += apart * new / (before + new)
+            self._squares[place] += float(((there - mean) ** 2).sum()) + apart**2 * before * new / (before + new)
+            self._finite[place] += new
+            self._low[place] = min(self._low[place], there.min())
+            self._high[place] = max(self._high[place], there.max())
+            self._histograms[place].add(there)
+
+    def figures(self) -> tuple[ChannelFigures, ...]:
+        std = np.sqrt(self._squares / np.maximum(self._finite, 1))
+        return tuple(
+            ChannelFigures(
+                name,
+                int(self._finite[place]),
+                int(self._missing[place]),
+                int(self._infinite[place]),
+                float(self._low[place]) if self._finite[place] else 0.0,
+                float(self._high[place]) if self._finite[place] else 0.0,
+                float(self._mean[place]),
+                float(std[place]),
+                self._histograms[place].result,
+            )
+            for place, name in enumerate(self.names)
+        )
+
+
+def channel_names(preview: Preview) -> tuple[str, ...]:
+    """What has figures of its own: columns, channels of an image, features of a series; one for all if too many."""
+    spec = preview.after.input
+    if preview.columns and len(preview.columns) <= MOST_CHANNELS:
+        return preview.columns
+    if preview.kind == "images":
+        size = 1 if spec.ndim == 2 else spec.shape[_channel_axis(spec.shape)]
+        names = {1: ("brightness",), 3: ("red", "green", "blue"), 4: ("red", "green", "blue", "opacity")}
+        return names.get(size, _numbered("channel", size)) if isinstance(size, int) else ("brightness",)
+    if preview.kind == "text":
+        return ("number",)
+    size = spec.shape[-1] if spec.ndim else 1
+    if isinstance(size, int) and 1 < size <= MOST_CHANNELS and spec.ndim <= 2:
+        return _numbered("feature" if preview.kind == "series" else "number", size)
+    return ("all numbers",)
+
+
+def _numbered(noun: str, size: int) -> tuple[str, ...]:
+    return tuple(f"{noun} {number}" for number in range(size)) if size <= MOST_CHANNELS else ("all numbers",)
+
+
+def by_channel(batch: NDArray[Any], kind: Kind, channels: int) -> NDArray[Any]:
+    """N×… → one row for each channel."""
+    if channels == 1:
+        return batch.reshape(1, -1)
+    axis = 1 + _channel_axis(batch.shape[1:]) if kind == "images" else batch.ndim - 1
+    return np.moveaxis(batch, axis, 0).reshape(channels, -1)
+
+
+def _channel_axis(shape: tuple[Any, ...]) -> int:
+    """Of a sample that is an image: the first, unless only the last can be one."""
+    return 2 if shape[-1] in (1, 3, 4) and shape[0] not in (1, 3, 4) else 0
+
+
+def _batches(inputs: Batch) -> list[NDArray[Any]]:
+    return [inputs] if isinstance(inputs, np.ndarray) else [value[np.newaxis] for value in inputs]
+
+
+def _digest(values: NDArray[Any]) -> bytes:
+    array = np.ascontiguousarray(values)
+    return blake2b(array.tobytes(), digest_size=16, person=str(array.shape).encode()[:16]).digest()
+
+
+def _overlap(training: _Part, validation: _Part) -> Overlap:
+    shared = [key for key in validation.rows if key in training.rows]
+    pairs = [(training.rows[key], validation.rows[key]) for key in shared]
+    examples = tuple((one[0], other[0]) for one, other in pairs[:5])
+    return Overlap(len(pairs), examples, sum(one[1] != other[1] for one, other in pairs))
+
+
+__all__ = ["Found", "Progress", "by_channel", "channel_names", "describing"]

@@ -1,0 +1,49 @@
+"""Chains of data nodes for tests."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studio.document.model import Document, Node
+from studio.lowering.graph import Graph
+from studio.nodes.catalogue import catalogue
+from studio.training.chain import Opener, chain_to
+from studio.training.data_figures import Statistics
+from studio.training.previewing import Preview
+from studio.training.statistics import describing
+from tests.studio.lowering.graphs import document
+
+
+def chained(*nodes: Node | str, loader: bool = False) -> Document:
+    """Data nodes one after the other, called a, b, c, …"""
+    named = {chr(ord("a") + place): node for place, node in enumerate([*nodes, *(["data.Batches"] if loader else [])])}
+    names = list(named)
+    wires = [f"{one}.samples -> {two}.{_input(named[two])}" for one, two in pairwise(names)]
+    return document(dict(named), wires)
+
+
+def _input(node: Node | str) -> str:
+    return catalogue()[node if isinstance(node, str) else node.type].inputs[0].name
+
+
+def previewed(made: Document, name: str | None = None, base: Path | None = None) -> Preview:
+    """Of the last node, unless another one is named."""
+    chain = chain_to(name or list(made.nodes)[-1], made, Graph(made, catalogue()), base)
+    return Preview(chain, Opener().open(chain), made.training.seed)
+
+
+def described(preview: Preview) -> Statistics:
+    [*_, found] = describing(preview)
+    assert isinstance(found, Statistics)
+    return found
+
+
+def arrays(folder: Path, inputs: NDArray[Any], targets: NDArray[Any], name: str = "arrays.npz") -> Node:
+    """A source of these arrays, with a file in `folder`."""
+    np.savez(folder / name, x=inputs, y=targets)
+    return Node("data.NPY", {"path": str(folder / name)})

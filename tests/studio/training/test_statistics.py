@@ -1,0 +1,164 @@
+"""Figures of data are right, bounded, and what is wrong is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studio.document.model import Node
+from studio.training import statistics
+from studio.training.data_figures import Statistics
+from studio.training.histogram import BINS, Histogram
+from studio.training.statistics import Progress, describing
+from tests.studio.training.data_documents import arrays, chained, described, previewed
+
+
+def of_arrays(folder: Path, inputs: np.ndarray, targets: np.ndarray, *more: Node | str) -> Statistics:
+    return described(previewed(chained(arrays(folder, inputs, targets), *more)))
+
+
+def codes(found: Statistics) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+def test_figures_are_those_of_numpy(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).normal(3, 2, (500, 4)).astype(np.float32)
+    inputs[::50, 1] = np.nan
+    inputs[3, 2] = np.inf
+    found = of_arrays(tmp_path, inputs, np.arange(500) % 5, Node("data.HoldOut", {"validation": 0.0}))
+    [part] = found.parts
+    assert found.overlap is None
+    assert part.samples == part.looked_at == 500
+    assert part.classes == (100,) * 5
+    for place, channel in enumerate(part.channels):
+        column = inputs[:, place].astype(np.float64)
+        there = column[np.isfinite(column)]
+        assert channel.numbers == len(there)
+        assert channel.missing == np.isnan(column).sum()
+        assert channel.infinite == np.isinf(column).sum()
+        figures = (channel.low, channel.high, channel.mean, channel.std)
+        np.testing.assert_allclose(figures, (there.min(), there.max(), there.mean(), there.std()), rtol=1e-9)
+        assert sum(channel.histogram.counts) == len(there)
+
+
+def test_channels_of_images_and_features_of_series(tmp_path: Path) -> None:
+    images = np.zeros((20, 3, 9, 9), np.uint8)
+    images[:, 1] = 7
+    found = of_arrays(tmp_path, images, np.arange(20) % 2)
+    assert [(channel.name, channel.mean) for channel in found.parts[0].channels] == [
+        ("red", 0),
+        ("green", 7),
+        ("blue", 0),
+    ]
+    series = np.zeros((20, 30, 2), np.float32)
+    series[:, :, 1] = 5
+    found = of_arrays(tmp_path, series, np.arange(20) % 2)
+    assert [channel.mean for channel in found.parts[0].channels] == [0, 5]
+
+
+def test_samples_in_both_parts_are_found(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).random((100, 3))
+    inputs[50:] = inputs[:50]
+    targets = np.arange(100) % 2
+    targets[50:] = 1 - targets[:50]
+    found = of_arrays(tmp_path, inputs, targets)
+    preview = previewed(chained(Node("data.NPY", {"path": str(tmp_path / "arrays.npz")})))
+    train, held = preview.after.train, preview.after.validation
+    assert held is not None
+    left, right = (samples.arrays(np.arange(len(samples)))[0] for samples in (train, held))
+    twins = [row for row, value in enumerate(right) if (left == value).all(1).any()]
+    assert found.overlap is not None
+    assert found.overlap.count == len(twins) == found.overlap.contradictions
+    row, other = found.overlap.examples[0]
+    np.testing.assert_array_equal(left[row], right[other])
+    [finding] = [finding for finding in found.findings if finding.code == "overlap"]
+    assert f"{len(twins)} of {len(held)} validation samples are training samples too" in finding.message
+    assert finding.examples[:2] == (("validation", other), ("training", row))
+
+
+def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).random((400, 3)).astype(np.float32)
+    inputs[:, 1] = 4
+    inputs[7, 0] = np.nan
+    inputs[8, 2] = np.inf
+    targets = np.zeros(400, np.int64)
+    targets[:30] = 2
+    found = of_arrays(tmp_path, inputs, targets, Node("data.HoldOut", {"validation": 0.5, "stratify": True}))
+    said = {finding.code: finding.message for finding in found.findings}
+    assert "1 number is missing (NaN) in the" in said["missing"]
+    assert "Add Fill missing" in said["missing"]
+    assert "infinite" in said["infinite"]
+    assert "Number 1 is always the same" in said["constant"]
+    assert "Class 1 has no" in said["missing-class"]
+    assert "12 times" in said["imbalance"]
+
+
+def test_clean_data_are_left_in_peace() -> None:
+    assert codes(described(previewed(chained("data.Digits")))) == []
+
+
+def test_labels_beyond_the_classes_are_named(tmp_path: Path) -> None:
+    (tmp_path / "i").mkdir()
+    record = np.zeros((40, 3073), np.uint8)
+    record[:, 0] = np.arange(40) % 10
+    record.tofile(tmp_path / "i" / "data_batch_1.bin")
+    preview = previewed(chained(Node("data.CIFAR", {"folder": str(tmp_path / "i")})))
+    preview.__dict__["class_names"] = tuple(map(str, range(5)))
+    found = described(preview)
+    [finding] = [finding for finding in found.findings if finding.code == "stray-class"]
+    assert finding.severity == "error"
+    assert "Training sample 5 has the class number 5, but classes are 0 to 4" in finding.message
+
+
+def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "MOST_SAMPLES", 50)
+    found = of_arrays(tmp_path, np.random.default_rng(0).random((1000, 2)), np.arange(1000) % 10)
+    training = found.parts[0]
+    assert (training.samples, training.looked_at) == (800, 50)
+    assert sum(training.classes) == 800, "classes are counted of all"
+    monkeypatch.setattr(statistics, "MOST_BYTES", 160)
+    assert of_arrays(tmp_path, np.zeros((1000, 2)), np.arange(1000) % 10).parts[0].looked_at == 10
+
+
+def test_it_is_told_how_far_it_is_and_can_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "_CHUNK_SAMPLES", 10)
+    source = arrays(tmp_path, np.zeros((100, 2)), np.zeros(100, np.int64))
+    items = describing(previewed(chained(source)))
+    steps = [item for item in items if isinstance(item, Progress)]
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert steps[-1].done == steps[-1].total == 100
+    ended = describing(previewed(chained(source)))
+    next(ended)
+    ended.close()
+
+
+def test_regression_has_figures_of_its_target() -> None:
+    found = described(previewed(chained("data.Regression")))
+    assert found.parts[0].classes == ()
+    assert found.parts[0].target is not None
+    assert found.parts[0].target.numbers == 800
+
+
+@given(
+    st.lists(st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=30), min_size=1, max_size=5)
+)
+def test_a_histogram_counts_all_whatever_the_order(batches: list[list[float]]) -> None:
+    histogram = Histogram(whole=False)
+    for batch in batches:
+        histogram.add(np.array(batch))
+    found = histogram.result
+    values = np.concatenate([np.array(batch) for batch in batches])
+    assert len(found.counts) <= BINS
+    edges = found.low + found.width * np.arange(len(found.counts) + 1)
+    np.testing.assert_array_equal(found.counts, np.histogram(values, edges)[0])
+
+
+def test_whole_numbers_have_bins_of_their_own() -> None:
+    histogram = Histogram(whole=True)
+    histogram.add(np.array([0, 3, 3, 9]))
+    assert histogram.result.width == 1
+    assert histogram.result.counts == (1, 0, 0, 2, 0, 0, 0, 0, 0, 1)
