@@ -52,6 +52,8 @@ class Step:
     """Of the first optimizer."""
     finite: bool
     """False if the loss is NaN or infinite: the weights are, or will be, spoilt."""
+    waiting: float = 0.0
+    """Of the `seconds`, those in which there was nothing to do but to wait for the batch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ class Timed:
         self._batches = batches
         self._task = task
         self._began = 0.0
+        self.waiting = 0.0
+        """Seconds that the last batch took to come."""
 
     def next(self) -> Any:
         self._began = time.perf_counter()
@@ -42,6 +44,7 @@ class Timed:
             batch = next(self._batches)
         except StopIteration:
             raise DataError("the data gave fewer batches than they were said to have.") from None
+        self.waiting = time.perf_counter() - self._began
         return self._task.to_device(batch)
 
     def stop(self) -> float:

@@ -260,6 +260,7 @@ class Training(Iterator[Event]):
             samples_per_second=size / max(seconds, 1e-9),
             learning_rate=rate,
             finite=math.isfinite(loss),
+            waiting=timed.waiting,
         )
         news = self._by.news(self.step)
         if news is not None:

@@ -55,6 +55,64 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
             return None
 
 
+def event_of(line: Any) -> fit.Event | None:
+    """The event that a line was made of, as far as it tells; None if it is another kind of line.
+
+    Raises ValueError if the line is damaged.
+    """
+    try:
+        match line["event"]:
+            case "started":
+                counts = ("batches", "train_samples", "validation_samples", "parameters", "seed")
+                return fit.Started(
+                    **{name: None if line[name] is None else int(line[name]) for name in ("epochs", "steps")},
+                    **{name: int(line[name]) for name in counts},
+                    **{name: int(line.get(name, 0)) for name in ("epoch", "step")},
+                    device=str(line["device"]),
+                    compiled=bool(line["compiled"]),
+                )
+            case "step":
+                return fit.Step(
+                    int(line["epoch"]),
+                    int(line["batch"]),
+                    int(line["step"]),
+                    _number(line["loss"]),
+                    losses={},
+                    metrics=_without(line, "train"),
+                    seconds=0.0,
+                    samples_per_second=_number(line["samples_per_second"]),
+                    learning_rate=_number(line["learning_rate"]),
+                    finite=bool(line["finite"]),
+                )
+            case "epoch":
+                train, val = _without(line, "train"), _without(line, "val")
+                val_loss = val.pop("loss")
+                is_validated = bool(val) or line["val_loss"] is not None
+                return fit.Epoch(
+                    int(line["epoch"]),
+                    int(line["step"]),
+                    train_loss=train.pop("loss"),
+                    val_loss=val_loss if is_validated else None,
+                    train_metrics=train,
+                    val_metrics=val,
+                    seconds=_number(line["seconds"]),
+                    samples_per_second=_number(line["samples_per_second"]),
+                    learning_rate=_number(line["learning_rate"]),
+                    finite=bool(line["finite"]),
+                    best=bool(line["best"]),
+                )
+            case "validation":
+                val = _without(line, "val")
+                return fit.Validated(int(line["epoch"]), int(line["step"]), val.pop("loss"), val, bool(line["best"]))
+            case "done":
+                counts = (int(line["epochs"]), int(line["steps"]))
+                return fit.Done(*counts, _number(line["seconds"]), str(line["reason"]))  # pyright: ignore[reportArgumentType]
+            case _:
+                return None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"the line is damaged: {error}") from None
+
+
 def results(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
     """Losses and metrics of an epoch or a validation: train_loss, val_loss, train_accuracy, …"""
     val = {**_fields(event, "val_loss"), **_prefixed("val", event.val_metrics)}
@@ -78,3 +136,13 @@ def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, Any]:
 
 def _json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: Any) -> float:
+    """What `_json` made null is not finite."""
+    return math.nan if value is None else float(value)
+
+
+def _without(line: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    """The figures of a line that have this prefix, by their names without it."""
+    return {name[len(prefix) + 1 :]: _number(line[name]) for name in line if name.startswith(f"{prefix}_")}

@@ -108,6 +108,7 @@ class Record:
             remedy = "Choose another output folder, or delete that run."
             raise FileError(str(self.folder), "", "already holds a run", remedy)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._about["number"] = next_number(self.folder.parent)
         (self.folder / GRAPH).write_text(self.graph, encoding="utf-8")
         self._lines = (self.folder / METRICS).open("wb")
 
@@ -220,8 +221,8 @@ class Record:
             self._writer.put(lambda: self._save(BEST, weights, place))
 
     def _write_about(self) -> None:
-        text = json.dumps(self._about, indent=2, ensure_ascii=False) + "\n"
-        self._guarded(RUN, lambda: atomic.write(self.folder / RUN, text.encode()))
+        self._about.update(_kept(self.folder / RUN))  # somebody may have given the run another name meanwhile
+        self._guarded(RUN, lambda: atomic.write(self.folder / RUN, _json(self._about)))
 
     def _save(self, name: str, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
         self._guarded(name, lambda: save_file(weights, self.folder / name, {"producer": "gradwire", **metadata}))
@@ -233,10 +234,57 @@ class Record:
             raise FileError.from_os_error(self.folder / name, "cannot be written", error) from None
 
 
+def next_number(runs: Path) -> int:
+    """The number of the next run in a folder of runs."""
+    numbers = (_kept(path).get("number") for path in runs.glob(f"*/{RUN}"))
+    return 1 + max((number for number in numbers if isinstance(number, int)), default=0)
+
+
+def annotate(folder: Path, **texts: str) -> dict[str, Any]:
+    """Give a run another name or note, in run.json; returns all that it says. Raises FileError."""
+    path = folder / RUN
+    try:
+        about = {**json.loads(path.read_bytes()), **texts}
+        atomic.write(path, _json(about))
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be written", error) from None
+    except (ValueError, TypeError):
+        raise FileError(str(path), "", "is damaged", "Give the run another name when it is mended.") from None
+    return about
+
+
 def process(number: int | None = None) -> dict[str, Any]:
     """What tells this process from others that had or will have its number; or that of another number."""
     found = psutil.Process(number)
     return {"number": found.pid, "began": found.create_time()}
+
+
+def is_own_process(known: Any) -> bool:
+    """Whether this is the process that `process` told of."""
+    return bool(known) and known == process()
+
+
+def is_alive(known: Any) -> bool:
+    """Whether the process that `process` told of is still there."""
+    try:
+        return bool(known) and process(known["number"]) == dict(known)
+    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
+        return False
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """Of what a run.json says, the texts and the number that a run keeps whatever comes."""
+    try:
+        about = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return (
+        {name: about[name] for name in ("number", "name", "note") if name in about} if isinstance(about, dict) else {}
+    )
+
+
+def _json(about: Mapping[str, Any]) -> bytes:
+    return (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _place(last: Mapping[str, Any]) -> dict[str, str]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.io import load_file
@@ -17,7 +15,7 @@ from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
 from studio.training.checkpoints import newest, read
-from studio.training.records import GRAPH, METRICS, RUN, WEIGHTS, process
+from studio.training.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
 from studio.training.surroundings import versions
 
 _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."
@@ -61,7 +59,7 @@ def find(runs: Path, name: str = "") -> Path:
 def resumed(folder: Path) -> Resumed:
     """A run with its newest sound checkpoint. Raises FileError if it cannot go on."""
     about = _about(folder)
-    if about.get("state") == "running" and _is_alive(about.get("process", {})):
+    if about.get("state") == "running" and is_alive(about.get("process", {})):
         problem = f"is being trained by the process {about['process']['number']}"
         raise FileError(str(folder), "", problem, "Wait until that has ended, or end it.")
     checkpoint, troubles = newest(folder)
@@ -135,13 +133,6 @@ def _about(folder: Path) -> dict[str, Any]:
     if not isinstance(about, dict):
         raise FileError(str(folder / RUN), "", "is damaged", "Choose another run.")
     return about
-
-
-def _is_alive(known: Mapping[str, Any]) -> bool:
-    try:
-        return bool(known) and process(known["number"]) == dict(known)
-    except psutil.Error:
-        return False
 
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine import fit
 from studio.document.model import Document
-from studio.ui.progress import Progress
+from studio.training.progress import Progress
 
 Kind = Literal["train", "validation"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
+from studio.training.progress import Progress
 from studio.ui import figures, fonts
 from studio.ui.commands import Commands
 from studio.ui.panels.runs.plot import title
-from studio.ui.progress import Progress
 from studio.ui.project import Project
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label

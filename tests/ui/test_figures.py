@@ -10,9 +10,9 @@ import pytest
 
 from engine import fit
 from studio.document.model import Document
+from studio.training.progress import Progress
 from studio.ui import figures
 from studio.ui.fuzzy import score
-from studio.ui.progress import Progress
 from studio.ui.runs import Curve, Run
 
 

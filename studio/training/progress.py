@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from engine import fit
 
-_PACE_MEMORY = 0.95
+_MEMORY = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class Progress:
     val_metrics: Mapping[str, float] = field(default_factory=dict)
     """Of the last validation."""
     samples_per_second: float = 0.0
+    learning_rate: float | None = None
+    waiting: float | None = None
+    """Share of the time that is spent waiting for data."""
     pace: float | None = None
     """Seconds for one batch; once an epoch is done, its share of the validation included."""
 
@@ -56,8 +59,10 @@ class Progress:
                     step=event.step,
                     loss=event.loss,
                     metrics=event.metrics,
-                    pace=self._pace(event.seconds),
+                    pace=_mixed(self.pace, event.seconds),
                     samples_per_second=event.samples_per_second,
+                    learning_rate=event.learning_rate,
+                    waiting=_mixed(self.waiting, event.waiting / event.seconds if event.seconds > 0 else 0.0),
                 )
             case fit.Epoch():
                 return replace(
@@ -70,8 +75,10 @@ class Progress:
             case _:
                 return self
 
-    def _pace(self, seconds: float) -> float:
-        return seconds if self.pace is None else _PACE_MEMORY * self.pace + (1 - _PACE_MEMORY) * seconds
+
+def _mixed(mean: float | None, value: float) -> float:
+    """A mean that forgets slowly."""
+    return value if mean is None else _MEMORY * mean + (1 - _MEMORY) * value
 
 
 def _steps(event: fit.Started) -> int | None:

@@ -1,0 +1,345 @@
+"""The runs of a project: those of this session, those that earlier ones left behind, those that other processes train.
+
+One `Run` stands for all of them. Its curves come from events while this process trains it, and from its metrics.jsonl
+otherwise, which a `Follower` reads, also while it grows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine import fit
+from studio.document.errors import FileError
+from studio.document.files import load
+from studio.document.model import Document
+from studio.training.curves import Array, Axis, Column, Track
+from studio.training.lines import results
+from studio.training.points import BESIDES, Cut, Kind, Points, Reader, Source
+from studio.training.progress import Progress
+from studio.training.records import GRAPH, METRICS, RUN, is_alive
+
+_CHUNK = 1 << 18
+"""Bytes that are read and decoded at once: a few milliseconds, after which others may compute."""
+
+UNFINISHED = ("stopped", "failed", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One quantity of a run: where its points lie along the axes, and their values."""
+
+    track: Track
+    column: Column
+    batches: int
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def x(self, axis: Axis) -> Array:
+        return self.track.x(axis, self.batches)
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One run, wherever it was or is trained."""
+
+    number: int
+    folder: Path | None = None
+    """None if nothing of it is written."""
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What run.json says."""
+    document: Document | None = None
+    """What is trained, once it is known; `read_document` finds out."""
+    state: str = "running"
+    """"idle", "running", "paused", "done", "stopped", "failed", or "interrupted" if its process is gone."""
+    is_own: bool = False
+    """This process trains it, or did."""
+    is_shown: bool = True
+    last: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The figures of the last epoch or validation, as train_loss, val_accuracy, …; with its epoch and step."""
+    best: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    compiled: bool | None = None
+    """Whether its steps are compiled; None until it has begun, and for runs of others."""
+    compile_state: fit.CompileState | None = None
+    """How its steps run now."""
+    trouble: str = ""
+    """What of it could not be read."""
+    version: int = 0
+    """Rises whenever curves change."""
+    _tracks: dict[Source, Track] = field(default_factory=dict[Source, Track])
+    _reader: Reader = field(default_factory=Reader)
+
+    # -- what is known
+
+    @property
+    def name(self) -> str:
+        return str(self.about.get("name") or f"Run {self.number}")
+
+    @property
+    def note(self) -> str:
+        return str(self.about.get("note", ""))
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in ("running", "paused")
+
+    @property
+    def started(self) -> datetime | None:
+        return _time(self.about.get("started"))
+
+    @property
+    def ended(self) -> datetime | None:
+        return _time(self.about.get("ended"))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Epochs, steps, device, seed, compile."""
+        return _mapping(self.about.get("settings"))
+
+    @property
+    def device(self) -> str:
+        return str(self.settings.get("device", ""))
+
+    @property
+    def progress(self) -> Progress:
+        return self._reader.progress
+
+    @property
+    def step(self) -> int:
+        """Batches that are done, as far as known."""
+        return max(self.progress.step, int(self.last.get("step", 0)))
+
+    def read_document(self) -> Document:
+        """What was trained. Raises FileError if its file is damaged."""
+        if self.document is None:
+            if self.folder is None:
+                raise FileError(self.name, "", "has left no graph", "Choose another run.")
+            self.document = load(self.folder / GRAPH)
+        return self.document
+
+    # -- curves
+
+    @property
+    def quantities(self) -> Sequence[str]:
+        """The loss first, then the metrics in the order they came, then learning rate and throughput."""
+        found = dict.fromkeys(name for track in self._tracks.values() for name in track.columns)
+        return tuple(sorted(found, key=lambda name: (name != "loss", name in BESIDES)))
+
+    @property
+    def points(self) -> int:
+        return sum(len(column) for track in self._tracks.values() for column in track.columns.values())
+
+    def curve(self, quantity: str, kind: Kind) -> Curve | None:
+        """Of training the values of batches; those of epochs if a quantity has no others."""
+        for source in ("steps", "epochs") if kind == "train" else ("validation",):
+            track = self._tracks.get(source)
+            if track is not None and quantity in track.columns:
+                return Curve(track, track.columns[quantity], self.progress.batches)
+        return None
+
+    def take(self, events: Iterable[fit.Event]) -> None:
+        """Put down what happened in this process."""
+        events = list(events)
+        for event in events:
+            match event:
+                case fit.Started():
+                    self.compiled = event.compiled
+                case fit.CompileState():
+                    self.compile_state = event
+                case fit.Epoch() | fit.Validated():
+                    self.last = {"epoch": event.epoch, "step": event.step, **results(event)}
+                    self.best = self.last if event.best else self.best
+                case _:
+                    pass
+        self.add(self._reader.take(events))
+
+    def add(self, parts: Iterable[Points | Cut]) -> None:
+        """More points."""
+        for part in parts:
+            self.version += 1
+            if isinstance(part, Cut):
+                self._cut(part.step)
+            else:
+                self._tracks.setdefault(part.source, Track()).extend(part.steps, part.seconds, part.values)
+
+    def catch_up(self, news: News) -> None:
+        """Take what a Follower found."""
+        if self.is_own:
+            return
+        self.add(news.parts)
+        self._reader.progress = news.progress
+        self.trouble = news.trouble
+
+    def describe(self, about: Mapping[str, Any], state: str) -> None:
+        """Take what run.json says now. Of a run of this process, how it stands is known better."""
+        self.about = about
+        number = about.get("number")
+        if isinstance(number, int):
+            self.number = number
+        if not self.is_own:
+            self.state = state
+        if not (self.is_own and self.last):
+            self.last, self.best = _mapping(about.get("last")), _mapping(about.get("best"))
+
+    def _cut(self, step: int) -> None:
+        time = 0.0
+        for track in self._tracks.values():
+            track.cut(step)
+            if len(track):
+                time = max(time, float(track.x("seconds", 1)[-1]))
+        self._reader.go_on(step, time)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is new in metrics.jsonl."""
+
+    parts: tuple[Points | Cut, ...]
+    progress: Progress
+    trouble: str
+    is_all: bool
+    """There was no more to read."""
+
+
+class Follower:
+    """Reads a run's metrics.jsonl, and what is added to it later. To be used by one thread at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / METRICS
+        self._decoder = msgspec.json.Decoder()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._reader = Reader()
+        self._offset = 0
+        self._broken = 0
+        """Lines that are no JSON."""
+
+    def read(self) -> News:
+        """The next part, as much as takes a few milliseconds."""
+        parts: list[Points | Cut] = []
+        try:
+            with self._path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < self._offset:  # the run was resumed: it goes on from an earlier place
+                    self._begin()
+                    parts.append(Cut(-1))
+                file.seek(self._offset)
+                data = file.read(_CHUNK)
+        except OSError as error:
+            trouble = str(FileError.from_os_error(self._path, "cannot be read", error))
+            return News((), self._reader.progress, trouble, is_all=True)
+        is_all = self._offset + len(data) >= size
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == _CHUNK:  # no line is as long as that
+            end, self._broken = len(data), self._broken + 1
+            data = b""
+        self._offset += end
+        parts += self._reader.take_lines(self._decoded(data[:end]))
+        return News(tuple(parts), self._reader.progress, self._trouble(), is_all)
+
+    def _decoded(self, data: bytes) -> list[Any]:
+        try:
+            return self._decoder.decode_lines(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return list(self._one_by_one(data))
+
+    def _one_by_one(self, data: bytes) -> Iterator[Any]:
+        for line in data.splitlines():
+            try:
+                if line.strip():
+                    yield self._decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                self._broken += 1
+
+    def _trouble(self) -> str:
+        damaged = self._reader.damaged + self._broken
+        if not damaged:
+            return ""
+        lines = "1 line" if damaged == 1 else f"{damaged:,} lines"
+        return f"{lines} of {METRICS} cannot be read; all others are shown."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run's folder as it is now."""
+
+    folder: Path
+    about: Mapping[str, Any]
+    state: str
+    trouble: str = ""
+
+
+class Shelf:
+    """Looks through the folder of a project's runs. To be used by one thread at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[Path, tuple[int, int, Found]] = {}
+
+    def look(self) -> list[Found]:
+        """The runs that are there, those that began first at the front. Only files that changed are read."""
+        try:
+            folders = [Path(entry.path) for entry in os.scandir(self.folder) if entry.is_dir()]
+        except OSError:
+            folders = []
+        found = {folder: one for folder in folders if (one := self._look_at(folder)) is not None}
+        self._known = found
+        return sorted((_alive(one) for _, _, one in found.values()), key=_order)
+
+    def _look_at(self, folder: Path) -> tuple[int, int, Found] | None:
+        path = folder / RUN
+        try:
+            stamp = path.stat()
+            known = self._known.get(folder)
+            if known is not None and known[:2] == (stamp.st_mtime_ns, stamp.st_size):
+                return known
+            about = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            return 0, 0, Found(folder, {}, "failed", f"{RUN} cannot be read: {error}")
+        if not isinstance(about, dict):
+            return 0, 0, Found(folder, {}, "failed", f"{RUN} is damaged.")
+        return stamp.st_mtime_ns, stamp.st_size, Found(folder, about, str(about.get("state", "")))
+
+
+def _alive(found: Found) -> Found:
+    """A run is only under way while its process is there."""
+    if found.state == "running" and not is_alive(_mapping(found.about.get("process"))):
+        return Found(found.folder, found.about, "interrupted", found.trouble)
+    return found
+
+
+def _order(found: Found) -> tuple[str, str]:
+    return str(found.about.get("started", "")), found.folder.name
+
+
+def run_of(found: Found, number: int) -> Run:
+    """A run without its curves. `number` is for one that does not know its own."""
+    run = Run(number, found.folder)
+    run.describe(found.about, found.state)
+    run.trouble = found.trouble
+    return run
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone()
+    except ValueError:
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+__all__ = ["UNFINISHED", "Curve", "Follower", "Found", "News", "Run", "Shelf", "run_of"]

@@ -1,0 +1,168 @@
+"""What a training tells, as points of curves: from its events, or from the lines of metrics.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from engine import fit
+from studio.training.curves import Array
+from studio.training.lines import event_of
+from studio.training.progress import Progress
+
+Kind = Literal["train", "validation"]
+Source = Literal["steps", "epochs", "validation"]
+"""Where figures come from: training batches, training epochs, validations."""
+
+LEARNING_RATE, THROUGHPUT = "learning_rate", "samples_per_second"
+BESIDES = (LEARNING_RATE, THROUGHPUT)
+"""Quantities of steps that are neither loss nor metric."""
+
+Line: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Figures that came at the same steps; `seconds` of training had gone by then."""
+
+    source: Source
+    steps: Array
+    seconds: Array
+    values: Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The run goes on from this step: what came after it comes again."""
+
+    step: int
+
+
+class Reader:
+    """Makes points, in the order in which things happened, and knows how far the training is."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+        self.damaged = 0
+        """Lines that could not be understood."""
+        self._samples = 0.0
+        """In a batch."""
+        self._step, self._time = 0, 0.0
+        self._epoch_began: float | None = 0.0
+
+    def take(self, events: Iterable[fit.Event]) -> Iterator[Points | Cut]:
+        """Points of events."""
+        for is_step, group in groupby(events, lambda event: isinstance(event, fit.Step)):
+            if is_step:
+                yield self._steps([event for event in group if isinstance(event, fit.Step)])
+            else:
+                for event in group:
+                    yield from self._other(event)
+
+    def take_lines(self, lines: Iterable[Any]) -> Iterator[Points | Cut]:
+        """Points of decoded lines. Those that make no sense are counted, and left out."""
+        for is_step, group in groupby(lines, _is_step):
+            if is_step:
+                yield from self._step_lines(list(group))
+                continue
+            for line in group:
+                try:
+                    event = event_of(line)
+                except ValueError:
+                    self.damaged += 1
+                    continue
+                if event is not None:
+                    yield from self._other(event)
+
+    def _other(self, event: fit.Event) -> Iterator[Points | Cut]:
+        self.progress = self.progress.after(event)
+        match event:
+            case fit.Started():
+                self._samples = event.train_samples / max(event.batches, 1)
+                if event.step:
+                    yield Cut(event.step)
+            case fit.Epoch():
+                if self._epoch_began is not None:
+                    self._time = max(self._time, self._epoch_began + event.seconds)
+                self._epoch_began = self._time
+                yield self._single("epochs", event.step, event.train_loss, event.train_metrics)
+                if event.val_loss is not None:
+                    yield self._single("validation", event.step, event.val_loss, event.val_metrics)
+            case fit.Validated():
+                yield self._single("validation", event.step, event.val_loss, event.val_metrics)
+            case _:
+                pass
+
+    def go_on(self, step: int, time: float) -> None:
+        """After a Cut: what is known of the time until that step."""
+        self._step, self._time, self._epoch_began = step, time, None
+
+    def _single(self, source: Source, step: int, loss: float, metrics: Mapping[str, float]) -> Points:
+        values = {"loss": loss, **metrics}
+        return Points(source, _one(step), _one(self._time), {name: _one(value) for name, value in values.items()})
+
+    def _steps(self, events: Sequence[fit.Step]) -> Points:
+        self.progress = self.progress.after(events[-1])
+        values: dict[str, list[float]] = {
+            "loss": [event.loss for event in events],
+            **{name: [event.metrics.get(name, np.nan) for event in events] for name in events[-1].metrics},
+            LEARNING_RATE: [event.learning_rate for event in events],
+            THROUGHPUT: [event.samples_per_second for event in events],
+        }
+        steps = _array([event.step for event in events])
+        times = self._times(steps, _array([event.seconds for event in events]))
+        return Points("steps", steps, times, {name: _array(column) for name, column in values.items()})
+
+    def _step_lines(self, lines: list[Line]) -> Iterator[Points]:
+        try:
+            last = event_of(lines[-1])
+            found = self._from_lines(lines)
+        except (TypeError, ValueError):
+            middle = len(lines) // 2
+            if not middle:
+                self.damaged += 1
+                return
+            yield from self._step_lines(lines[:middle])  # the damaged ones are found, and cost only themselves
+            yield from self._step_lines(lines[middle:])
+        else:
+            if last is not None:
+                self.progress = self.progress.after(last)
+            yield found
+
+    def _from_lines(self, lines: list[Line]) -> Points:
+        """Raises TypeError or ValueError if one of them is damaged."""
+        names = [name for name in lines[-1] if name in ("loss", *BESIDES) or name.startswith("train_")]
+        columns = {name: _array([line.get(name) for line in lines]) for name in names}
+        steps = _array([line.get("step") for line in lines])
+        if np.isnan(steps).any() or "loss" not in columns or (np.diff(steps, prepend=self._step) < 0).any():
+            raise ValueError("steps must be numbers that rise")
+        speed = columns.get(THROUGHPUT, np.full(len(steps), np.nan))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            seconds = np.nan_to_num(self._samples / speed, nan=0.0, posinf=0.0)
+        values = {name.removeprefix("train_"): column for name, column in columns.items()}
+        return Points("steps", steps, self._times(steps, seconds), values)
+
+    def _times(self, steps: Array, seconds: Array) -> Array:
+        """Of steps of which each took so long; those between that were not told took as long as the next one."""
+        times = self._time + np.cumsum(np.diff(steps, prepend=self._step) * seconds)
+        self._step, self._time = int(steps[-1]), float(times[-1])
+        return times
+
+
+def _is_step(line: object) -> bool:
+    return isinstance(line, dict) and line.get("event") == "step"
+
+
+def _one(value: float) -> Array:
+    return np.array([value], dtype=np.float64)
+
+
+def _array(values: list[Any]) -> Array:
+    return np.array(values, dtype=np.float64)
+
+
+__all__ = ["BESIDES", "LEARNING_RATE", "THROUGHPUT", "Cut", "Kind", "Line", "Points", "Reader", "Source"]
