@@ -1,4 +1,4 @@
-"""``--set NODE.param=value``: parameters of a project, and settings of its training, changed for one run."""
+"""``--set NODE.param=value``: parameters and types of nodes, and settings of the training, changed for one run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.registry import Parameter
 from studio.cli.problems import InputError
@@ -16,30 +17,44 @@ from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_FORM = (
+    "write it as NODE.param=value, for instance --set adam.lr=0.001, or as NODE=Type for another kind of node, for "
+    "instance --set adam=optim.SGD"
+)
 
 
-def assign(document: Document, catalogue: Catalogue, assignments: Iterable[str]) -> Document:
-    """The document with every assignment made. Raises InputError that names the assignment and what would fit."""
+def assign(
+    document: Document, catalogue: Catalogue, assignments: Iterable[str], *, label: str | None = None
+) -> Document:
+    """The document with every assignment made. Raises InputError that names the assignment and what would fit.
+
+    `label` is what errors say in place of the assignment as an argument of --set.
+    """
     for text in assignments:
-        place, equals, value = text.partition("=")
-        name, dot, param = place.strip().partition(".")
-        if not (equals and dot and name and param):
-            raise InputError(f"--set {text!r}: write it as NODE.param=value, for instance --set adam.lr=0.001.")
-        if name == "training" and name not in document.nodes:
-            document = msgspec.structs.replace(document, training=_set(document.training, param, value.strip(), text))
-            continue
-        node_type = _node_type(document, catalogue, name, text)
-        declared = node_type.param(param)
-        if declared is None:
-            known = [each.name for each in node_type.params]
-            raise InputError(
-                f"--set {text!r}: {node_type.title} {name!r} has no parameter {param!r}. {_hint(param, known)}"
-            )
-        document = edits.set_param(document, name, param, parse(declared, value.strip(), text))
+        place, equals, value = (part.strip() for part in text.partition("="))
+        name, dot, param = place.partition(".")
+        told = label or f"--set {text!r}"
+        if not (equals and name) or bool(dot) != bool(param) or not (dot or name in document.nodes):
+            raise InputError(f"{told}: {_FORM}.")
+        if not dot:
+            document = _retyped(document, catalogue, name, value, told)
+        elif name == "training" and name not in document.nodes:
+            document = replace(document, training=_set(document.training, param, value, told))
+        else:
+            declared = _declared(document, catalogue, name, param, told)
+            document = edits.set_param(document, name, param, parse(declared, value, told))
     return document
 
 
-def parse(parameter: Parameter, value: str, text: str) -> Json:
+def parameter_at(document: Document, catalogue: Catalogue, place: str) -> Parameter | None:
+    """What is declared at "NODE.param"; None where that is no parameter of a node."""
+    name, _, param = place.partition(".")
+    node = document.nodes.get(name)
+    node_type = None if node is None else catalogue.get(node.type)
+    return None if node_type is None else node_type.param(param)
+
+
+def parse(parameter: Parameter, value: str, label: str) -> Json:
     """The value that a text stands for. Paths are taken from the working folder."""
     if parameter.optional and value.lower() in ("", "none", "null"):
         return None
@@ -51,29 +66,67 @@ def parse(parameter: Parameter, value: str, text: str) -> Json:
         problem = parameter.problem(parsed)
         if problem is None:
             return parsed
-    raise InputError(f"--set {text!r}: {parameter.name} {problem}.")
+    raise InputError(f"{label}: {parameter.name} {problem}.")
 
 
-def _set(training: Training, setting: str, value: str, text: str) -> Training:
+def _set(training: Training, setting: str, value: str, label: str) -> Training:
     """With another value for a setting of the project's training."""
     settings = msgspec.to_builtins(training)
     if setting not in settings:
-        raise InputError(f"--set {text!r}: training has no setting {setting!r}. {_hint(setting, settings)}")
+        raise InputError(f"{label}: training has no setting {setting!r}. {_hint(setting, settings)}")
     given = None if value.lower() in ("", "none", "null") else value
     try:
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
     except msgspec.ValidationError as error:
         problem = str(error).partition(" - at ")[0]
-        raise InputError(f"--set {text!r}: {problem[:1].lower()}{problem[1:]}.") from None
+        raise InputError(f"{label}: {problem[:1].lower()}{problem[1:]}.") from None
 
 
-def _node_type(document: Document, catalogue: Catalogue, name: str, text: str) -> NodeType:
+def _retyped(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:
+    """With another kind of node in a place. It keeps the wires, and the parameters that it has too."""
+    new = _type_named(catalogue, key, label)
+    wired = [(wire.target.port, new.input) for wire in document.wires if wire.target.node == name]
+    wired += [(wire.source.port, new.output) for wire in document.wires if wire.source.node == name]
+    for port, found in wired:
+        if found(port) is None:
+            raise InputError(f"{label}: {new.title} has no port {port!r}, which {name} is wired by.")
+    declared = {each.name: each for each in new.params}
+    kept = {
+        param: value
+        for param, value in document.nodes[name].params.items()
+        if param in declared and declared[param].problem(value) is None
+    }
+    return edits.retype(document, name, new.key, kept)
+
+
+def _type_named(catalogue: Catalogue, key: str, label: str) -> NodeType:
+    """By its key, or by the last part of it where that is enough: "optim.SGD", "SGD"."""
+    keys = [each.key for each in catalogue]
+    named = [known for known in keys if known.rpartition(".")[2] == key]
+    found = catalogue.get(named[0] if len(named) == 1 else key)
+    if found is None:
+        close = named or difflib.get_close_matches(key, [*keys, *(known.rpartition(".")[2] for known in keys)], n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else "`gradwire nodes` lists all."
+        raise InputError(f"{label}: there is no type of node {key!r}. {hint}")
+    return found
+
+
+def _declared(document: Document, catalogue: Catalogue, name: str, param: str, label: str) -> Parameter:
+    node_type = _node_type(document, catalogue, name, label)
+    declared = node_type.param(param)
+    if declared is None:
+        known = [each.name for each in node_type.params]
+        raise InputError(f"{label}: {node_type.title} {name!r} has no parameter {param!r}. {_hint(param, known)}")
+    return declared
+
+
+def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) -> NodeType:
     node = document.nodes.get(name)
     if node is None:
-        raise InputError(f"--set {text!r}: the project has no node {name!r}. {_hint(name, document.nodes)}")
+        raise InputError(f"{label}: the project has no node {name!r}. {_hint(name, document.nodes)}")
     node_type = catalogue.get(node.type)
     if node_type is None:
-        raise InputError(f"--set {text!r}: {name!r} has the type {node.type!r}, which this version does not know.")
+        raise InputError(f"{label}: {name!r} has the type {node.type!r}, which this version does not know.")
     return node_type
 
 

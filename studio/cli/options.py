@@ -28,7 +28,8 @@ Assignments = Annotated[
     typer.Option(
         "--set",
         metavar="NODE.PARAM=VALUE",
-        help="another value for a node's parameter, or for training.SETTING; repeatable",
+        help="another value for a node's parameter, or for training.SETTING; with NODE=TYPE another kind of node in its "
+        "place; repeatable",
     ),
 ]
 

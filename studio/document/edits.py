@@ -65,6 +65,14 @@ def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Do
     return _with_nodes(document, changes)
 
 
+def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) -> Document:
+    """With another type of node in a place, and these parameters; its wires stay."""
+    node = _node(document, name)
+    new = _checked_node(name, replace(node, type=key, params=dict(params)))
+    is_other = new.type != node.type or not same(new.params, node.params)
+    return _with_nodes(document, {name: new} if is_other else {})
+
+
 def set_param(document: Document, name: str, param: str, value: Json) -> Document:
     """With a parameter set by hand."""
     node = _node(document, name)

@@ -8,10 +8,13 @@ import pytest
 from engine.registry import Parameter, PathTo, Range
 from studio.cli.assignments import assign, parse
 from studio.cli.problems import InputError
-from studio.document.model import Document, Node
+from studio.document.model import Document, End, Node, Wire
 from studio.nodes.catalogue import catalogue
 
-DOCUMENT = Document({"hidden": Node("nn.Linear"), "adam": Node("optim.Adam"), "odd": Node("made.Up")})
+DOCUMENT = Document(
+    {"hidden": Node("nn.Linear"), "adam": Node("optim.Adam"), "odd": Node("made.Up")},
+    (Wire(End("hidden", "output"), End("odd", "input")),),
+)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,11 @@ def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -
         ("zzz.lr=3", "It has: hidden, adam, odd."),
         ("hidden.out_feature=3", "has no parameter 'out_feature'. Did you mean 'out_features'?"),
         ("odd.x=3", "'made.Up', which this version does not know"),
+        ("adam=", "there is no type of node ''"),
+        ("adam.=1", "write it as NODE.param=value"),
+        ("adam=optim.Adan", "there is no type of node 'optim.Adan'. Did you mean 'optim.Adam'?"),
+        ("adam=SDG", "there is no type of node 'SDG'. Did you mean 'SGD'?"),
+        ("hidden=nn.CrossEntropyLoss", "Cross entropy has no port 'output', which hidden is wired by"),
     ],
 )
 def test_places_that_are_not_there(text: str, message: str) -> None:
@@ -81,3 +89,10 @@ def test_all_are_made() -> None:
     assert document.nodes["hidden"].params == {"out_features": 5}
     assert document.nodes["adam"].params == {"betas": [0.8, 0.9]}
     assert document.nodes["odd"] is DOCUMENT.nodes["odd"]
+
+
+@pytest.mark.parametrize("key", ["optim.SGD", "SGD"])
+def test_another_kind_of_node_keeps_what_fits(key: str) -> None:
+    document = assign(DOCUMENT, catalogue(), ["adam.lr=0.5", "adam.betas=0.8,0.9", f"adam={key}", "adam.momentum=0.9"])
+    assert document.nodes["adam"] == Node("optim.SGD", {"lr": 0.5, "momentum": 0.9})
+    assert document.wires == DOCUMENT.wires

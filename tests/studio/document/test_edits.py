@@ -70,6 +70,13 @@ def test_rename_of_a_node_that_feeds_itself() -> None:
     assert edits.rename(document, "a", "b").wires == (wire("b.output -> b.input"),)
 
 
+def test_another_type_keeps_the_wires(document: Document) -> None:
+    new = edits.retype(document, "hidden", "nn.LazyLinear", {"bias": False})
+    assert (new.nodes["hidden"].type, new.nodes["hidden"].params) == ("nn.LazyLinear", {"bias": False})
+    assert new.nodes["hidden"].at == document.nodes["hidden"].at
+    assert new.wires is document.wires
+
+
 def test_move(document: Document) -> None:
     new = edits.move(document, {"hidden": (8, 16), "relu": (320, 0)})
     assert new.nodes["hidden"].at == (8.0, 16.0)
@@ -131,6 +138,7 @@ def test_note_training_and_description(document: Document) -> None:
     [
         lambda d: edits.remove(d, []),
         lambda d: edits.rename(d, "relu", "relu"),
+        lambda d: edits.retype(d, "relu", d.nodes["relu"].type, d.nodes["relu"].params),
         lambda d: edits.move(d, {"relu": (320, 0)}),
         lambda d: edits.connect(d, wire("hidden.output -> relu.input")),
         lambda d: edits.disconnect(d, []),
@@ -160,6 +168,8 @@ def test_an_edit_that_changes_nothing_is_the_identity(document: Document, edit: 
         (lambda d: edits.add(d, "a", Node("x", note="\ud800")), "the note of a: the text contains half a surrogate"),
         (lambda d: edits.remove(d, ["relu", "ghost"]), "There is no node 'ghost'."),
         (lambda d: edits.rename(d, "ghost", "b"), "There is no node 'ghost'."),
+        (lambda d: edits.retype(d, "ghost", "nn.ReLU", {}), "There is no node 'ghost'."),
+        (lambda d: edits.retype(d, "relu", "", {}), "Node 'relu'"),
         (lambda d: edits.rename(d, "relu", "hidden"), "There is already a node 'hidden'."),
         (lambda d: edits.rename(d, "relu", "re lu"), "The name 're lu' is not a Python identifier"),
         (lambda d: edits.move(d, {"ghost": (0, 0)}), "There is no node 'ghost'."),
