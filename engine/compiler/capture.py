@@ -15,11 +15,12 @@ from engine.backend import META, Device
 from engine.compiler.fill import FILL
 from engine.compiler.instruction import FLOAT, Trie, Unhashable, frozen, template
 from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, OBSERVED, OPAQUE, Reason
-from engine.compiler.replay import Drawn, Stepped
+from engine.compiler.replay import Drawn
 from engine.compiler.report import Ran
 from engine.compiler.rewrite import refusal
 from engine.compiler.segment import Segment, adopt_saved
 from engine.compiler.sequential import Sequential, compute_call, is_mixed
+from engine.compiler.stepping import Stepped
 from engine.compiler.undo import Undo
 from engine.compiler.witness import instruction_of, is_foreseeable, origin
 from engine.deferred import Deferred, Form
@@ -184,7 +185,7 @@ class Capture:
     def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
         """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
         segment = self.segment
-        event = Stepped(optimizer, len(segment.scalars), params=params)
+        event = Stepped(optimizer, len(segment.scalars), params=params, first=segment.node)
         self._optimizing = True
         try:
             yield
@@ -192,6 +193,7 @@ class Capture:
             self._optimizing = False
         if segment is self.segment:
             event.end = len(segment.scalars)
+            event.last = segment.node
             self.events.append(event)
 
     def copy(self, tensor: Tensor) -> Tensor:

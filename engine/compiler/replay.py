@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from engine.backend import CPU
 from engine.compiler.handed import Handed
-from engine.compiler.instruction import exact_key, frozen
+from engine.compiler.instruction import exact_key
 from engine.compiler.places import PLAIN, Known, Place, at, named, objects, places
 from engine.compiler.plan import Plan
+from engine.compiler.stepping import Missed, Step, Stepped, advance
 from engine.deferred import Deferred, Form, settled
-from engine.dispatch.run import number
-from engine.dtypes import NUMBERS
 from engine.graph.reach import reachable
 from engine.modes import MODES
-from engine.ops.record import Op
 from engine.random import State
 from engine.storage import Storage
 from engine.tensor import Tensor
@@ -38,10 +36,6 @@ class Unreplayable(Exception):  # noqa: N818 - not an error: the function's Pyth
     """Why a function cannot be run without its Python."""
 
 
-class Missed(Exception):  # noqa: N818 - not an error: the function's Python runs this time
-    """Something is not as it was."""
-
-
 @dataclass(slots=True)
 class Drawn:
     """A random state that was reserved."""
@@ -49,17 +43,6 @@ class Drawn:
     generator: Any
     words: int
     state: State
-
-
-@dataclass(slots=True)
-class Stepped:
-    """A step of an optimizer, and the places of the numbers that it used."""
-
-    optimizer: Any
-    begin: int
-    end: int = 0
-    params: list[tuple[Tensor, dict[str, Any]]] = field(default_factory=list)
-    """Those with a gradient, each with the options of its group."""
 
 
 @dataclass(slots=True)
@@ -157,6 +140,8 @@ class Replay:
 
     def __init__(self, function: Callable[..., Any], call: Call, before: Sequence[Any]) -> None:
         self.plan, self.events, self._grad = call.plan, call.events, call.grad
+        arrays = call.segment.externals
+        self._steps = [Step(event, arrays) for event in call.events if isinstance(event, Stepped)]
         known = places(function, call.args, call.kwargs)
         tensors = call.segment.tensors
         self._inputs: list[tuple[int, Place, Form, bool]] = []
@@ -237,12 +222,9 @@ class Replay:
     def _numbers(self) -> list[Any]:
         """The numbers of this call, in their order."""
         scalars = list(self._scalars)
-        states: list[State] = []
-        for event in self.events:
-            if isinstance(event, Drawn):
-                states.append(event.generator.reserve(event.words))
-            else:
-                scalars[event.begin : event.end] = _advance(event)
+        for step, numbers in zip(self._steps, advance(self._steps), strict=True):
+            scalars[step.begin : step.end] = numbers
+        states = [event.generator.reserve(event.words) for event in self.events if isinstance(event, Drawn)]
         drawn = iter(states)
         return [next(drawn) if value is _STATE else value for value in scalars]
 
@@ -334,45 +316,4 @@ def _filled(value: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: di
     return value
 
 
-# -- optimizers -------------------------------------------------------------------------------
-
-
-class _Numbers:
-    """Takes down the numbers of op calls, and computes nothing."""
-
-    def __init__(self) -> None:
-        self.found: list[Any] = []
-
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-        self._note(op, inputs, statics)
-        first = next(value for value in inputs if isinstance(value, Tensor))
-        return Tensor(first._array, Storage(CPU))
-
-    def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
-        self._note(op, inputs, statics)
-
-    def copy(self, tensor: Tensor) -> Tensor:
-        return Tensor(tensor._array, Storage(CPU))
-
-    def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
-        for value in inputs:
-            if not isinstance(value, Tensor):
-                frozen(value if type(value) in NUMBERS else number(op, value), self.found)
-        if statics is not op.defaults:
-            frozen(statics, self.found)
-
-
-def _advance(event: Stepped) -> list[Any]:
-    """The numbers of the optimizer's next step; its counts go on."""
-    numbers = MODES.capture = _Numbers()
-    grad, MODES.grad = MODES.grad, False
-    try:
-        event.optimizer.advance(event.params)
-    finally:
-        MODES.capture, MODES.grad = None, grad
-    if len(numbers.found) != event.end - event.begin:
-        raise RuntimeError(f"{type(event.optimizer).__name__} computed other numbers than when it was recorded")
-    return numbers.found
-
-
-__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays", "Stepped", "Unreplayable", "with_gradients"]
+__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays", "Unreplayable", "with_gradients"]

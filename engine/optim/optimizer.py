@@ -303,10 +303,14 @@ class UpdateRule(Optimizer):
                 if param.grad is not None:
                     yield param, param.grad, options
 
-    def advance(self, due: Iterable[tuple[Tensor, Group]]) -> None:
-        """Do what a step does beside ops, whose numbers others compute: count, and call the ops for their arguments."""
-        for param, options in due:
-            self.update(param, param, self.state[param], options)
+    def advance(self, due: Iterable[tuple[Tensor, Tensor, Group]]) -> None:
+        """Do what a step does beside ops, whose numbers others compute: count, and call the ops for their arguments.
+
+        Args:
+            due: parameters, something of the form of their gradients, and the options of their groups
+        """
+        for param, gradient, options in due:
+            self.update(param, -gradient if options.get("maximize") else gradient, self.state[param], options)
         self.steps += 1
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:

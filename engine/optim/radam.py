@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 from engine.creation import zeros_like
 from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule
@@ -41,8 +39,6 @@ class RAdam(UpdateRule):
         capturable: Switch = False,
         differentiable: Switch = False,
     ) -> None:
-        self._rectifies: dict[Tensor, bool] = {}
-        """Whether the next step goes by the running square; the first ones do not."""
         super().__init__(
             params,
             {
@@ -73,17 +69,11 @@ class RAdam(UpdateRule):
         rate, remainder = lr / (1 - beta1**step), 1 - beta2**step
         most = 2 / (1 - beta2) - 1
         length = _length(step, beta2)
-        self._rectifies[param] = _length(step + 1, beta2) > 5
         if length <= 5:
             param.add_(mean, alpha=-rate)
             return
         rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * remainder)
         param.add_over_root_(mean, square, eps=group["eps"], value=-rate * rectified)
-
-    def tensor_places(self) -> Iterator[tuple[str, Mapping[Any, Any], Any, Any]]:
-        yield from super().tensor_places()
-        for param, rectifies in self._rectifies.items():
-            yield "the way of the next step", self._rectifies, param, rectifies
 
 
 def _length(step: int, beta2: float) -> float:

@@ -285,3 +285,58 @@ def test_a_step_takes_no_memory() -> None:
         tracemalloc.stop()
     assert step.replays.count
     assert taken < 16 << 10, "Python's objects; gradients alone are 560 KB"
+
+
+class _Turning(optim.SGD):
+    """Descends, and after three steps also decays: with other ops, or with other whole numbers."""
+
+    def __init__(self, parameters: Any, turn: Callable[[Any, Any], Any]) -> None:
+        super().__init__(parameters, lr=0.1)
+        self._turn = turn
+
+    def update(self, param: Any, gradient: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state |= {"step": 0, "ones": engine.ones_like(param), "twos": engine.full_like(param, 2)}
+        state["step"] += 1
+        param.add_(gradient, alpha=-group["lr"])
+        if state["step"] > 3:
+            self._turn(param, state)
+        else:
+            param.mul_(1).mul_(state["ones"])
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        pytest.param(lambda param, state: param.mul_(2).mul_(state["ones"]), id="another whole number"),
+        pytest.param(lambda param, state: param.mul_(1).sub_(state["ones"]), id="another op"),
+        pytest.param(lambda param, state: param.mul_(1).mul_(state["ones"]).mul_(0.5), id="more ops"),
+        pytest.param(lambda param, state: param.mul_(1), id="fewer ops"),
+        pytest.param(lambda param, state: param.mul_(1).mul_(state["twos"]), id="other tensors"),
+    ],
+)
+def test_a_step_that_is_another_one_is_noticed(turn: Callable[[Any, Any], Any]) -> None:
+    def training() -> tuple[Any, Callable[[], Any]]:
+        engine.manual_seed(0)
+        model = nn.Linear(3, 2).double()
+        optimizer = _Turning(model.parameters(), turn)
+        x = engine.ones(2, 3, dtype=engine.float64)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return optimizer, step
+
+    eager, step = training()
+    expected = [step().item() for _ in range(9)]
+    optimizer, step = training()
+    compiled = Compiled(step, fullgraph=True)
+    assert [compiled().item() for _ in range(9)] == pytest.approx(expected, rel=1e-12)
+    assert compiled.replays.count > 2
+    assert "what a step of _Turning does" in compiled.replays.missed
+    assert optimizer.steps == eager.steps
+    assert [state["step"] for state in optimizer.state.values()] == [9, 9]
