@@ -66,6 +66,11 @@ class FromInput:
 
 
 @dataclass(frozen=True, slots=True)
+class FromTraining:
+    """The argument equals how many epochs, or steps of the optimizer, a schedule has: what is left of the training."""
+
+
+@dataclass(frozen=True, slots=True)
 class PathTo:
     """The argument is a path on disk to a `kind` of thing."""
 
@@ -96,6 +101,8 @@ class Parameter:
     range: Range | None = None
     choices: tuple[Any, ...] = ()
     from_input: FromInput | None = None
+    from_training: bool = False
+    """It follows from how long the training is."""
     path: PathTo | None = None
     help: str = ""
 
@@ -288,6 +295,7 @@ def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | Non
         range=next((extra for extra in extras if isinstance(extra, Range)), None),
         choices=choices,
         from_input=next((extra for extra in extras if isinstance(extra, FromInput)), None),
+        from_training=any(isinstance(extra, FromTraining) for extra in extras),
         path=path,
         help=help,
     )

@@ -14,7 +14,7 @@ from studio.cli.problems import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, Training
 from studio.nodes.catalogue import Catalogue
-from studio.nodes.types import NodeType
+from studio.nodes.types import NodeType, Role
 
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _FORM = (
@@ -40,6 +40,8 @@ def assign(
             document = _retyped(document, catalogue, name, value, told)
         elif name == "training" and name not in document.nodes:
             document = replace(document, training=_set(document.training, param, value, told))
+        elif param == "trains" and _node_type(document, catalogue, name, told).role is Role.OPTIMIZER:
+            document = edits.set_trains(document, name, _names(value))
         else:
             declared = _declared(document, catalogue, name, param, told)
             document = edits.set_param(document, name, param, parse(declared, value, told))
@@ -67,6 +69,12 @@ def parse(parameter: Parameter, value: str, label: str) -> Json:
         if problem is None:
             return parsed
     raise InputError(f"{label}: {parameter.name} {problem}.")
+
+
+def _names(value: str) -> list[str]:
+    """The layers that an optimizer is to train; "all" for those that its loss depends on."""
+    listed = [name.strip() for name in value.split(",") if name.strip()]
+    return [] if listed == ["all"] else listed
 
 
 def _set(training: Training, setting: str, value: str, label: str) -> Training:

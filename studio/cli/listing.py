@@ -60,6 +60,6 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return {
         **found,
         "optional": parameter.optional,
-        "inferred": parameter.from_input is not None,
+        "inferred": parameter.from_input is not None or parameter.from_training,
         "help": parameter.help,
     }

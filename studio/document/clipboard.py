@@ -48,7 +48,11 @@ def paste(
     document = edits.add_all(
         document,
         {
-            renamed[name]: replace(node, at=(node.at[0] - left + at[0], node.at[1] - top + at[1]))
+            renamed[name]: replace(
+                node,
+                at=(node.at[0] - left + at[0], node.at[1] - top + at[1]),
+                trains=tuple(renamed.get(layer, layer) for layer in node.trains),
+            )
             for name, node in piece.nodes.items()
         },
     )

@@ -44,12 +44,12 @@ def remove(document: Document, names: Iterable[str]) -> Document:
 
 
 def rename(document: Document, old: str, new: str) -> Document:
-    """The same node object under a new name, at its place in the order, with its wires."""
+    """The same node object under a new name, at its place in the order, with its wires and where it is mentioned."""
     _node(document, old)
     if new == old:
         return document
     _check_new_name(document, new)
-    nodes = {new if name == old else name: node for name, node in document.nodes.items()}
+    nodes = {new if name == old else name: _mentioning(node, old, new) for name, node in document.nodes.items()}
     wires = tuple(_renamed(wire, old, new) for wire in document.wires)
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
     return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires)
@@ -117,6 +117,12 @@ def set_note(document: Document, name: str, note: str) -> Document:
         return document
     _checked_value(f"the note of {name}", note)
     return _with_nodes(document, {name: replace(node, note=note)})
+
+
+def set_trains(document: Document, name: str, layers: Iterable[str]) -> Document:
+    """With an optimizer that trains these layers; none for all that its loss depends on."""
+    node, chosen = _node(document, name), tuple(dict.fromkeys(layers))
+    return document if node.trains == chosen else _with_nodes(document, {name: replace(node, trains=chosen)})
 
 
 def fresh_name(document: Document, base: str) -> str:
@@ -229,6 +235,13 @@ def _checked_place(name: str, at: tuple[float, float]) -> tuple[float, float]:
     if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST):  # written so that NaN fails
         raise EditError(f"Node {name!r} cannot be at ({x:g}, {y:g}): places go from -{FARTHEST:g} to {FARTHEST:g}.")
     return x, y
+
+
+def _mentioning(node: Node, old: str, new: str) -> Node:
+    """The node, or one that mentions another by its new name."""
+    if old not in node.trains:
+        return node
+    return replace(node, trains=tuple(new if name == old else name for name in node.trains))
 
 
 def _renamed(wire: Wire, old: str, new: str) -> Wire:

@@ -30,6 +30,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Its parameters are not trained."""
     collapsed: bool = False
     note: str = ""
+    trains: tuple[str, ...] = ()
+    """Of an optimizer: the layers that it trains. Empty for all that its loss depends on."""
 
 
 class End(msgspec.Struct, frozen=True, order=True, array_like=True):

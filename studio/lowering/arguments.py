@@ -38,8 +38,15 @@ class Arguments:
     """A wire has to say more before the node can be built."""
 
 
-def resolve(node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None) -> Arguments:
-    """All arguments of a node. `first_input` is what its first input port gets, if that is known."""
+def resolve(
+    node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None, left: int | None = None
+) -> Arguments:
+    """All arguments of a node.
+
+    Args:
+        first_input: what its first input port gets, if that is known
+        left: how much of the training is left for a schedule, if that is known
+    """
     values: dict[str, Any] = {}
     explicit: set[str] = set()
     inferred: set[str] = set()
@@ -60,6 +67,12 @@ def resolve(node_type: NodeType, params: Mapping[str, Json], first_input: Spec |
                 waiting = True
             else:
                 values[name] = size
+                inferred.add(name)
+        elif parameter.from_training:
+            if left is None:
+                waiting = True
+            else:
+                values[name] = left
                 inferred.add(name)
         elif parameter.required:
             complaints.append(_missing(parameter))

@@ -9,11 +9,12 @@ from pathlib import Path
 from studio.document.model import Document
 from studio.lowering.evaluate import Evaluator
 from studio.lowering.flow import Flow
-from studio.lowering.goals import goal_problems
+from studio.lowering.goals import goal_problems, trainable_layers, trained_layers
 from studio.lowering.graph import Graph
 from studio.lowering.mistakes import graph_mistakes, value_mistakes
 from studio.lowering.parameters import parameter_problems
 from studio.lowering.report import Problem, Report
+from studio.lowering.schedules import courses, schedule_problems
 from studio.lowering.shapes import shape_problems
 from studio.lowering.structure import structure_problems
 from studio.nodes.catalogue import Catalogue
@@ -55,9 +56,11 @@ class Checker:
             *self._structural,
             *parameter_problems(flow),
             *shape_problems(flow),
+            *schedule_problems(flow),
             *value_mistakes(flow),
         ]
         problems = [_weighed(problem, flow.graph) for problem in found]
+        sound = not any(problem.severity == "error" for problem in problems)
         labels = {
             wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
         }
@@ -65,6 +68,9 @@ class Checker:
             problems=tuple(sorted(problems, key=lambda problem: problem.severity)),
             nodes={name: facts.info for name, facts in flow.facts.items()},
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
+            trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
+            trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
+            courses=courses(flow) if sound else {},
         )
 
 

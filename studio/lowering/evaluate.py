@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -14,13 +14,16 @@ from engine import inspect
 from engine.data.splits import check_sizes
 from engine.errors import EngineError
 from engine.shape import Dim, Spec
+from studio.lowering.rates import Drive
 from studio.nodes.derive import MAPPING
+from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
 
 BATCH = Dim("N")
 """How many samples a batch has."""
 
 REMEMBERED = 8192
+COUNTS_REMEMBERED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class SampleSpec:
         return f"{self.input} → {self.target}"
 
 
-Value: TypeAlias = Spec | SampleSpec
+Value: TypeAlias = Spec | SampleSpec | Drive
 """What is known of what flows through a wire."""
 
 
@@ -53,6 +56,9 @@ class Outcome:
 
 NOTHING = Outcome({})
 
+Part: TypeAlias = tuple[NodeType, Mapping[str, Any]]
+"""A node that makes or divides samples, with its arguments."""
+
 
 class Evaluator:
     """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
@@ -62,6 +68,7 @@ class Evaluator:
         self.evaluations = 0
         """How many outcomes were not remembered but worked out."""
         self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
+        self._counts: OrderedDict[Any, tuple[int | None, Stamp]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -83,6 +90,16 @@ class Evaluator:
             self._outcomes.popitem(last=False)
         return outcome
 
+    def count(self, parts: Sequence[Part]) -> int | None:
+        """How many training samples a source and the divisions behind it give; None if they cannot be read."""
+        key = tuple((node_type.target, frozen(arguments)) for node_type, arguments in parts)
+        held = self._counts.get(key)
+        if held is None or held[1] != stamp([path for path, _ in held[1]]):
+            held = self._counts[key] = _counted(parts)
+            while len(self._counts) > COUNTS_REMEMBERED:
+                self._counts.popitem(last=False)
+        return held[0]
+
 
 Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
 
@@ -103,6 +120,17 @@ def _size_and_time(path: Path) -> tuple[int, int]:
 def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Hashable, and telling 1, 1.0 and True apart."""
     return tuple((name, type(value).__name__, value) for name, value in arguments.items())
+
+
+def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
+    try:
+        splits: Any = None
+        for node_type, arguments in parts:
+            target: Any = node_type.target
+            splits = target(**arguments) if splits is None else target(splits, **arguments)
+        return len(splits.train), stamp(list(splits.files))
+    except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
+        return None, ()
 
 
 # -- one way for each role --------------------------------------------------------------------
@@ -152,11 +180,25 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             return lambda inputs: _called(node_type, metric.update, inputs, 0)
         case Role.OPTIMIZER:
             target([engine.zeros(1, device="meta", requires_grad=True)], **arguments)
+        case Role.SCHEDULER:
+            return lambda inputs: _scheduled(node_type, arguments, inputs)
         case Role.LOSS_SUM:
             return lambda inputs: Outcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
         case Role.UNKNOWN:
             pass
     return lambda _: NOTHING
+
+
+def made_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
+    """The schedule of a node, for an optimizer."""
+    target: Any = node_type.target
+    return target(optimizer, **own_arguments(arguments))
+
+
+def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a schedule's node that are the schedule's."""
+    beside = {parameter.name for parameter in SCHEDULING}
+    return {name: value for name, value in arguments.items() if name not in beside}
 
 
 def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
@@ -187,6 +229,14 @@ def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any],
     return Outcome({node_type.outputs[0].name: changed})
 
 
+def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> Outcome:
+    drive: Drive = inputs[node_type.inputs[0].name]
+    made_schedule(node_type, arguments, drive.make())
+    lasts = arguments.get("lasts") or next((arguments[name] for name in LENGTHS if name in arguments), None)
+    after = drive.after(lasts, per_step=is_per_step(node_type, arguments))
+    return Outcome({port.name: after for port in node_type.outputs})
+
+
 def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     specs = (samples.input, samples.target)
@@ -196,7 +246,7 @@ def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
     return Outcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
 
 
-def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Spec], parameters: int) -> Outcome:
+def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> Outcome:
     names = [port.name for port in node_type.inputs]
     tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
     first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)

@@ -36,6 +36,15 @@ def unfreeze(names: Iterable[str]) -> Fix:
     return Fix(title, lambda document: edits.set_flag(document, frozen, frozen=False))
 
 
+def freeze(name: str) -> Fix:
+    return Fix(f"Freeze {name}", lambda document: edits.set_flag(document, [name], frozen=True))
+
+
+def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:
+    chosen = tuple(layers)
+    return Fix(title, lambda document: edits.set_trains(document, optimizer, chosen))
+
+
 def wire_up(source: End, target: End) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 

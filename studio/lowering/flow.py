@@ -11,8 +11,11 @@ from studio.document.model import Document, End, Node
 from studio.lowering.arguments import Arguments, located, resolve
 from studio.lowering.evaluate import NOTHING, Evaluator, Outcome, SampleSpec, Value
 from studio.lowering.graph import Graph, passed_through
+from studio.lowering.length import length_of
+from studio.lowering.rates import Drive, Length
 from studio.lowering.report import NodeInfo
 from studio.lowering.summary import summary
+from studio.nodes.schedules import is_per_step
 from studio.nodes.types import NodeType, Role
 
 ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})
@@ -34,6 +37,8 @@ class Facts:
     info: NodeInfo
     labels: Mapping[str, str]
     """`outputs` as text for the wires."""
+    length: Length | None = None
+    """For an optimizer that has schedules: how long the training is."""
 
     def spec(self, port: str) -> Spec | None:
         """The tensor that arrives at a port, if it is known."""
@@ -54,13 +59,15 @@ class Flow:
         self.graph = graph
         self.facts: dict[str, Facts] = {}
         """In topological order; nodes on or behind a cycle are absent."""
+        self._evaluator, self._base = evaluator, base
+        self._length: Length | None = None
         known = {} if previous is None else previous.facts
         for name in graph.order:
             node, node_type = document.nodes[name], graph.types[name]
-            inputs = self._inputs(name)
+            inputs, length = self._inputs(name), self._length_for(name)
             facts = known.get(name)
-            if facts is None or not _holds(facts, node, node_type, inputs):
-                facts = _find(node, node_type, inputs, evaluator, base)
+            if facts is None or facts.length != length or not _holds(facts, node, node_type, inputs):
+                facts = _find(node, node_type, inputs, evaluator, base, length)
             self.facts[name] = facts
 
     def value(self, end: End) -> Value | None:
@@ -72,6 +79,15 @@ class Flow:
         feeding = self.graph.feeding[name].items()
         return {port: value for port, end in feeding if (value := self.value(end)) is not None}
 
+    def _length_for(self, name: str) -> Length | None:
+        """How long the training is, if the node is an optimizer with schedules. Its data come before it."""
+        graph = self.graph
+        if graph.types[name].role is not Role.OPTIMIZER or not graph.fed.get(name):
+            return None
+        if self._length is None:
+            self._length = length_of(self.document, graph, self.facts, self._evaluator, self._base)
+        return self._length
+
 
 def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:
     """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
@@ -81,15 +97,23 @@ def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, V
 
 
 def _find(
-    node: Node, node_type: NodeType, inputs: Mapping[str, Value], evaluator: Evaluator, base: Path | None
+    node: Node,
+    node_type: NodeType,
+    inputs: Mapping[str, Value],
+    evaluator: Evaluator,
+    base: Path | None,
+    length: Length | None,
 ) -> Facts:
     first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
-    arguments = resolve(node_type, node.params, _tensor(first))
+    arguments = resolve(node_type, node.params, _tensor(first), _left(node_type, node, first))
     outcome = NOTHING
     if not node.muted and _complete(node_type, arguments, inputs):
         given: Mapping[str, Value] = {} if node_type.role in ALONE else inputs
         outcome = evaluator.evaluate(node_type, located(node_type, arguments.values, base), given)
     outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
+    if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
+        drive = Drive(node_type.target, tuple(arguments.values.items()), length)
+        outputs = {port.name: drive for port in node_type.outputs}
     info = NodeInfo(
         arguments=arguments.values,
         inferred=arguments.inferred,
@@ -99,12 +123,18 @@ def _find(
         summary=summary(node_type, arguments, inputs, outcome.outputs),
     )
     labels = {port: str(value) for port, value in outputs.items()}
-    return Facts(node, node_type, arguments, inputs, outcome, outputs, info, labels)
+    return Facts(node, node_type, arguments, inputs, outcome, outputs, info, labels, length)
 
 
 def _tensor(value: Value | None) -> Spec | None:
     """What dimensions can be read from: a batch, or one sample's input."""
-    return value.input if isinstance(value, SampleSpec) else value
+    found = value.input if isinstance(value, SampleSpec) else value
+    return found if isinstance(found, Spec) else None
+
+
+def _left(node_type: NodeType, node: Node, value: Value | None) -> int | None:
+    """How much of the training a schedule has."""
+    return value.left(per_step=is_per_step(node_type, node.params)) if isinstance(value, Drive) else None
 
 
 def _complete(node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value]) -> bool:

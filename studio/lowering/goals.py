@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 
 from studio.document.model import End, Node
@@ -71,14 +72,26 @@ def _scalar_losses(flow: Flow) -> Iterator[Problem]:
 # -- what optimizers train --------------------------------------------------------------------
 
 
-def trained_layers(flow: Flow, optimizer: str) -> list[str]:
-    """The layers with parameters that an optimizer's loss depends on, frozen ones left out, in order."""
+def trainable_layers(flow: Flow, optimizer: str) -> list[str]:
+    """The layers with parameters that an optimizer's loss depends on, in order."""
     upstream = flow.graph.upstream([optimizer])
-    return [
-        name
-        for name, facts in flow.facts.items()
-        if name in upstream and facts.info.parameters and not flow.document.nodes[name].frozen
-    ]
+    return [name for name, facts in flow.facts.items() if name in upstream and facts.info.parameters]
+
+
+def trained_layers(flow: Flow, optimizer: str) -> list[str]:
+    """The layers that an optimizer trains: of those chosen, or of all that it could train, the ones not frozen."""
+    nodes = flow.document.nodes
+    chosen = nodes[optimizer].trains
+    possible = trainable_layers(flow, optimizer)
+    return [name for name in possible if not nodes[name].frozen and (not chosen or name in chosen)]
+
+
+def left_alone(flow: Flow) -> list[str]:
+    """The layers that some loss could train, and that no optimizer does although they are not frozen."""
+    optimizers = flow.graph.optimized
+    possible = dict.fromkeys(name for one in optimizers for name in trainable_layers(flow, one))
+    trained = {name for one in optimizers for name in trained_layers(flow, one)}
+    return [name for name in possible if name not in trained and not flow.document.nodes[name].frozen]
 
 
 def _trained(flow: Flow) -> Iterator[Problem]:
@@ -91,10 +104,45 @@ def _trained(flow: Flow) -> Iterator[Problem]:
         if shared is not None:
             message = (
                 f"{optimizer} and {owner[shared]} would both train {shared}. "
-                "Add their losses with Combine losses, and feed the sum to one optimizer."
+                "Choose in the inspector which layers each of them trains, or add their losses with Combine losses and "
+                "feed the sum to one optimizer."
             )
             yield Problem("error", "shared-layers", message, node=optimizer)
         owner.update(dict.fromkeys(layers, optimizer))
+        yield from _chosen(flow, optimizer)
+    for name in left_alone(flow):
+        yield _left_alone(flow, name)
+
+
+def _chosen(flow: Flow, optimizer: str) -> Iterator[Problem]:
+    """What is wrong with the layers that were chosen for an optimizer."""
+    chosen = flow.document.nodes[optimizer].trains
+    possible = trainable_layers(flow, optimizer)
+    for name in chosen:
+        fix = fixes.trains(optimizer, [other for other in chosen if other != name], f"Take {name} out")
+        facts = flow.facts.get(name)
+        if facts is not None and name in flow.graph.muted:
+            continue
+        if name not in flow.document.nodes:
+            near = difflib.get_close_matches(name, possible, n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            message = f"{optimizer} is to train {name}, but there is no such layer.{meant} Take it out of its layers."
+            yield Problem("error", "unknown-layer", message, node=optimizer, fix=fix)
+        elif facts is not None and facts.outputs and not facts.info.parameters:
+            message = f"{optimizer} is to train {name}, which has no parameters. Take it out of its layers."
+            yield Problem("error", "unknown-layer", message, node=optimizer, fix=fix)
+        elif facts is not None and facts.outputs and name not in possible:
+            message = f"{optimizer} is to train {name}, but its loss does not depend on it. Take it out of its layers."
+            yield Problem("error", "unknown-layer", message, node=optimizer, fix=fix)
+
+
+def _left_alone(flow: Flow, name: str) -> Problem:
+    """A layer that stays as it is without being frozen: forgotten, more often than meant."""
+    takers = [one for one in flow.graph.optimized if name in trainable_layers(flow, one)]
+    message = f"No optimizer trains {name}, so it stays as it began. Add it to the layers of {takers[0]}, or freeze it."
+    chosen = flow.document.nodes[takers[0]].trains
+    fix = fixes.trains(takers[0], [*chosen, name], f"Train it by {takers[0]}") if len(takers) == 1 else None
+    return Problem("warning", "left-alone", message, node=name, fix=fix or fixes.freeze(name))
 
 
 def _all_known(flow: Flow, optimizer: str) -> bool:
@@ -113,5 +161,11 @@ def _untrained(flow: Flow, optimizer: str) -> Problem:
     if frozen:
         message = f"Every layer that {optimizer} could train is frozen, so nothing would be learned. Unfreeze one."
         return Problem("error", "nothing-to-train", message, node=optimizer, fix=fixes.unfreeze(frozen))
+    if flow.document.nodes[optimizer].trains:
+        message = (
+            f"None of the layers chosen for {optimizer} can be trained, so nothing would be learned. Choose others."
+        )
+        fix = fixes.trains(optimizer, (), "Train all layers")
+        return Problem("error", "nothing-to-train", message, node=optimizer, fix=fix)
     message = f"No layer before {optimizer} has parameters, so there is nothing to train. Add a layer such as Linear."
     return Problem("error", "nothing-to-train", message, node=optimizer)

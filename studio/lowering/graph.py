@@ -107,9 +107,20 @@ class Graph:
         """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired."""
         if self.optimized:
             metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
-            return self.upstream([*self.optimized, *metrics])
+            schedules = [name for name in self.having(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
+            return self.upstream([*self.optimized, *metrics, *schedules])
         wired = {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         return {name for name in self.types if name in wired and name not in self.muted}
+
+    def driven_by(self, schedule: str) -> str | None:
+        """The optimizer whose learning rate a schedule sets, through the schedules before it."""
+        name: str | None = schedule
+        for _ in range(len(self.types)):
+            if name is None or self.types[name].role is not Role.SCHEDULER:
+                break
+            end = next(iter(self.sources(name).values()), None)
+            name = None if end is None else end.node
+        return name if name is not None and self.types[name].role is Role.OPTIMIZER else None
 
     # -- building it
 

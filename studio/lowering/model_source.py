@@ -7,6 +7,7 @@ import ast
 from studio.document.model import End
 from studio.lowering import syntax
 from studio.lowering.evaluate import takes_list
+from studio.lowering.goals import left_alone
 from studio.lowering.identifiers import Locals
 from studio.lowering.writer import MODEL_ROLES, Writer
 from studio.nodes.types import Role
@@ -20,10 +21,12 @@ def model_class(writer: Writer, title: str) -> ast.ClassDef:
 def _init(writer: Writer) -> ast.FunctionDef:
     parent = syntax.call(syntax.attribute("super"))
     body: list[ast.stmt] = [ast.Expr(syntax.call(ast.Attribute(parent, "__init__", ast.Load())))]
+    untrained = set(left_alone(writer.flow))
     for name in writer.having(Role.LAYER):
         layer = syntax.assign([syntax.attribute("self", name)], writer.construct(name))
         body.append(writer.mark(layer, name))
-        if writer.flow.document.nodes[name].frozen and writer.facts(name).info.parameters:
+        frozen = writer.flow.document.nodes[name].frozen and writer.facts(name).info.parameters
+        if frozen or name in untrained:
             freeze = syntax.call(syntax.attribute("self", name, "requires_grad_"), [syntax.literal(value=False)])
             body.append(writer.mark(ast.Expr(freeze), name))
     return syntax.method("__init__", (), body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.shape import Spec
 from studio.document.model import End
 from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Facts, Flow
@@ -62,4 +63,6 @@ def _shape(flow: Flow, end: End) -> tuple[object, ...]:
     value = flow.value(end)
     if value is None:
         return ()
-    return value.input.shape if isinstance(value, SampleSpec) else value.shape
+    if isinstance(value, SampleSpec):
+        return value.input.shape
+    return value.shape if isinstance(value, Spec) else ()

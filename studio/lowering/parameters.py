@@ -33,7 +33,9 @@ def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
         meant = f" Did you mean {near[0]}?" if near else ""
         fix = fixes.clear(name, complaint.param, "Remove it")
         return Problem("error", complaint.code, f"{name} {complaint.message}{meant}", node=name, fix=fix)
-    resettable = parameter is not None and (not parameter.required or parameter.from_input is not None)
+    resettable = parameter is not None and (
+        not parameter.required or parameter.from_input is not None or parameter.from_training
+    )
     fix = fixes.clear(name, complaint.param, f"Reset {complaint.param}") if resettable else None
     return Problem("error", complaint.code, f"{name}: {complaint.message}", node=name, fix=fix)
 

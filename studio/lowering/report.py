@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from engine.shape import Spec
 from studio.document.model import Document, Wire
+from studio.lowering.courses import Course
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ class Report:
     nodes: Mapping[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
     wires: Mapping[Wire, str] = field(default_factory=dict[Wire, str])
     """What each wire carries, as text: "N×64 float32"."""
+    trainable: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """By optimizer: the layers with parameters that its loss depends on."""
+    trained: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """By optimizer: the layers that it trains."""
+    courses: Mapping[str, Course] = field(default_factory=dict[str, Course])
+    """By optimizer with schedules: the learning rate that is planned. Empty while there are errors."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -16,6 +16,8 @@ from studio.nodes.types import Role
 
 def shape_problems(flow: Flow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
+        if facts.type.role is Role.SCHEDULER:
+            continue
         if facts.outcome.fails_on == "inputs":
             yield _explained(flow, name, facts)
         elif facts.arguments.waiting and facts.inputs and facts.type.inputs[0].name in facts.inputs:
@@ -161,6 +163,7 @@ def _no_dimension(flow: Flow, name: str, facts: Facts) -> Problem:
     axis = 0 if parameter.from_input is None else parameter.from_input.axis
     value = facts.inputs[port]
     spec = value.input if isinstance(value, SampleSpec) else value
+    assert isinstance(spec, Spec)
     end = flow.graph.source(name, port)
     source = "" if end is None else f" from {end.node}"
     found = (

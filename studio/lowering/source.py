@@ -14,6 +14,9 @@ from studio.lowering.model_source import model_class
 from studio.lowering.task_source import task_class
 from studio.lowering.writer import Writer
 
+SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim"}
+"""Where modules are that are no direct part of the engine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -43,11 +46,12 @@ def write(flow: Flow, title: str | None = None, base: Path | None = None) -> Sou
 
 
 def _imports(used: set[str]) -> list[ast.stmt]:
-    parts = sorted(used - {"engine", "transforms"})
+    parts = sorted(used - {"engine", *SUBPACKAGES})
     statements: list[ast.stmt] = [ast.Import([ast.alias("engine")])] if "engine" in used else []
     statements.append(syntax.from_import("engine", parts))
-    if "transforms" in used:
-        statements.append(syntax.from_import("engine.data", ["transforms"]))
+    for module, package in SUBPACKAGES.items():
+        if module in used:
+            statements.append(syntax.from_import(package, [module]))
     return statements
 
 

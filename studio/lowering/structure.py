@@ -15,7 +15,7 @@ from studio.lowering.report import Problem
 from studio.nodes.types import NodeType, Role
 
 IN_MODEL = frozenset({Role.LAYER})
-IN_TASK = frozenset({Role.LOSS, Role.METRIC, Role.OPTIMIZER})
+IN_TASK = frozenset({Role.LOSS, Role.METRIC, Role.OPTIMIZER, Role.SCHEDULER})
 
 RESERVED = {
     **dict.fromkeys(IN_MODEL, frozenset(dir(nn.Module()))),

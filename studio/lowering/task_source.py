@@ -9,8 +9,10 @@ from studio.document.model import End, Training
 from studio.lowering import syntax
 from studio.lowering.goals import trained_layers
 from studio.lowering.identifiers import Locals
+from studio.lowering.schedules import Row, rows
 from studio.lowering.writer import MODEL_ROLES, Writer
 from studio.nodes.losses import WEIGHTS
+from studio.nodes.schedules import PER_STEP
 from studio.nodes.types import Role
 
 OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
@@ -20,7 +22,7 @@ OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
 def task_class(writer: Writer, title: str, model: str) -> ast.ClassDef:
     base = syntax.attribute(writer.module("fit"), "Task")
     methods = [_data(writer), _configure(writer, model), _losses(writer)]
-    return syntax.subclass(title, base, [*_settings(writer.flow.document.training), *methods])
+    return syntax.subclass(title, base, [*_settings(writer.flow.document.training), *_per_step(writer), *methods])
 
 
 def _settings(training: Training) -> list[ast.stmt]:
@@ -32,6 +34,16 @@ def _settings(training: Training) -> list[ast.stmt]:
         for name, value in values.items()
         if value != getattr(usual, name)
     ]
+
+
+def _per_step(writer: Writer) -> list[ast.stmt]:
+    """The schedules that go on after each step of the optimizers, unless they do so anyway."""
+    names = [
+        row.nodes[-1]
+        for row in _rows(writer)
+        if row.per_step and not (len(row.nodes) == 1 and writer.facts(row.nodes[0]).type.key in PER_STEP)
+    ]
+    return [syntax.assign([syntax.name("per_step")], syntax.literal(tuple(names)))] if names else []
 
 
 def _data(writer: Writer) -> ast.FunctionDef:
@@ -58,12 +70,41 @@ def _configure(writer: Writer, model: str) -> ast.FunctionDef:
         trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
         made = syntax.assign([syntax.attribute("self", name)], writer.construct(name, trained))
         body.append(writer.mark(made, name))
-    return syntax.method("configure", (), body)
+    return syntax.method("configure", (), [*body, *_schedules(writer)])
+
+
+def _schedules(writer: Writer) -> list[ast.stmt]:
+    """Each row of schedules as one attribute, under the name of its last node."""
+    scope = Locals()
+    body: list[ast.stmt] = []
+    for row in _rows(writer):
+        *before, last = row.nodes
+        optimizer = syntax.attribute("self", str(writer.graph.driven_by(last)))
+        if not before:
+            made = writer.schedule(last, optimizer)
+            body.append(writer.mark(syntax.assign([syntax.attribute("self", last)], made), last))
+            continue
+        names = [scope.new(name) for name in row.nodes]
+        for name, local in zip(row.nodes, names, strict=True):
+            made = writer.schedule(name, optimizer)
+            body.append(writer.mark(syntax.assign([syntax.name(local)], made), name))
+        parts = ast.List([syntax.name(local) for local in names], ast.Load())
+        joined = syntax.call(
+            syntax.attribute(writer.module("lr_scheduler"), "SequentialLR"),
+            [optimizer, parts],
+            {"milestones": list(row.milestones)},
+        )
+        body.append(writer.mark(syntax.assign([syntax.attribute("self", last)], joined), last))
+    return body
+
+
+def _rows(writer: Writer) -> list[Row]:
+    return [row for optimizer in writer.having(Role.OPTIMIZER) for row in rows(writer.flow, optimizer)]
 
 
 def _parameters(writer: Writer, optimizer: str) -> ast.expr:
-    """All parameters for a single optimizer; beside others, those of the layers that its loss depends on."""
-    if len(writer.having(Role.OPTIMIZER)) == 1:
+    """All parameters for a single optimizer; beside others, or if layers were chosen for it, those of its layers."""
+    if len(writer.having(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
         return syntax.call(syntax.attribute("self", "model", "parameters"))
     layers = trained_layers(writer.flow, optimizer)
     calls = [syntax.call(syntax.attribute("self", "model", layer, "parameters")) for layer in layers]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from studio.document.model import End
 from studio.lowering import syntax
 from studio.lowering.arguments import located
-from studio.lowering.evaluate import SampleSpec, divided
+from studio.lowering.evaluate import SampleSpec, divided, own_arguments
 from studio.lowering.flow import Facts, Flow
 from studio.nodes.types import Role
 
@@ -57,6 +57,10 @@ class Writer:
         """`digits.map(transforms.Normalize(std=16.0))`: a transform, applied to the samples called `before`."""
         own, applied = divided(self._keywords(name))
         return syntax.call(syntax.attribute(before, "map"), [self._made(name, (), own)], applied)
+
+    def schedule(self, name: str, optimizer: ast.expr) -> ast.Call:
+        """`lr_scheduler.StepLR(self.adam, step_size=10)`."""
+        return self._made(name, [optimizer], own_arguments(self._keywords(name)))
 
     def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
         prefix, _, title = self.facts(name).type.key.partition(".")

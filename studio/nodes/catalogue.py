@@ -13,6 +13,7 @@ from engine.errors import RegistryError
 from studio.nodes.derive import derived_types
 from studio.nodes.losses import loss_types
 from studio.nodes.operations import operation_types
+from studio.nodes.schedules import schedule_types
 from studio.nodes.search import ranked
 from studio.nodes.types import NodeType, Port, PortType
 
@@ -24,6 +25,7 @@ NAMESPACES = {
     "nn": nn,
     "metrics": metrics,
     "optim": optim,
+    "lr_scheduler": optim.lr_scheduler,
     "ops": engine,
 }
 """The module that the first part of a key stands for. Importing them is also what fills the registries."""
@@ -89,4 +91,4 @@ def placeholder(key: str, inputs: Mapping[str, PortType], outputs: Mapping[str, 
 @functools.cache
 def catalogue() -> Catalogue:
     """Every node type of this version: what the engine declares, and what the studio adds."""
-    return Catalogue([*derived_types(), *loss_types(), *operation_types()])
+    return Catalogue([*derived_types(), *schedule_types(), *loss_types(), *operation_types()])

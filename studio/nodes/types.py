@@ -36,6 +36,7 @@ class Role(StrEnum):
     LOSS_SUM = "loss sum"
     METRIC = "metric"
     OPTIMIZER = "optimizer"
+    SCHEDULER = "scheduler"
     UNKNOWN = "unknown"
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from engine import fit
 from engine.compiler import Explanation
 from engine.errors import EngineError
+from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import Program, lower
@@ -261,7 +262,10 @@ class Session:
 
     def _lowered(self) -> Program:
         if self.program is None:
-            self.program = lower(self.document, self._catalogue, base=self._base, name=self._name)
+            # Schedules that follow the length of the training follow that of this run.
+            epochs = self.settings.epochs
+            planned = self.document if epochs is None else edits.set_training(self.document, epochs=max(epochs, 1))
+            self.program = lower(planned, self._catalogue, base=self._base, name=self._name)
         return self.program
 
     def _train(self, task: fit.Task) -> bool:

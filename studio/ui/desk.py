@@ -60,6 +60,7 @@ class Desk(QObject):
         }
         self._settings = settings
         self._has_begun = False
+        self._lights_trained = False
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
@@ -70,6 +71,8 @@ class Desk(QObject):
         runner.events.connect(self._take)
         store.report_changed.connect(self._run_if_wanted)
         store.document_changed.connect(self._forget_figures)
+        store.selection_changed.connect(self._show_trained)
+        store.report_changed.connect(self._show_trained)
 
     def _connect_compile(self) -> None:
         """The panel and the overlay show the same thing chosen."""
@@ -84,6 +87,20 @@ class Desk(QObject):
     def _light_up(self, names: Iterable[str], region: Choice | None, bridge: int | None) -> None:
         self.canvas.canvas.light_up(names)
         self.overlay.choose(region, bridge=bridge)
+
+    def _show_trained(self, *_: object) -> None:
+        """Light up the layers that the selected optimizer trains, where there are others."""
+        store = self.project.store
+        selected = next(iter(store.selection), "") if len(store.selection) == 1 else ""
+        trained = store.report.trained.get(selected, ())
+        lit = (
+            trained
+            if len(store.report.trained) > 1 or len(trained) < len(store.report.trainable.get(selected, ()))
+            else ()
+        )
+        if lit or self._lights_trained:
+            self.canvas.canvas.light_up(lit)
+        self._lights_trained = bool(lit)
 
     def _remember_overlay(self, on: bool) -> None:
         self._settings.shows_regions = on

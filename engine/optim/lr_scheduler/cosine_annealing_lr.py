@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from engine.optim.lr_scheduler.scheduler import LRScheduler
 from engine.optim.optimizer import Optimizer
-from engine.registry import SCHEDULERS, NonNegative, Size
+from engine.registry import SCHEDULERS, FromTraining, NonNegative, Size
 
 
 @SCHEDULERS.register(category="Decay", title="Cosine", tags=("annealing", "sgdr"))
 class CosineAnnealingLR(LRScheduler):
-    """``eta_min + (lr₀ - eta_min) (1 + cos(π epoch / T_max)) / 2`` (Loshchilov and Hutter, arXiv 1608.03983).
+    """Falls to `eta_min` along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
 
-    Computed from one epoch to the next, so that changes made to the learning rate from elsewhere stay.
+    The learning rate is ``eta_min + (lr₀ - eta_min) (1 + cos(π epoch / T_max)) / 2``, computed from one epoch to the
+    next, so that changes made to it from elsewhere stay.
 
     Args:
         T_max: epochs until the learning rate is lowest
@@ -22,7 +23,13 @@ class CosineAnnealingLR(LRScheduler):
         last_epoch: the epoch to go on from; -1 to start
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: Size, eta_min: NonNegative = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_max: Annotated[Size, FromTraining()],
+        eta_min: NonNegative = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)

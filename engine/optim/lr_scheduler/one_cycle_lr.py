@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
 from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
 from engine.optim.optimizer import Optimizer
-from engine.registry import SCHEDULERS, NonNegative, Positive, Probability, Size
+from engine.registry import SCHEDULERS, FromTraining, NonNegative, Positive, Probability, Size
 
 
 @SCHEDULERS.register(category="Cycles", title="One cycle", tags=("super-convergence", "warm up"))
@@ -38,7 +38,7 @@ class OneCycleLR(LRScheduler):
         self,
         optimizer: Optimizer,
         max_lr: NonNegative | Sequence[float],
-        total_steps: Size | None = None,
+        total_steps: Annotated[Size | None, FromTraining()] = None,
         epochs: Size | None = None,
         steps_per_epoch: Size | None = None,
         pct_start: Probability = 0.3,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from engine.optim.lr_scheduler.scheduler import LRScheduler
 from engine.optim.optimizer import Optimizer
-from engine.registry import SCHEDULERS, NonNegative, Size
+from engine.registry import SCHEDULERS, FromTraining, NonNegative, Size
 
 
 @SCHEDULERS.register(category="Decay", title="Polynomial decay", tags=("power", "linear decay"))
 class PolynomialLR(LRScheduler):
-    """``lr₀ (1 - epoch / total_iters) ** power``, and 0 afterwards.
+    """Falls to 0 along a power of what is left: ``lr₀ (1 - epoch / total_iters) ** power``.
 
     Args:
         total_iters: epochs until the learning rate is 0
@@ -20,7 +20,11 @@ class PolynomialLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, total_iters: Size = 5, power: NonNegative = 1.0, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        total_iters: Annotated[Size, FromTraining()] = 5,
+        power: NonNegative = 1.0,
+        last_epoch: int = -1,
     ) -> None:
         self.total_iters = total_iters
         self.power = power

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from engine.optim.lr_scheduler.scheduler import LRScheduler, require_optimizer, set_rate
 from engine.optim.optimizer import Optimizer
+from engine.registry import SCHEDULERS, Count, NonNegative, Range
 
 
+@SCHEDULERS.register(category="Decay", title="Reduce on plateau", tags=("adaptive", "patience", "validation"))
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the learning rate by `factor` when a figure has not improved for more than `patience` epochs.
 
@@ -30,13 +32,13 @@ class ReduceLROnPlateau(LRScheduler):
         self,
         optimizer: Optimizer,
         mode: Literal["min", "max"] = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
+        factor: Annotated[float, Range(ge=0, lt=1)] = 0.1,
+        patience: Count = 10,
+        threshold: NonNegative = 1e-4,
         threshold_mode: Literal["rel", "abs"] = "rel",
-        cooldown: int = 0,
-        min_lr: float | Sequence[float] = 0,
-        eps: float = 1e-8,
+        cooldown: Count = 0,
+        min_lr: NonNegative | Sequence[float] = 0,
+        eps: NonNegative = 1e-8,
     ) -> None:
         require_optimizer(optimizer)
         if factor >= 1:

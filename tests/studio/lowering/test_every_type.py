@@ -62,6 +62,12 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.Bilinear": {"in2_features": 8, "out_features": 3},
     "nn.RMSNorm": {"normalized_shape": 8},
     "ops.cat": {"dim": 1},
+    "lr_scheduler.StepLR": {"step_size": 2},
+    "lr_scheduler.MultiStepLR": {"milestones": [2, 4]},
+    "lr_scheduler.ExponentialLR": {"gamma": 0.9},
+    "lr_scheduler.CosineAnnealingWarmRestarts": {"T_0": 2},
+    "lr_scheduler.CyclicLR": {"base_lr": 0.001, "max_lr": 0.01},
+    "lr_scheduler.OneCycleLR": {"max_lr": 0.01},
     "transforms.OneHot": {"on": "targets"},
     "transforms.LabelEncode": {"on": "targets", "labels": list(range(10))},
     "transforms.RandomResizedCrop": {"size": 8},
@@ -200,7 +206,14 @@ def around(node: Node) -> Document:
     return document(nodes, [*wires, *JUDGED])
 
 
-PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.METRIC: judge}
+def schedule(node: Node) -> Document:
+    """A schedule behind an optimizer that has a momentum."""
+    nodes = {**HEAD, **TAIL, "it": node}
+    wires = [*FED, "batches.input -> flat.input", "flat.output -> scores.input", *JUDGED]
+    return document(nodes, [*wires, "adam.optimizer -> it.optimizer"])
+
+
+PLACES = {Role.LAYER: layer, Role.OPERATION: operation, Role.LOSS: judge, Role.METRIC: judge, Role.SCHEDULER: schedule}
 
 
 def placed(node_type: NodeType) -> Document:

@@ -61,7 +61,8 @@ def test_a_layer_belongs_to_one_optimizer() -> None:
     broken = edits.connect(broken, wire("cross_entropy.loss -> sgd.loss"))
     problem = coded(broken, "shared-layers")
     assert problem.message == (
-        "sgd and adam would both train hidden. Add their losses with Combine losses, and feed the sum to one optimizer."
+        "sgd and adam would both train hidden. Choose in the inspector which layers each of them trains, "
+        "or add their losses with Combine losses and feed the sum to one optimizer."
     )
 
 

@@ -12,10 +12,12 @@ from engine.registry import REQUIRED, Parameter
 from studio.document import edits
 from studio.document.model import Document, End
 from studio.lowering.report import Problem
-from studio.nodes.types import NodeType
+from studio.nodes.types import NodeType, Role
 from studio.ui import figures
+from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.header import NodeHeader, SeveralHeader
 from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.trains import Trains
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label, line
@@ -49,10 +51,13 @@ class NodeForm(QWidget):
             for parameter in _shared(self._kinds)
         ]
         self._add_rows()
+        self._trains = self._layer_list()
+        self._course = CourseView()
         self._figures = QGridLayout()
         self._figures.setHorizontalSpacing(8)
         self._figures.setVerticalSpacing(4)
         if len(names) == 1:
+            self._column.addWidget(self._course)
             self._column.addWidget(line())
             self._column.addLayout(self._figures)
         self._column.addStretch(1)
@@ -77,6 +82,11 @@ class NodeForm(QWidget):
             row.show_value(self._value(row.parameter))
         self._show_problems()
         self._show_figures()
+        if self._trains is not None:
+            self._trains.refresh()
+        if len(self.names) == 1:
+            planned = self._store.report.courses.values()
+            self._course.show_course(next((each for each in planned if self.names[0] in each.nodes), None))
 
     def focus_name(self) -> None:
         """Put the cursor into the name, for a rename."""
@@ -96,6 +106,14 @@ class NodeForm(QWidget):
         for row in self.rows:
             form.addWidget(row)
         self._column.addLayout(form)
+
+    def _layer_list(self) -> Trains | None:
+        kind = next(iter(self._kinds), None)
+        if len(self.names) != 1 or kind is None or kind.role is not Role.OPTIMIZER:
+            return None
+        layers = Trains(self._store, self.names[0])
+        self._column.addWidget(layers)
+        return layers
 
     def _value(self, parameter: Parameter) -> Value:
         values = [self._one_value(name, parameter) for name in self.names]

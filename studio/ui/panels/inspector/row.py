@@ -40,9 +40,9 @@ class Value:
         if self.is_mixed:
             return "several values"
         if self.is_inferred:
-            return f"{shown(self.value)} (from input)"
-        if parameter.from_input is not None and self.value in (None, REQUIRED):
-            return "from input"
+            return f"{shown(self.value)} (from {_origin(parameter)})"
+        if (parameter.from_input is not None or parameter.from_training) and self.value in (None, REQUIRED):
+            return f"from {_origin(parameter)}"
         if parameter.required:
             return "required"
         return "none" if parameter.default is None else shown(parameter.default)
@@ -111,6 +111,10 @@ class Row(QWidget):
         self.field.set_invalid(bool(problem))
 
 
+def _origin(parameter: Parameter) -> str:
+    return "run" if parameter.from_training else "input"
+
+
 def _tip(parameter: Parameter) -> str:
     """Name, what it means, bounds and default."""
     lines = [f"{parameter.name}: {parameter.help}" if parameter.help else parameter.name]
@@ -118,6 +122,8 @@ def _tip(parameter: Parameter) -> str:
         lines.append(f"Must be {parameter.range}.")
     if parameter.from_input is not None:
         lines.append("Follows from what is connected; a value set here must agree with it.")
+    elif parameter.from_training:
+        lines.append("Follows from how long the training is, if nothing is set here.")
     elif not parameter.required:
         lines.append(f"Default: {shown(parameter.default)}.")
     return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""The learning rate that is planned for an optimizer over the training, worked out with the schedules themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.optim import lr_scheduler
+from engine.optim.lr_scheduler import LRScheduler
+from studio.lowering.evaluate import made_schedule
+from studio.lowering.rates import Drive
+from studio.nodes.types import NodeType
+
+LONGEST = 100_000
+"""Steps that are worked out one by one; of longer trainings no course is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """Schedules that follow each other, with their arguments."""
+
+    schedules: tuple[tuple[NodeType, Mapping[str, Any]], ...]
+    milestones: tuple[int, ...]
+    per_step: bool
+
+    def make(self, optimizer: Any) -> LRScheduler:
+        made = [made_schedule(node_type, arguments, optimizer) for node_type, arguments in self.schedules]
+        return made[0] if len(made) == 1 else lr_scheduler.SequentialLR(optimizer, made, list(self.milestones))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The plan for one optimizer."""
+
+    nodes: frozenset[str]
+    """The optimizer and its schedules."""
+    drive: Drive
+    rows: tuple[PlannedRow, ...]
+    waits: bool
+    """A schedule among them acts on the validation loss, which nobody knows beforehand; it is left out."""
+
+    @property
+    def per_step(self) -> bool:
+        return any(row.per_step for row in self.rows)
+
+    def rates(self) -> list[tuple[float, float]]:
+        """(time in epochs, learning rate from there on), the end of the training last; empty if it is too long."""
+        steps = self.drive.length.steps if self.per_step else 1
+        epochs = self.drive.length.epochs
+        if steps is None or steps * epochs > LONGEST:
+            return []
+        optimizer = self.drive.make()
+        made = [(row.make(optimizer), row.per_step) for row in self.rows]
+        optimizer.steps = 1  # a schedule would complain that it goes on before the optimizer
+        found: list[tuple[float, float]] = []
+        for epoch in range(epochs):
+            for step in range(steps):
+                found.append((epoch + step / steps, float(optimizer.param_groups[0]["lr"])))
+                self._go_on(made, per_step=True)
+            self._go_on(made, per_step=False)
+        return [*found, (float(epochs), found[-1][1])]
+
+    def _go_on(self, made: list[tuple[LRScheduler, bool]], *, per_step: bool) -> None:
+        for schedule, counts_steps in made:
+            if counts_steps == per_step:
+                schedule.step()

@@ -1,0 +1,50 @@
+"""How long a training will be, as far as the graph tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studio.document.model import Document
+from studio.lowering.arguments import located
+from studio.lowering.evaluate import Evaluator, Part
+from studio.lowering.graph import Graph
+from studio.lowering.rates import Length
+from studio.nodes.types import Role
+
+if TYPE_CHECKING:
+    from studio.lowering.flow import Facts
+
+
+def length_of(
+    document: Document, graph: Graph, facts: Mapping[str, Facts], evaluator: Evaluator, base: Path | None
+) -> Length:
+    """Reads as much of the data as it takes to count them."""
+    training = document.training
+    loader = next((name for name in graph.having(Role.LOADER) if name in graph.needed), None)
+    parts = [] if loader is None else _parts(loader, graph, facts, base)
+    samples = evaluator.count(parts) if parts else None
+    if loader is None or samples is None:
+        return Length(training.epochs, None)
+    values = facts[loader].arguments.values
+    batches = samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
+    return Length(training.epochs, -(-batches // training.accumulate) or None)
+
+
+def _parts(loader: str, graph: Graph, facts: Mapping[str, Facts], base: Path | None) -> list[Part]:
+    """What decides how many samples a loader gets: the source and what divides its samples; empty if that fails."""
+    parts: list[Part] = []
+    name = loader
+    while True:
+        found = facts.get(name)
+        if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
+            return []
+        if found.type.role in (Role.SOURCE, Role.DIVISION):
+            parts.append((found.type, located(found.type, found.arguments.values, base)))
+        if found.type.role is Role.SOURCE:
+            return parts[::-1]
+        end = graph.source(name, found.type.inputs[0].name)
+        if end is None:
+            return []
+        name = end.node
