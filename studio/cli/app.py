@@ -18,6 +18,7 @@ from studio.cli.listing import record, table
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, fields, read, sentence, sound
 from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
 from studio.cli.running import Watch
+from studio.cli.sweep import sweep
 from studio.document import files
 from studio.document.format import SUFFIX, schema
 from studio.document.model import Document
@@ -95,7 +96,10 @@ def run(
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="[RUN]", help="go on with a run, with its own graph and settings; else the newest one"),
+        typer.Option(
+            metavar="[RUN]",
+            help="go on with a run, with its own graph and settings; unless named, with the newest that is unfinished",
+        ),
     ] = None,
     start_from: Annotated[
         Path | None, typer.Option(help="a run, checkpoint or weights file: begin with those of its weights that fit")
@@ -184,7 +188,7 @@ def explain(
             typer.echo(found.text(source=source))
 
 
-for command in (data, using.evaluate, using.predict, using.find_rate, using.overfit):
+for command in (sweep, data, using.evaluate, using.predict, using.find_rate, using.overfit):
     app.command()(command)
 
 

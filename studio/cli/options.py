@@ -18,7 +18,7 @@ from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.settings import Device
 
-File = Annotated[Path, typer.Argument(help=f"a project, *{SUFFIX}")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help=f"a project, *{SUFFIX}")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
 DeviceName = Annotated[
     str | None, typer.Option("--device", metavar="auto|cpu|cuda", help="where to compute; else as the project says")
@@ -28,8 +28,8 @@ Assignments = Annotated[
     typer.Option(
         "--set",
         metavar="NODE.PARAM=VALUE",
-        help="another value for a node's parameter, or for training.SETTING; with NODE=TYPE another kind of node in its "
-        "place; repeatable",
+        help="another value for a node's parameter or for training.SETTING; with NODE=TYPE another kind of node in "
+        "its place; repeatable",
     ),
 ]
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
 from engine import fit
+from studio.cli.interrupts import Terminated, terminations
 from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, print_line
 from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
 from studio.training.lines import line, results
 
 _POLL_SECONDS = 0.05
-
-
-class _Terminated(BaseException):
-    """SIGTERM came."""
 
 
 class Watch:
@@ -39,11 +32,11 @@ class Watch:
         ends the process at once.
         """
         code = 0
-        with _terminations(), self._screen:
+        with terminations(), self._screen:
             try:
                 self._session.start()
                 self._follow()
-            except (KeyboardInterrupt, _Terminated) as signalled:
+            except (KeyboardInterrupt, Terminated) as signalled:
                 code = INTERRUPTED if isinstance(signalled, KeyboardInterrupt) else TERMINATED
                 self._screen.say("stopping after this batch; press Ctrl+C again to give up at once")
                 self._session.stop()
@@ -83,20 +76,3 @@ class Watch:
             return {}
         folder = self._session.folder
         return {**self._results, "folder": None if folder is None else str(folder)}
-
-
-@contextmanager
-def _terminations() -> Iterator[None]:
-    """Lets SIGTERM interrupt the main thread as Ctrl+C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def terminate(number: int, frame: object) -> None:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,7 @@
+"""The ``sweep`` command: one project trained with many values, in parallel."""
+
+from __future__ import annotations
+
+from studio.cli.sweep.command import sweep as sweep
+
+__all__ = ["sweep"]

@@ -1,0 +1,208 @@
+"""The command: a sweep planned, or found again, and watched until it is over."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from studio.cli.interrupts import Terminated, terminations
+from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read
+from studio.cli.problems import FAILED, INTERRUPTED, TERMINATED, InputError, explained, print_line
+from studio.cli.sweep import plan as plans
+from studio.cli.sweep.board import Board, Row
+from studio.cli.sweep.crew import Crew
+from studio.cli.sweep.plan import Plan, folder_of, outcome
+from studio.cli.sweep.space import drawn, grid, space_of
+from studio.document.model import Document
+from studio.nodes.catalogue import catalogue
+from studio.training.settings import resolved
+
+_POLL_SECONDS = 0.1
+
+
+def sweep(
+    file: File,
+    params: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NODE.PARAM=VALUES",
+            help="values with commas between them, or a range: 0.1..0.5, 16..256, 1e-4..1e-1:log; for training.SETTING "
+            "and for the type of NODE, too; repeatable",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="draw so many combinations at random; else each is tried")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="what is drawn follows from")] = 0,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="trials at a time; else as many as cores, on a GPU one")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=0, help="epochs of each trial; else as the project says")] = None,
+    steps: Annotated[int | None, typer.Option(min=0, help="batches of each trial")] = None,
+    device: DeviceName = None,
+    compile: Annotated[
+        bool | None, typer.Option(help="whether training steps run as compiled plans; else as the project says")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the trials; else NAME.runs beside FILE")] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(metavar="[SWEEP]", help="go on with what is left of a sweep; unless named, of the newest"),
+    ] = None,
+    assignments: Assignments = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show errors and the table at the end alone")] = False,
+) -> None:
+    """Train a project with many values at once: a grid of them, or some drawn at random. Each trial is a run."""
+    runs = out or file.with_suffix(".runs")
+    with explained(as_json=as_json):
+        document = read(file, assignments)
+        if resume is None:
+            plan = _planned(document, params or [], trials, seed)
+            settings: dict[str, Any] = {"epochs": epochs, "steps": steps, "device": device_named(device)}
+            planned = plans.plan_of(document, params or [], plan, **settings, compile=compile)
+            path = plans.write(planned, runs)
+        else:
+            if (
+                params
+                or trials
+                or assignments
+                or epochs is not None
+                or steps is not None
+                or device
+                or compile is not None
+            ):
+                raise InputError("--resume goes on as the sweep was begun: leave out all but --jobs, --out and --json.")
+            path = plans.find(runs, resume)
+            planned = plans.read(path)
+    raise typer.Exit(_Sweep(file, path, planned, jobs, as_json=as_json, quiet=quiet or as_json).run())
+
+
+def _planned(document: Document, params: list[str], trials: int | None, seed: int) -> list[dict[str, str]]:
+    space = space_of(document, catalogue(), params)
+    return grid(space) if trials is None else drawn(space, trials, seed)
+
+
+class _Sweep:
+    """Trains what is left of a plan, and shows how it goes."""
+
+    def __init__(self, file: Path, path: Path, plan: Plan, jobs: int | None, *, as_json: bool, quiet: bool) -> None:
+        self._path, self._as_json = path, as_json
+        document = plan.document
+        self._follow = document.training.follow
+        self._rows = {number: self._row(number, values) for number, values in enumerate(plan.trials, start=1)}
+        left = [row.number for row in self._rows.values() if row.state != "done"]
+        jobs = min(jobs or _room(plan, document), max(len(left), 1))
+        self._crew = Crew(
+            {number: (str(path), str(number), str(base(file)), file.stem) for number in left},
+            jobs,
+            max(_cores() // jobs, 1),
+        )
+        self._board = Board(self._rows, self._follow, rises=_rises(document, self._follow), quiet=quiet)
+        self._tell({"event": "sweep", "file": str(path), "trials": len(plan.trials), "left": len(left), "jobs": jobs})
+        self._board.say(f"{len(plan.trials)} trials, {len(left)} to train, {jobs} at a time; their plan is {path}")
+
+    def run(self) -> int:
+        """Train to the end. Returns the exit code.
+
+        The first Ctrl+C or SIGTERM ends each trial after the batch under way, with a checkpoint; a second one ends them
+        at once.
+        """
+        code = 0
+        with terminations(), self._board:
+            try:
+                self._watch()
+            except (KeyboardInterrupt, Terminated) as signalled:
+                code = INTERRUPTED if isinstance(signalled, KeyboardInterrupt) else TERMINATED
+                self._board.say("stopping all trials after this batch; press Ctrl+C again to give up at once")
+                self._crew.stop()
+                self._watch()
+            finally:
+                self._crew.kill()
+        self._conclude()
+        return code or (FAILED if any(row.state == "failed" for row in self._rows.values()) else 0)
+
+    def _watch(self) -> None:
+        while not self._crew.is_over:
+            for number, content in self._crew.events(_POLL_SECONDS):
+                self._take(self._rows[number], content)
+            self._board.refresh()
+
+    def _take(self, row: Row, content: dict[str, Any]) -> None:
+        event = content["event"]
+        if event == "ended":
+            self._end(row, content["state"])
+            return
+        if event == "started":
+            row.state, row.batches, row.message = "running", content["batches"], ""
+            row.epochs = "" if content["epochs"] is None else f"/{content['epochs']}"
+            self._tell({"event": "trial", **self._known(row)})
+        elif event == "step":
+            row.progress = f"epoch {content['epoch']}{row.epochs}, {content['batch'] / row.batches:.0%}"
+        elif event in ("epoch", "validation"):
+            if content["best"] or not row.figures:
+                row.figures = {name: value for name, value in content.items() if _is_figure(name)}
+        elif event == "failed":
+            row.message = f"{content['node'] + ': ' if content['node'] else ''}{content['message']}"
+        elif event == "warning":
+            self._board.say(f"warning: trial {row.number}: {content['message']}", always=True)
+        if event in ("epoch", "validation", "warning"):
+            self._tell({"trial": row.number, **content})
+
+    def _end(self, row: Row, state: str) -> None:
+        row.state = state
+        self._board.tell_end(row)
+        self._tell({"event": "trial", **self._known(row)})
+
+    def _conclude(self) -> None:
+        best = self._board.best()
+        if self._as_json:
+            states = [row.state for row in self._rows.values()]
+            counts = {state: states.count(state) for state in ("done", "failed", "stopped", "waiting")}
+            self._tell({"event": "done", **counts, "best": None if best is None else self._known(best)})
+            return
+        self._board.print()
+        if best is not None:
+            self._board.say(f"best: trial {best.number}, in {folder_of(self._path, best.number)}")
+
+    def _row(self, number: int, values: dict[str, str]) -> Row:
+        found = outcome(folder_of(self._path, number))
+        figures = {name: value for name, value in found.figures.items() if _is_figure(name)}
+        return Row(number, values, found.state if found.state == "done" else "waiting", figures)
+
+    def _known(self, row: Row) -> dict[str, Any]:
+        folder = folder_of(self._path, row.number)
+        known = {"trial": row.number, "state": row.state, "values": row.values, "figures": row.figures}
+        return {**known, "folder": str(folder), **({"message": row.message} if row.message else {})}
+
+    def _tell(self, content: dict[str, Any]) -> None:
+        if self._as_json:
+            print_line(content)
+
+
+def _is_figure(name: str) -> bool:
+    return name.startswith(("train_", "val_")) or name == "epoch"
+
+
+def _rises(document: Document, figure: str) -> bool:
+    """Whether a higher figure is better."""
+    node = document.nodes.get(figure.partition("_")[2])
+    known = None if node is None else catalogue().get(node.type)
+    return bool(getattr(None if known is None else known.target, "higher_is_better", False))
+
+
+def _room(plan: Plan, document: Document) -> int:
+    """How many trials fit the machine at a time."""
+    return 1 if resolved(plan.device or document.training.device) == "cuda" else _cores()
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+__all__ = ["sweep"]

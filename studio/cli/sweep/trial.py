@@ -1,0 +1,88 @@
+"""One trial of a sweep, in a process of its own. It tells what happens on standard output, in lines of JSON.
+
+It ends after the batch under way, with a checkpoint, once its standard input is closed: by the sweep that is to stop,
+or by the system when the sweep is no more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from engine import fit
+from studio.cli.problems import InputError, print_line
+from studio.cli.sweep.plan import folder_of, read
+from studio.document.errors import DocumentError
+from studio.nodes.catalogue import catalogue
+from studio.training import Session
+from studio.training.lines import line
+from studio.training.records import RUN
+from studio.training.resuming import resumed
+
+_POLL_SECONDS = 0.05
+_STEP_SECONDS = 0.5
+"""From one batch that is told to the next."""
+
+
+def serve(path: str, number: str, base: str, name: str) -> None:
+    """Train a trial of the sweep in a file."""
+    try:
+        session = _session(Path(path), int(number), Path(base), name)
+    except (InputError, DocumentError) as error:
+        _tell({"event": "failed", "message": str(error), "node": None})
+        _tell({"event": "ended", "state": "failed"})
+        return
+    session.start()
+    threading.Thread(target=_stop_when_told, args=(session,), daemon=True).start()
+    told = 0.0
+    is_over = False
+    while not is_over:
+        is_over = session.join(_POLL_SECONDS)
+        for event in session.events():
+            if isinstance(event, fit.Step):
+                if time.monotonic() - told < _STEP_SECONDS:
+                    continue
+                told = time.monotonic()
+            content = line(event)
+            if content is not None:
+                _tell(content)
+    _tell({"event": "ended", "state": session.state})
+
+
+def _session(path: Path, number: int, base: Path, name: str) -> Session:
+    plan, folder = read(path), folder_of(path, number)
+    if (folder / RUN).exists():
+        going_on = resumed(folder)
+        return Session(going_on.document, catalogue(), base=base, name=name, resume=going_on)
+    return Session(
+        plan.document_of(number),
+        catalogue(),
+        base=base,
+        out=folder,
+        name=name,
+        epochs=plan.epochs,
+        steps=plan.steps,
+        device=plan.device,
+        compile=plan.compile,
+    )
+
+
+def _tell(content: Mapping[str, Any]) -> None:
+    with suppress(OSError):  # if nobody listens any more, the trial comes to its end all the same
+        print_line(content)
+
+
+def _stop_when_told(session: Session) -> None:
+    # Not by `sys.stdin`: its lock would be held when the interpreter ends.
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    session.stop()
+
+
+__all__ = ["serve"]
