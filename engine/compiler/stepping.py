@@ -52,19 +52,55 @@ class Step:
     def __init__(self, event: Stepped, arrays: Mapping[int, Any]) -> None:
         self.begin, self.end, self.optimizer = event.begin, event.end, event.optimizer
         self._due = [(param, _stand_in(param), options) for param, options in event.params]
-        self._calls = _recorded(event, arrays, self._places())
+        places = [self._places(param) for param, _, _ in self._due]
+        self._calls = _recorded(event, arrays, {id: (of, key) for of, found in enumerate(places) for id, key in found})
+        self._marks: list[int] = []
+        """Where among the calls those of each parameter begin, once they are known."""
+        self._is_uniform = getattr(type(event.optimizer).update, "is_uniform", False)
 
     def numbers(self) -> list[Any]:
         """Those of the next step; its counts go on. Raises Missed if it is no longer the one that was recorded."""
-        numbers = MODES.capture = _Numbers(self._places())
         grad, MODES.grad = MODES.grad, False
         try:
-            self.optimizer.advance(self._due)
+            found = self._numbers_of_some() if self._marks and self._is_uniform else self._numbers_of_all()
         finally:
             MODES.capture, MODES.grad = None, grad
-        if numbers.calls != self._calls:
-            raise Missed(f"what a step of {type(self.optimizer).__name__} does")
+        self.optimizer.steps += 1
+        return found
+
+    def _numbers_of_all(self) -> list[Any]:
+        numbers, marks = _Numbers(), [0]
+        MODES.capture = numbers
+        for of, (param, gradient, options) in enumerate(self._due):
+            numbers.places = {id: (of, key) for id, key in self._places(param)}
+            self.optimizer.advance(param, gradient, options)
+            marks.append(len(numbers.calls))
+        self._compare(numbers.calls, self._calls)
+        self._marks = marks
         return numbers.found
+
+    def _numbers_of_some(self) -> list[Any]:
+        """The same, by the updates of those parameters whose options, or counts, are no others'."""
+        found: list[Any] = []
+        known: dict[Any, tuple[list[Any], dict[str, Any]]] = {}
+        for of, (param, gradient, options) in enumerate(self._due):
+            state = self.optimizer.state[param]
+            key = (id(options), *[(name, None if isinstance(one, Tensor) else one) for name, one in state.items()])
+            if key not in known:
+                numbers = MODES.capture = _Numbers()
+                numbers.places = {id: (of, key) for id, key in self._places(param)}
+                self.optimizer.advance(param, gradient, options)
+                self._compare(numbers.calls, self._calls[self._marks[of] : self._marks[of + 1]])
+                counts = {name: one for name, one in state.items() if not isinstance(one, Tensor)}
+                known[key] = numbers.found, counts
+            else:
+                state.update(known[key][1])
+            found += known[key][0]
+        return found
+
+    def _compare(self, calls: list[Called], recorded: list[Called]) -> None:
+        if calls != recorded:
+            raise Missed(f"what a step of {type(self.optimizer).__name__} does")
 
     def kept(self) -> Callable[[], None]:
         """Puts back what a step changes apart from arrays."""
@@ -80,16 +116,11 @@ class Step:
 
         return put_back
 
-    def _places(self) -> dict[int, int]:
-        """A number for each array of a parameter and of what is remembered of it, by the array's id."""
-        found: dict[int, int] = {}
-        state = self.optimizer.state
-        for param, _, _ in self._due:
-            found[id(param._array)] = len(found)
-            for value in state[param].values():
-                if isinstance(value, Tensor):
-                    found[id(value._array)] = len(found)
-        return found
+    def _places(self, param: Tensor) -> list[tuple[int, str]]:
+        """The ids of a parameter's array and of those that are remembered of it, with their names."""
+        state = self.optimizer.state[param]
+        remembered = [(id(value._array), name) for name, value in state.items() if isinstance(value, Tensor)]
+        return [(id(param._array), ""), *remembered]
 
 
 def _stand_in(param: Tensor) -> Tensor:
@@ -97,7 +128,7 @@ def _stand_in(param: Tensor) -> Tensor:
     return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
 
 
-def _recorded(event: Stepped, arrays: Mapping[int, Any], places: Mapping[int, int]) -> list[Called]:
+def _recorded(event: Stepped, arrays: Mapping[int, Any], places: Mapping[int, Any]) -> list[Called]:
     assert event.first is not None
     assert event.last is not None
     found: list[Called] = []
@@ -128,8 +159,9 @@ def advance(steps: Sequence[Step]) -> list[list[Any]]:
 class _Numbers:
     """Takes down op calls and their numbers, and computes nothing."""
 
-    def __init__(self, places: Mapping[int, int]) -> None:
-        self._places = places
+    def __init__(self) -> None:
+        self.places: Mapping[int, Any] = {}
+        """What stands for an array in a call, by the array's id."""
         self.found: list[Any] = []
         self.calls: list[Called] = []
 
@@ -149,7 +181,7 @@ class _Numbers:
 
     def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], *, in_place: bool) -> None:
         parts = tuple(
-            self._places.get(id(value._array))
+            self.places.get(id(value._array))
             if isinstance(value, Tensor)
             else frozen(value if type(value) in NUMBERS and op.takes_numbers else number(op, value), self.found)
             for value in inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.creation import zeros_like
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative, Probability
 from engine.tensor import Tensor
 
@@ -49,6 +49,7 @@ class Adadelta(UpdateRule):
             },
         )
 
+    @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not state:
             state |= {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.creation import full_like
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
 
@@ -61,6 +61,7 @@ class Adagrad(UpdateRule):
         for param in group["params"]:
             self.state[param] = {"step": 0, "sum": full_like(param.detach(), group["initial_accumulator_value"])}
 
+    @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])

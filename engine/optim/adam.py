@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from engine.creation import zeros_like
-from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
 
@@ -60,6 +60,7 @@ class Adam(UpdateRule):
             },
         )
 
+    @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not state:
             state |= {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}

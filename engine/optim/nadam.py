@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.creation import zeros_like
-from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, single
+from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, single, uniform
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
 
@@ -57,6 +57,7 @@ class NAdam(UpdateRule):
             },
         )
 
+    @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not state:
             state |= {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}

@@ -303,15 +303,10 @@ class UpdateRule(Optimizer):
                 if param.grad is not None:
                     yield param, param.grad, options
 
-    def advance(self, due: Iterable[tuple[Tensor, Tensor, Group]]) -> None:
-        """Do what a step does beside ops, whose numbers others compute: count, and call the ops for their arguments.
-
-        Args:
-            due: parameters, something of the form of their gradients, and the options of their groups
-        """
-        for param, gradient, options in due:
-            self.update(param, -gradient if options.get("maximize") else gradient, self.state[param], options)
-        self.steps += 1
+    def advance(self, param: Tensor, gradient: Tensor, group: Group) -> None:
+        """Do what a step does to a parameter beside ops, whose numbers others compute: count, and call the ops for
+        their arguments. Of the gradient only the form matters."""
+        self.update(param, -gradient if group.get("maximize") else gradient, self.state[param], group)
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         if tuple(value.shape) != tuple(param.shape):
@@ -319,6 +314,15 @@ class UpdateRule(Optimizer):
                 f"the saved {name} is {format_shape(value.shape)}, but its parameter is {format_shape(param.shape)}. "
                 "Build the optimizer over the same parameters in the same order."
             )
+
+
+def uniform(update: Callable[..., None]) -> Callable[..., None]:
+    """Declares of an `update` that its ops, and their numbers, follow from options and counts alone.
+
+    Parameters that share these then share the numbers of a step that is replayed.
+    """
+    update.is_uniform = True  # pyright: ignore[reportFunctionMemberAccess]
+    return update
 
 
 def single(value: float) -> float:

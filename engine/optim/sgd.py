@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensor import Tensor
 
@@ -60,6 +60,7 @@ class SGD(UpdateRule):
         if options["nesterov"] and (options["momentum"] == 0 or options["dampening"] != 0):
             raise ValueError("SGD: nesterov needs a momentum above 0, and a dampening of 0")
 
+    @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         if group["weight_decay"]:

@@ -340,3 +340,33 @@ def test_a_step_that_is_another_one_is_noticed(turn: Callable[[Any, Any], Any]) 
     assert "what a step of _Turning does" in compiled.replays.missed
     assert optimizer.steps == eager.steps
     assert [state["step"] for state in optimizer.state.values()] == [9, 9]
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.SGD, optim.NAdam, optim.RAdam, optim.RMSprop, optim.Muon])
+def test_parameters_that_began_later_keep_counts_of_their_own(kind: Any) -> None:
+    def trained(*, is_compiled: bool) -> tuple[list[float], list[int]]:
+        engine.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False)).double()
+        optimizer = kind([{"params": model[0].parameters(), "lr": 0.05}, {"params": model[2].parameters()}], lr=0.02)
+        x = engine.ones(2, 3, dtype=engine.float64)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = (model(x) - 1).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        compiled = Compiled(step, fullgraph=True)
+        run, losses = compiled if is_compiled else step, []
+        for number in range(18):
+            model[0].weight.requires_grad_(number > 5)
+            optimizer.param_groups[1]["lr"] *= 0.9
+            losses.append(run().item())
+        assert not is_compiled or compiled.replays.count > 5
+        return losses, [state.get("step") for state in optimizer.state.values()]
+
+    losses, counts = trained(is_compiled=True)
+    expected, steps = trained(is_compiled=False)
+    assert losses == pytest.approx(expected, rel=1e-9)
+    assert counts == steps
