@@ -45,6 +45,10 @@ class PartFigures:
     """Of targets that are single numbers."""
     repeated: int
     """Samples that another one of this part equals."""
+    unreadable: int
+    """Samples that cannot be read, such as damaged images."""
+    reasons: tuple[tuple[int, str], ...]
+    """Some of their rows, and why."""
 
 
 @dataclass(frozen=True, slots=True)

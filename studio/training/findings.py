@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from studio.training.data_figures import ChannelFigures, Finding, Statistics
 from studio.training.previewing import Part
@@ -13,9 +14,13 @@ IMBALANCE = 10
 _NAMED = 4
 """Names that a message lists."""
 
+_Case: TypeAlias = tuple[str, int, str]
+"""A part, how many numbers, and where."""
+
 
 def find(found: Statistics) -> Iterator[Finding]:
     """Errors before warnings."""
+    yield from _unreadable(found)
     yield from _strays(found)
     yield from _numbers(found)
     yield from _overlap(found)
@@ -35,20 +40,29 @@ def _strays(found: Statistics) -> Iterator[Finding]:
             yield Finding("stray-class", "error", message, tuple((part.part, row) for row, _ in part.strays))
 
 
+def _unreadable(found: Statistics) -> Iterator[Finding]:
+    for part in found.parts:
+        if part.unreadable:
+            which = "1 sample" if part.unreadable == 1 else f"{part.unreadable:,} samples"
+            message = f"{which} of {part.part} cannot be read, for instance {part.reasons[0][1]}"
+            yield Finding("unreadable", "error", message, tuple((part.part, row) for row, _ in part.reasons))
+
+
 def _numbers(found: Statistics) -> Iterator[Finding]:
     """NaN and infinities."""
-    for part in found.parts:
-        channels = [*part.channels, *([part.target] if part.target is not None else [])]
-        missing = [channel for channel in channels if channel.missing]
-        if missing:
-            count = sum(channel.missing for channel in missing)
-            what = f"{_numbered(count)} missing (NaN) in the {part.part} samples, in {_named(missing)}."
-            yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.")
-        infinite = [channel for channel in channels if channel.infinite]
-        if infinite:
-            count = sum(channel.infinite for channel in infinite)
-            what = f"{_numbered(count)} infinite in the {part.part} samples, in {_named(infinite)}."
-            yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.")
+    channels: list[tuple[str, ChannelFigures]] = [
+        (part.part, channel)
+        for part in found.parts
+        for channel in (*part.channels, *([part.target] if part.target is not None else []))
+    ]
+    missing = [(part, channel.missing, channel.name) for part, channel in channels if channel.missing]
+    if missing:
+        what = f"{_counted(missing)} missing (NaN), in {_listed(missing)}."
+        yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.")
+    infinite = [(part, channel.infinite, channel.name) for part, channel in channels if channel.infinite]
+    if infinite:
+        what = f"{_counted(infinite)} infinite, in {_listed(infinite)}."
+        yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.")
 
 
 def _overlap(found: Statistics) -> Iterator[Finding]:
@@ -109,21 +123,24 @@ def _constants(found: Statistics) -> Iterator[Finding]:
     constant = [channel for channel in part.channels if channel.numbers and channel.low == channel.high]
     if constant and len(part.channels) > 1:
         what = "is" if len(constant) == 1 else "are"
-        message = f"{_named(constant).capitalize()} {what} always the same in training and tell nothing. Leave out."
+        names = _listed([channel.name for channel in constant])
+        message = f"In training {names} {what} always the same, which tells nothing. Leave out such columns."
         yield Finding("constant", "warning", message)
 
 
-def _numbered(count: int) -> str:
-    return "1 number is" if count == 1 else f"{count:,} numbers are"
+def _counted(cases: list[_Case]) -> str:
+    """ "12 numbers of training and 1 of validation are"."""
+    counts = {part: sum(count for other, count, _ in cases if other == part) for part, _, _ in cases}
+    (first, number), *rest = counts.items()
+    noun = "number" if number == 1 else "numbers"
+    more = "".join(f" and {count:,} of {part}" for part, count in rest)
+    return f"{number:,} {noun} of {first}{more} {'is' if sum(counts.values()) == 1 else 'are'}"
 
 
-def _named(channels: list[ChannelFigures]) -> str:
-    return _listed([channel.name for channel in channels])
-
-
-def _listed(names: list[str]) -> str:
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+def _listed(names: Sequence[str | _Case]) -> str:
+    found = list(dict.fromkeys(name if isinstance(name, str) else name[2] for name in names))
+    rest = len(found) - _NAMED
+    return ", ".join(found[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 __all__ = ["IMBALANCE", "find"]

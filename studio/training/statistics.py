@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.data.samples import Samples
 from engine.data.transforms.transform import Batch
+from engine.errors import DataError
 from engine.shape import Spec, count
 from studio.training.chain import DataProblem, words
 from studio.training.data_figures import ChannelFigures, Overlap, PartFigures, Statistics
@@ -125,6 +126,7 @@ class _Part:
         self.rows: dict[bytes, tuple[int, bytes]] = {}
         """By the digest of a sample: its row, and its target."""
         self._repeated = 0
+        self._unreadable: list[tuple[int, str]] = []
 
     def count_classes(self, rows: NDArray[np.int64]) -> None:
         targets = np.asarray(self._samples.targets(rows)).reshape(-1)
@@ -133,7 +135,15 @@ class _Part:
         self._strays += [(int(rows[place]), int(targets[place])) for place in np.flatnonzero(~known)[:5]]
 
     def look_at(self, rows: NDArray[np.int64]) -> None:
-        inputs, targets = self._samples.arrays(rows)
+        try:
+            inputs, targets = self._samples.arrays(rows)
+        except DataError as error:
+            if len(rows) > 1:
+                for row in rows:
+                    self.look_at(row[np.newaxis])
+                return
+            self._unreadable.append((int(rows[0]), str(error)))
+            return
         for row, input, target in zip(rows.tolist(), inputs, targets, strict=True):
             key = _digest(input)
             if key in self.rows:
@@ -155,6 +165,8 @@ class _Part:
             self._inputs.figures(),
             self._target.figures()[0] if self._target is not None else None,
             self._repeated,
+            len(self._unreadable),
+            tuple(self._unreadable[:5]),
         )
 
 

@@ -17,10 +17,12 @@ from studio.ui.palette import PalettePanel
 from studio.ui.panels.autograd.panel import AutogradPanel
 from studio.ui.panels.code.panel import CodePanel
 from studio.ui.panels.compile.panel import CompilePanel
+from studio.ui.panels.data.panel import DataPanel
 from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.log import LogPanel
 from studio.ui.panels.problems import ProblemsPanel
 from studio.ui.panels.runs.panel import RunsPanel
+from studio.ui.previewer import Previewer
 from studio.ui.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import ThemeManager
@@ -43,6 +45,8 @@ class Desk(QObject):
         self.inspector = InspectorPanel(store)
         self.runs = RunsPanel(runner, settings)
         self.problems = ProblemsPanel(store)
+        self.previewer = Previewer(store, self)
+        self.data = DataPanel(store, self.previewer)
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
@@ -53,6 +57,7 @@ class Desk(QObject):
             "inspector": self.inspector,
             "runs": self.runs,
             "problems": self.problems,
+            "data": self.data,
             "autograd": self.autograd,
             "compile": self.compile,
             "code": self.code,
@@ -65,6 +70,8 @@ class Desk(QObject):
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.runs.failed.connect(self.said)
+        self.data.node_wanted.connect(self.canvas.reveal)
+        self.data.source_wanted.connect(self._search_node)
         self._connect_compile()
         project.noted.connect(self.log.add)
         runner.state_changed.connect(self._note_state)
@@ -83,6 +90,10 @@ class Desk(QObject):
         self.overlay.toggled.connect(self._remember_overlay)
         self.overlay.break_chosen.connect(self._show_break)
         self.overlay.show_overlay(self._settings.shows_regions)
+
+    def _search_node(self) -> None:
+        self.canvas.setFocus()
+        self.canvas.open_search()
 
     def _light_up(self, names: Iterable[str], region: Choice | None, bridge: int | None) -> None:
         self.canvas.canvas.light_up(names)
@@ -171,6 +182,7 @@ class Desk(QObject):
         """End the threads of canvas and panels; they are deleted with the window's parts."""
         self.canvas.close_view()
         self.autograd.close_view()
+        self.previewer.close()
         self.canvas.deleteLater()
 
 

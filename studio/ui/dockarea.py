@@ -18,6 +18,7 @@ _SIDES = {
 _BOTTOM = {
     "runs": "Runs",
     "problems": "Problems",
+    "data": "Data",
     "autograd": "Autograd",
     "compile": "Compile",
     "code": "Code",

@@ -9,7 +9,7 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from studio.ui.theme import MODES, Mode
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 """Raised when docks are added or renamed, so that an old layout is not laid over new docks."""
 
 

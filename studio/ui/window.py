@@ -31,6 +31,8 @@ from studio.ui.window_commands import palette_choices, window_commands
 from studio.ui.workspace import Workspace
 
 _SIZE = QSize(1440, 900)
+_WATCHING = ("compile", "data")
+"""Docks whose panels want to know whether they are in sight."""
 
 
 class MainWindow(QMainWindow):
@@ -200,7 +202,8 @@ class MainWindow(QMainWindow):
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_wanted.connect(self.show_problems)
         self.status.compile_wanted.connect(self.show_compile)
-        self.docks["compile"].visibilityChanged.connect(self._see_compile)
+        for name in _WATCHING:
+            self.docks[name].visibilityChanged.connect(partial(self._see, name))
         self.welcome.new_wanted.connect(self.new_project)
         self.welcome.open_wanted.connect(self.files.ask_and_open)
         self.welcome.file_wanted.connect(self.files.open)
@@ -260,17 +263,18 @@ class MainWindow(QMainWindow):
         self._set_chrome(project is not None)
         if project is not None:
             QTimer.singleShot(0, self.desks[project].begin)
-        compile_dock = self.docks["compile"]
-        self._see_compile(compile_dock.isVisible() and not compile_dock.visibleRegion().isEmpty())
+        for name in _WATCHING:
+            self._see(name, self.docks[name].isVisible() and not self.docks[name].visibleRegion().isEmpty())
         self.topbar.watch(project)
         self.status.watch(project)
         self._count_problems(project)
         self.commands.refresh()
 
-    def _see_compile(self, visible: bool) -> None:
-        """The panels follow a run only while they are in sight."""
+    def _see(self, dock: str, visible: bool) -> None:
+        """Panels that compute for being looked at do so only while they are in sight."""
         for project, desk in self.desks.items():
-            desk.compile.set_in_sight(visible and project is self.project)
+            panel = {"compile": desk.compile, "data": desk.data}[dock]
+            panel.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:
         """Show or hide all that stands around the canvas."""

@@ -51,6 +51,16 @@ def push(
     return button
 
 
+def chip(title: str) -> QToolButton:
+    """A small button with words that is on or off."""
+    button = QToolButton()
+    button.setText(title)
+    button.setProperty("kind", "chip")
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
 def _press(run: Callable[[], object], *_: object) -> None:
     """Without the "checked" that Qt passes along."""
     run()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from studio.document.model import Node
 from studio.training import statistics
@@ -89,10 +90,10 @@ def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
     targets[:30] = 2
     found = of_arrays(tmp_path, inputs, targets, Node("data.HoldOut", {"validation": 0.5, "stratify": True}))
     said = {finding.code: finding.message for finding in found.findings}
-    assert "1 number is missing (NaN) in the" in said["missing"]
+    assert "1 number of " in said["missing"] and "is missing (NaN), in number 0." in said["missing"]
     assert "Add Fill missing" in said["missing"]
     assert "infinite" in said["infinite"]
-    assert "Number 1 is always the same" in said["constant"]
+    assert "In training number 1 is always the same" in said["constant"]
     assert "Class 1 has no" in said["missing-class"]
     assert "12 times" in said["imbalance"]
 
@@ -112,6 +113,19 @@ def test_labels_beyond_the_classes_are_named(tmp_path: Path) -> None:
     [finding] = [finding for finding in found.findings if finding.code == "stray-class"]
     assert finding.severity == "error"
     assert "Training sample 5 has the class number 5, but classes are 0 to 4" in finding.message
+
+
+def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> None:
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        for number in range(6):
+            Image.new("L", (8, 8), 40 * number).save(tmp_path / name / f"{number}.png")
+    (tmp_path / "cat" / "1.png").write_bytes(b"no image")
+    found = described(previewed(chained(Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0}))))
+    [finding] = [finding for finding in found.findings if finding.code == "unreadable"]
+    assert finding.message.startswith("1 sample of training cannot be read, for instance ")
+    assert "1.png" in finding.message
+    assert found.parts[0].channels[0].numbers == 11 * 64
 
 
 def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,159 @@
+"""Class balance as bars, and histograms: training beside validation."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from studio.training.data_figures import ChannelFigures, Statistics
+from studio.training.previewing import Part
+from studio.ui import fonts, theme
+
+COLORS: dict[Part, int] = {"training": 0, "validation": 1}
+"""Place among the theme's colours of curves."""
+
+_ROW = 24
+_BAR = 7
+_MOST_NAME = 120
+_COUNT_WIDTH = 108
+
+
+class ClassBars(QWidget):
+    """A row for each class: its share of the training samples above its share of the validation samples."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._found: Statistics | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Class balance")
+        theme.manager().changed.connect(self.update)
+
+    def show_statistics(self, found: Statistics) -> None:
+        self._found = found
+        self.setAccessibleDescription("; ".join(self.text(row) for row in range(min(len(found.class_names), 20))))
+        self.updateGeometry()
+        self.update()
+
+    def text(self, row: int) -> str:
+        """One class in words."""
+        if self._found is None:
+            return ""
+        counts = (f"{part.classes[row]:,} {part.part}" for part in self._found.parts)
+        return f"{self._found.class_names[row]}: {', '.join(counts)} samples"
+
+    def sizeHint(self) -> QSize:
+        return QSize(280, _ROW * len(self._found.class_names) if self._found else 0)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(220, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        found = self._found
+        if found is None:
+            return
+        colors, painter = theme.current(), QPainter(self)
+        painter.setFont(fonts.interface(12))
+        measure = painter.fontMetrics()
+        longest = max((measure.horizontalAdvance(name) for name in found.class_names[:500]), default=0)
+        name_width = min(longest, _MOST_NAME)
+        left = name_width + 10
+        room = max(self.width() - left - _COUNT_WIDTH, 20)
+        most = max((max(part.classes, default=0) / max(part.samples, 1) for part in found.parts), default=1) or 1
+        first = max(event.rect().top() // _ROW, 0)
+        for row in range(first, min(event.rect().bottom() // _ROW + 1, len(found.class_names))):
+            top = row * _ROW
+            painter.setPen(colors.color("text"))
+            name = measure.elidedText(found.class_names[row], Qt.TextElideMode.ElideRight, name_width)
+            painter.drawText(QRect(0, top, name_width, _ROW), _LEFT, name)
+            heights = len(found.parts) * _BAR + (len(found.parts) - 1)
+            y = top + (_ROW - heights) // 2
+            for part in found.parts:
+                share = part.classes[row] / max(part.samples, 1)
+                bar = QRectF(left, y, max(room * share / most, 1 if part.classes[row] else 0), _BAR)
+                painter.fillRect(bar, QColor(colors.series[COLORS[part.part]]))
+                y += _BAR + 1
+            painter.setPen(colors.color("text-dim"))
+            counts = " / ".join(f"{part.classes[row]:,}" for part in found.parts)
+            painter.drawText(QRect(self.width() - _COUNT_WIDTH + 8, top, _COUNT_WIDTH - 8, _ROW), _RIGHT, counts)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._found is not None:
+            row = event.pos().y() // _ROW
+            if 0 <= row < len(self._found.class_names):
+                QToolTip.showText(event.globalPos(), self.text(row))
+                return True
+        return super().event(event)
+
+
+class HistogramView(QWidget):
+    """How often which numbers occur: training filled, validation as a line, each as a share of its own."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._channels: list[tuple[Part, ChannelFigures]] = []
+        self.setMinimumSize(200, 96)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Histogram")
+        theme.manager().changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(260, 140)
+
+    def show_channels(self, channels: list[tuple[Part, ChannelFigures]]) -> None:
+        """The same channel of each part."""
+        self._channels = [(part, channel) for part, channel in channels if channel.numbers]
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors, painter = theme.current(), QPainter(self)
+        painter.setFont(fonts.interface(11))
+        if not self._channels:
+            painter.setPen(colors.color("text-dim"))
+            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "No numbers")
+            return
+        area = QRectF(self.rect()).adjusted(4, 20, -4, -20)
+        low = min(channel.histogram.low for _, channel in self._channels)
+        histograms = [channel.histogram for _, channel in self._channels]
+        high = max(each.low + each.width * len(each.counts) for each in histograms)
+        densities = [
+            [count / channel.numbers / channel.histogram.width for count in channel.histogram.counts]
+            for _, channel in self._channels
+        ]
+        most = max(max(density) for density in densities) or 1.0
+        unit = area.width() / ((high - low) or 1)
+        for (part, channel), density in zip(self._channels, densities, strict=True):
+            color = QColor(colors.series[COLORS[part]])
+            found = channel.histogram
+            steps: list[QPointF] = []
+            for place, height in enumerate(density):
+                left = area.left() + (found.low + place * found.width - low) * unit
+                bar = QRectF(
+                    left, area.bottom(), max(found.width * unit, 1), -area.height() * height / most
+                ).normalized()
+                if part == "training":
+                    painter.fillRect(bar, color)
+                else:
+                    steps += [bar.topLeft(), bar.topRight()]
+            if steps:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+                painter.setPen(QPen(color, 1.5))
+                painter.drawPolyline(steps)
+        painter.setPen(QPen(colors.color("border-strong"), 1))
+        painter.drawLine(area.bottomLeft(), area.bottomRight())
+        painter.setPen(colors.color("text-dim"))
+        below = QRectF(area.left(), area.bottom() + 3, area.width(), 16)
+        painter.drawText(below, _LEFT, number(min(channel.low for _, channel in self._channels)))
+        painter.drawText(below, _RIGHT, number(max(channel.high for _, channel in self._channels)))
+        painter.drawText(QRectF(4, 0, self.width() - 8, 16), _LEFT, self._channels[0][1].name)
+
+
+def number(value: float) -> str:
+    """Four digits that count; whole numbers as they are."""
+    return f"{value:,.0f}" if abs(value) < 1e6 and value == int(value) else f"{value:.4g}"
+
+
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+__all__ = ["COLORS", "ClassBars", "HistogramView", "number"]

@@ -1,0 +1,185 @@
+"""The bar of the Data panel: which node, which samples, where in them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QSpinBox, QWidget
+
+from studio.training.previewing import PARTS, Facts, Look, Part
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.picture import Picture
+
+_PAGES = ("samples", "statistics")
+_ROOMY = 1000
+"""Below this width there are no buttons to turn pages; keys and wheel do."""
+_MOST_SPINS = 2**31 - 1
+
+
+class Header(QWidget):
+    look_changed = Signal()
+    page_changed = Signal(str)
+    """"samples" or "statistics"."""
+    go_wanted = Signal(int)
+    """A sample, counted from 0 among those to be seen."""
+    turned = Signal(int)
+    """So many pages on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._facts: Facts | None = None
+        self._draw = 0
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 5, 8, 5)
+        row.setSpacing(8)
+        self._icon = Picture("data", category="data")
+        self.title = label("Data")
+        self.words = ElidedLabel()
+        self.words.setProperty("role", "dim")
+        row.addWidget(self._icon)
+        row.addWidget(self.title)
+        row.addWidget(self.words, 1)
+        self.parts = {part: buttons.chip(part.capitalize()) for part in PARTS}
+        part_group = QButtonGroup(self)
+        for chip in self.parts.values():
+            part_group.addButton(chip)
+            chip.clicked.connect(self._changed)
+        self.parts["training"].setChecked(True)
+        self.category = QComboBox()
+        self.category.setAccessibleName("Class")
+        self.category.setToolTip("Show samples of one class only")
+        self.category.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.category.setMinimumContentsLength(6)
+        self.category.activated.connect(self._changed)
+        self.place = QSpinBox()
+        self.place.setAccessibleName("Go to sample")
+        self.place.setToolTip("Go to a sample by its number, counted from 0")
+        self.place.setKeyboardTracking(False)
+        self.place.setFixedWidth(92)
+        self.place.valueChanged.connect(self.go_wanted)
+        self.back = buttons.tool("chevron-up", "Page back (PgUp)", partial(self.turned.emit, -1), size=14)
+        self.forth = buttons.tool("chevron-down", "Page on (PgDn)", partial(self.turned.emit, 1), size=14)
+        self.again = buttons.tool("reset", "Draw again", self._draw_again)
+        self._of_samples: list[QWidget] = [
+            *self.parts.values(),
+            self.category,
+            self.place,
+            self.back,
+            self.forth,
+            self.again,
+        ]
+        row.addSpacing(4)
+        for widget in self._of_samples:
+            row.addWidget(widget)
+        row.addSpacing(8)
+        self.pages = {page: buttons.chip(page.capitalize()) for page in _PAGES}
+        page_group = QButtonGroup(self)
+        for page, chip in self.pages.items():
+            page_group.addButton(chip)
+            chip.clicked.connect(partial(self._turn_to, page))
+            row.addWidget(chip)
+        self.pages["samples"].setChecked(True)
+        self.show_facts(None)
+
+    @property
+    def look(self) -> Look:
+        part: Part = "validation" if self.parts["validation"].isChecked() else "training"
+        category = self.category.currentIndex() - 1 if self.category.count() else -1
+        return Look(part, category if category >= 0 else None, self._draw)
+
+    @property
+    def page(self) -> str:
+        return "statistics" if self.pages["statistics"].isChecked() else "samples"
+
+    def show_facts(self, facts: Facts | None, icon: str = "data", category: str = "data") -> None:
+        """Another node, or the same with other samples. What was chosen stays where it can."""
+        before = self._facts
+        self._facts = facts
+        if facts is None:
+            self.title.setText("Data")
+            self.words.setText("")
+            self._icon.set_icon("data", category="data")
+        else:
+            self.title.setText(facts.node)
+            self.words.setText(_words(facts))
+            self._icon.set_icon(icon, category=category)
+            if not facts.counts["validation"]:
+                self.parts["training"].setChecked(True)
+            self.parts["validation"].setEnabled(facts.counts["validation"] > 0)
+            self.parts["validation"].setToolTip(
+                "" if facts.counts["validation"] else "No samples are kept for validation"
+            )
+        names = facts.class_names if facts is not None else ()
+        if names != (before.class_names if before is not None else ()) or not self.category.count():
+            self.category.clear()
+            self.category.addItems(["All classes", *names])
+        self._fit()
+
+    def show_total(self, total: int) -> None:
+        """How many samples there are to be seen."""
+        self.place.blockSignals(True)
+        self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
+        self.place.setSuffix(f" / {total:,}")
+        self.place.setEnabled(total > 0)
+        self.place.blockSignals(False)
+
+    def show_place(self, place: int) -> None:
+        """Where in the samples one is."""
+        self.place.blockSignals(True)
+        self.place.setValue(place)
+        self.place.blockSignals(False)
+
+    def choose(self, part: Part) -> None:
+        """All samples of a part."""
+        self.parts[part].setChecked(True)
+        self.category.setCurrentIndex(0)
+        self.pages["samples"].setChecked(True)
+        self._turn_to("samples")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _turn_to(self, page: str, *_: object) -> None:
+        self._fit()
+        self.page_changed.emit(page)
+
+    def _draw_again(self) -> None:
+        self._draw += 1
+        self._fit()
+        self.look_changed.emit()
+
+    def _changed(self, *_: object) -> None:
+        self._fit()
+        self.look_changed.emit()
+
+    def _fit(self) -> None:
+        facts, samples = self._facts, self.page == "samples"
+        roomy = self.width() >= _ROOMY
+        varies = facts is not None and facts.varies and self.look.part == "training"
+        absent = {
+            self.category: facts is None or not facts.class_names,
+            self.again: not varies,
+            self.back: not roomy,
+            self.forth: not roomy,
+        }
+        for widget in self._of_samples:  # each once: showing and hiding would begin the layout anew for ever
+            widget.setVisible(samples and facts is not None and not absent.get(widget, False))
+        for chip in self.pages.values():
+            chip.setVisible(facts is not None)
+        self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
+
+
+def _words(facts: Facts) -> str:
+    """What the node does to samples."""
+    if facts.input_before is not None and facts.input_before != facts.input:
+        return f"{facts.input_before} → {facts.input}"
+    if facts.target_before is not None:
+        return f"targets {facts.target_before} → {facts.target}"
+    return f"{facts.input}, target {facts.target}"
+
+
+__all__ = ["Header"]

@@ -1,0 +1,253 @@
+"""Data: the samples before and after the data node that is selected, and what they are like."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+
+from studio.training.previewing import Facts, Part
+from studio.ui.panels.data.detail import Detail
+from studio.ui.panels.data.grid import SampleGrid
+from studio.ui.panels.data.header import Header
+from studio.ui.panels.data.statistics_page import StatisticsPage
+from studio.ui.panels.data.table import SampleTable
+from studio.ui.previewer import Answer, Previewer
+from studio.ui.store import Store
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import label
+
+
+class DataPanel(QWidget):
+    node_wanted = Signal(str)
+    """The node with a problem should come into view."""
+    source_wanted = Signal()
+    """A data source should be added."""
+
+    def __init__(self, store: Store, previewer: Previewer, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._previewer = store, previewer
+        self._facts: Facts | None = None
+        self._jump: int | None = None
+        """Where to go once the samples that were chosen are there."""
+        self.header = Header()
+        self.empty = EmptyState(
+            "data",
+            "No data yet",
+            "Samples are shown here as each data node gives them. Add a source, or begin with a template.",
+            action="Add a data source",
+            run=self.source_wanted.emit,
+        )
+        self.failed = EmptyState(
+            "error", "There is nothing to see", "", action="Show the node", run=self._show_failed_node
+        )
+        self.working = _Working()
+        self.nothing = EmptyState("data", "No samples", "There are none of this class in this part of the data.")
+        self.grid, self.table = SampleGrid(), SampleTable()
+        self.detail = Detail()
+        self.detail.hide()
+        self.statistics = StatisticsPage(describe=previewer.describe, cancel=previewer.cancel)
+        self._views = QStackedLayout()
+        views = QWidget()
+        views.setLayout(self._views)
+        for view in (self.grid, self.table, self.nothing):
+            self._views.addWidget(view)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter.addWidget(views)
+        self.splitter.addWidget(self.detail)
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 2)
+        self.splitter.setChildrenCollapsible(False)
+        views.setMinimumWidth(160)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        line = QFrame()
+        line.setProperty("role", "line")
+        column.addWidget(line)
+        self._stack = QStackedLayout()
+        column.addLayout(self._stack, 1)
+        for page in (self.empty, self.working, self.failed, self.splitter, self.statistics):
+            self._stack.addWidget(page)
+        self._connect()
+        self.refresh()
+
+    @property
+    def view(self) -> SampleGrid | SampleTable:
+        """What shows the samples of this kind."""
+        return self.table if self._facts is not None and self._facts.kind == "table" else self.grid
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        found = self._previewer
+        facts = found.facts if found.state == "ready" else None
+        if facts is not self._facts:
+            self._facts = facts
+            node = self._store.document.nodes.get(facts.node) if facts is not None else None
+            kind = self._store.catalogue.get(node.type) if node is not None else None
+            if kind is not None:
+                self.header.show_facts(facts, kind.icon, kind.category)
+            else:
+                self.header.show_facts(facts)
+            self.detail.hide()
+            self._look_anew()
+        if found.state == "failed" and found.problem is not None:
+            node = found.problem.node
+            self.failed.set_text(f"{node} gives no samples" if node else "There is nothing to see", str(found.problem))
+            if self.failed.button is not None:
+                self.failed.button.setVisible(bool(node))
+        self._show_statistics()
+        self._show_page()
+
+    def set_in_sight(self, in_sight: bool) -> None:
+        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        self._previewer.watch(in_sight)
+
+    def sizeHint(self) -> QSize:
+        return QSize(900, 272)
+
+    # -- parts
+
+    def _connect(self) -> None:
+        header, found = self.header, self._previewer
+        header.look_changed.connect(self._look_anew)
+        header.page_changed.connect(self._turn)
+        header.go_wanted.connect(self._go)
+        header.turned.connect(self._page)
+        for view in (self.grid, self.table):
+            view.wanted.connect(self._ask)
+            view.chosen.connect(self._choose)
+            view.left.connect(self._close_detail)
+        self.detail.closed.connect(self._close_detail)
+        self.statistics.sample_wanted.connect(self.show_sample)
+        found.opened.connect(self.refresh)
+        found.answered.connect(self._put)
+        found.detailed.connect(self._show_detail)
+        found.described.connect(self._show_statistics)
+
+    def _show_page(self) -> None:
+        state = self._previewer.state
+        page = {"empty": self.empty, "opening": self.working, "failed": self.failed}.get(state)
+        if page is None:
+            page = self.splitter if self.header.page == "samples" else self.statistics
+        self._stack.setCurrentWidget(page)
+
+    def _turn(self, page: str) -> None:
+        self._show_page()
+        if page == "statistics" and self._previewer.statistics is None and not self._previewer.statistics_problem:
+            self._previewer.describe()
+
+    def _show_failed_node(self) -> None:
+        if self._previewer.problem is not None:
+            self.node_wanted.emit(self._previewer.problem.node)
+
+    # -- samples
+
+    @property
+    def _total(self) -> int:
+        return self._facts.counts[self.header.look.part] if self._facts is not None else 0
+
+    def _look_anew(self) -> None:
+        """Other samples of the same node, or of another one."""
+        facts, look = self._facts, self.header.look
+        if facts is None:
+            return
+        self._close_detail()
+        total = self._total
+        self.header.show_total(total)
+        self.header.show_place(0)
+        self._views.setCurrentWidget(self.view if total else self.nothing)
+        self.view.show_facts(facts, total)
+        if look.category is not None:
+            self._previewer.ask(look, 0, 64)
+        if facts.kind == "table":
+            self._previewer.describe()
+            self._show_statistics()
+
+    def _ask(self, first: int, number: int) -> None:
+        self._previewer.ask(self.header.look, first, number)
+
+    def _put(self, answer: Answer) -> None:
+        if answer.look != self.header.look or self._facts is None:
+            return
+        self.header.show_total(answer.total)
+        self._views.setCurrentWidget(self.view if answer.total else self.nothing)
+        self.view.put(answer.first, answer.samples, answer.total)
+        if self._jump is not None:
+            place, self._jump = self._jump, None
+            self.view.go(place)
+        self.view.ask()
+
+    def _go(self, place: int) -> None:
+        self.view.go(place)
+
+    def _page(self, step: int) -> None:
+        self.view.page(step)
+
+    def _choose(self, place: int) -> None:
+        self.header.show_place(place)
+        self._previewer.ask_detail(self.header.look, place)
+
+    def _show_detail(self, answer: Answer) -> None:
+        if answer.look != self.header.look or self._facts is None or not answer.samples:
+            return
+        self.detail.show_sample(self._facts, answer.look.part, answer.samples[0])
+        if self.detail.isHidden():
+            self.detail.show()
+            width = self.splitter.width()
+            self.splitter.setSizes([width - width * 2 // 5, width * 2 // 5])
+            place = self.view.current
+            if place is not None and place not in self.view.in_view:
+                self.view.go(place)
+
+    def _close_detail(self) -> None:
+        if not self.detail.isHidden():
+            had_focus = self.detail.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
+            self.detail.hide()
+            self.view.go(None)
+            if had_focus:
+                self.view.setFocus()
+
+    def show_sample(self, part: Part, row: int) -> None:
+        """Bring one sample into view, as an example of a finding asks for."""
+        self._jump = row
+        self.header.choose(part)
+        self._look_anew()
+
+    # -- statistics
+
+    def _show_statistics(self) -> None:
+        found = self._previewer
+        self.statistics.show_state(found.statistics, found.progress, found.statistics_problem)
+        known = found.statistics
+        self.table.show_figures(known.part(self.header.look.part) if known is not None else None)
+        if (
+            self.header.page == "statistics"
+            and found.state == "ready"
+            and known is None
+            and found.progress is None
+            and not found.statistics_problem
+            and self._stack.currentWidget() is self.statistics
+            and not found.was_cancelled
+        ):
+            found.describe()
+
+
+class _Working(QWidget):
+    """While a source is opened for the first time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setSpacing(10)
+        column.addStretch(1)
+        bar = QProgressBar()
+        bar.setRange(0, 0)
+        bar.setTextVisible(False)
+        bar.setFixedWidth(240)
+        for widget in (label("Reading the data…", "dim"), bar):
+            column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
+
+
+__all__ = ["DataPanel"]

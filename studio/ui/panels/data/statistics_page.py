@@ -1,0 +1,290 @@
+"""What the samples are like: what looks wrong, class balance, and the figures of each column or channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QProgressBar,
+    QScrollArea,
+    QStackedLayout,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.training.data_figures import ChannelFigures, Finding, Statistics
+from studio.training.previewing import Part
+from studio.training.statistics import Progress
+from studio.ui import figures, fonts, theme
+from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, number
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import label
+from studio.ui.widgets.picture import Picture
+
+_TITLES = ("", "Min", "Max", "Mean", "Std", "Missing")
+_NARROW = 820
+"""Below this width the parts stand one above the other."""
+
+
+class StatisticsPage(QWidget):
+    sample_wanted = Signal(str, int)
+    """An example of a finding should be shown: its part and row."""
+
+    def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
+        super().__init__()
+        self._found: Statistics | None = None
+        self._stack = QStackedLayout(self)
+        self.empty = EmptyState(
+            "metric",
+            "Not counted yet",
+            "Counts, class balance, ranges, missing values, and what training and validation have in common.",
+            action="Describe the data",
+            run=describe,
+        )
+        self.failed = EmptyState("error", "The data could not be described", "", action="Try again", run=describe)
+        self.working = _Working(cancel)
+        self.sheet = QScrollArea()
+        self.sheet.setWidgetResizable(True)
+        self.sheet.setFrameShape(QFrame.Shape.NoFrame)
+        self.sheet.setWidget(self._page())
+        for page in (self.empty, self.working, self.failed, self.sheet):
+            self._stack.addWidget(page)
+
+    def show_state(self, found: Statistics | None, progress: Progress | None, problem: str) -> None:
+        if progress is not None:
+            self.working.show_progress(progress)
+            self._stack.setCurrentWidget(self.working)
+        elif found is not None:
+            if found is not self._found:
+                self._fill(found)
+            self._stack.setCurrentWidget(self.sheet)
+        elif problem:
+            self.failed.set_text("The data could not be described", problem)
+            self._stack.setCurrentWidget(self.failed)
+        else:
+            self._stack.setCurrentWidget(self.empty)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        narrow = self.width() < _NARROW
+        wanted = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != wanted:
+            self._row.setDirection(wanted)
+        super().resizeEvent(event)
+
+    # -- parts
+
+    def _page(self) -> QWidget:
+        page = QWidget()
+        page.setObjectName("page")
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, page)
+        self._row.setContentsMargins(12, 8, 12, 12)
+        self._row.setSpacing(24)
+        left = QVBoxLayout()
+        left.setSpacing(6)
+        self.counts = QVBoxLayout()
+        self.counts.setSpacing(4)
+        self.findings = QVBoxLayout()
+        self.findings.setSpacing(8)
+        left.addLayout(self.counts)
+        left.addSpacing(4)
+        left.addLayout(self.findings)
+        left.addStretch(1)
+        self._balance = QWidget()
+        middle = QVBoxLayout(self._balance)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.setSpacing(4)
+        middle.addWidget(label("Share of each class", "section"))
+        self.bars = ClassBars()
+        middle.addWidget(self.bars)
+        middle.addStretch(1)
+        right = QVBoxLayout()
+        right.setSpacing(6)
+        right.addWidget(label("Numbers of training samples", "section"))
+        self.table = _table()
+        self.table.currentCellChanged.connect(self._choose)
+        self.histogram = HistogramView()
+        right.addWidget(self.table)
+        right.addWidget(self.histogram, 1)
+        self._row.addLayout(left, 3)
+        self._row.addWidget(self._balance, 2)
+        self._row.addLayout(right, 6)
+        return page
+
+    def _fill(self, found: Statistics) -> None:
+        self._found = found
+        _clear(self.counts)
+        _clear(self.findings)
+        for part in found.parts:
+            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them looked at"
+            self.counts.addWidget(_Count(part.part, f"{figures.count(part.samples, 'samples')}{seen}"))
+            if part.repeated:
+                verb = "equals" if part.repeated == 1 else "equal"
+                self.counts.addWidget(label(f"{part.repeated:,} of them {verb} another one", "small", wrap=True))
+        if len(found.parts) == 1:
+            self.counts.addWidget(label("No samples are kept for validation", "dim"))
+        for finding in found.findings:
+            self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit))
+        if not found.findings:
+            self.findings.addWidget(_FindingRow(Finding("ok", "warning", "Nothing looks wrong."), None))
+        self._balance.setVisible(bool(found.class_names))
+        self.bars.show_statistics(found)
+        training = found.parts[0]
+        rows = [*training.channels, *([training.target] if training.target is not None else [])]
+        _fill_table(self.table, rows)
+        self.table.setCurrentCell(0, 0)
+        self._choose(0)
+
+    def _choose(self, row: int, *_: int) -> None:
+        found = self._found
+        if found is None or row < 0:
+            return
+        channels: list[tuple[Part, ChannelFigures]] = []
+        for part in found.parts:
+            all_of_it = [*part.channels, *([part.target] if part.target is not None else [])]
+            channels.append((part.part, all_of_it[row]))
+        self.histogram.show_channels(channels)
+
+
+class _Count(QWidget):
+    """A part, in the colour that it has in bars, and how large it is."""
+
+    def __init__(self, part: Part, text: str) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        mark = _Mark(part)
+        row.addWidget(mark)
+        row.addWidget(label(part.capitalize()))
+        row.addWidget(label(text, "dim"), 1)
+
+
+class _Mark(QFrame):
+    def __init__(self, part: Part) -> None:
+        super().__init__()
+        self._part: Part = part
+        self.setFixedSize(10, 10)
+        theme.manager().changed.connect(self._paint)
+        self._paint()
+
+    def _paint(self, *_: object) -> None:
+        self.setStyleSheet(f"background: {theme.current().series[COLORS[self._part]]}; border-radius: 2px;")
+
+
+class _FindingRow(QWidget):
+    """What looks wrong, with its examples to click on."""
+
+    def __init__(self, finding: Finding, show: Callable[[str, int], object] | None) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        top = QVBoxLayout()
+        is_fine = show is None
+        top.addWidget(Picture("ok" if is_fine else finding.severity, "ok" if is_fine else finding.severity))
+        top.addStretch(1)
+        row.addLayout(top)
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        column.addWidget(label(finding.message, wrap=True, selectable=True))
+        if finding.examples and show is not None:
+            links = QHBoxLayout()
+            links.setSpacing(4)
+            for part, place in finding.examples[:2]:
+                links.addWidget(buttons.push(f"{part.capitalize()} {place}", partial(show, part, place), kind="link"))
+            links.addStretch(1)
+            column.addLayout(links)
+        row.addLayout(column, 1)
+
+
+class _Working(QWidget):
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setSpacing(10)
+        column.addStretch(1)
+        self._text = label("", "dim")
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(240)
+        self.cancel = buttons.push("Cancel", cancel)
+        for widget in (self._text, self.bar, self.cancel):
+            column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
+
+    def show_progress(self, progress: Progress) -> None:
+        self.bar.setRange(0, progress.total)
+        self.bar.setValue(progress.done)
+        of = f"{progress.done:,} of {progress.total:,} samples" if progress.total else "Reading the data…"
+        self._text.setText(of)
+
+
+class _Table(QTableWidget):
+    """As high as its rows, up to eight."""
+
+    def sizeHint(self) -> QSize:
+        rows = min(self.rowCount(), 8)
+        height = self.horizontalHeader().height() + rows * self.verticalHeader().defaultSectionSize() + 4
+        return QSize(420, height)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(260, min(self.sizeHint().height(), 110))
+
+
+def _table() -> _Table:
+    table = _Table(0, len(_TITLES))
+    table.setHorizontalHeaderLabels(list(_TITLES))
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    table.setShowGrid(False)
+    table.setTabKeyNavigation(False)
+    table.setAccessibleName("Figures of the numbers")
+    table.verticalHeader().setVisible(False)
+    table.verticalHeader().setDefaultSectionSize(24)
+    header = table.horizontalHeader()
+    header.setHighlightSections(False)
+    header.setDefaultSectionSize(66)
+    header.setSectionResizeMode(0, header.ResizeMode.Stretch)
+    header.setMinimumSectionSize(56)
+    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    return table
+
+
+def _fill_table(table: QTableWidget, channels: list[ChannelFigures]) -> None:
+    table.setRowCount(len(channels))
+    for row, channel in enumerate(channels):
+        values = [number(value) for value in (channel.low, channel.high, channel.mean, channel.std)]
+        lacking = f"{channel.missing:,}" if channel.missing else "–"
+        lacking = f"{lacking}, {channel.infinite:,} ∞" if channel.infinite else lacking
+        for column, text in enumerate((channel.name, *(values if channel.numbers else ["–"] * 4), lacking)):
+            item = QTableWidgetItem(text)
+            if column:
+                item.setFont(fonts.monospace(12))
+                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            table.setItem(row, column, item)
+    for column in range(1, len(_TITLES)):
+        head = table.horizontalHeaderItem(column)
+        if head is not None:
+            head.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    table.updateGeometry()
+
+
+def _clear(layout: QVBoxLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+__all__ = ["StatisticsPage"]

@@ -1,0 +1,303 @@
+"""The data of a project as the window sees them: opened, read and described in threads, the newest wish first."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from engine.data.splits import Splits
+from studio.document.model import Document
+from studio.lowering.graph import Graph
+from studio.nodes.catalogue import Catalogue
+from studio.training.chain import DataProblem, Opener, chain_to, watched
+from studio.training.data_figures import Statistics
+from studio.training.previewing import Facts, Look, Preview, Sample
+from studio.training.statistics import Progress, describing
+from studio.ui.store import Store
+
+State = Literal["empty", "opening", "ready", "failed"]
+
+SETTLE_MS = 150
+"""Typing and clicking come in bursts; look when they are over."""
+_LAST_SECONDS = 5.0
+_REMEMBERED = 8
+"""Data whose statistics are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    preview: Preview
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Samples that were asked for."""
+
+    look: Look
+    first: int
+    total: int
+    """How many there are to be seen."""
+    samples: tuple[Sample, ...]
+
+
+class Previewer(QObject):
+    """Does nothing until somebody looks (`watch`)."""
+
+    opened = Signal()
+    """State, facts or problem changed."""
+    answered = Signal(object)
+    """An Answer to `ask`."""
+    detailed = Signal(object)
+    """An Answer to `ask_detail`: one sample with all numbers, or none if it is no longer there."""
+    described = Signal()
+    """Progress, statistics, or why there are none."""
+    _told = Signal(object)
+
+    def __init__(self, store: Store, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._opener = Opener()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
+        self._numbers = itertools.count(1)
+        self._newest: dict[str, int] = {}
+        self._asked: dict[str, tuple[Look, int, int]] = {}
+        self._preview: Preview | None = None
+        self._known: dict[tuple[Splits, ...], Statistics] = {}
+        self._describer: threading.Thread | None = None
+        self._in_sight = False
+        self.state: State = "empty"
+        self.facts: Facts | None = None
+        self.problem: DataProblem | None = None
+        """Why there is nothing to see."""
+        self.progress: Progress | None = None
+        """Of statistics under way."""
+        self.statistics_problem = ""
+        self.was_cancelled = False
+        """A person gave up the statistics: they are not begun again by themselves."""
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLE_MS)
+        self._settle.timeout.connect(self.refresh)
+        self._told.connect(_call)
+        for signal in (store.document_changed, store.selection_changed, store.path_changed, store.report_changed):
+            signal.connect(self._plan)
+
+    # -- reading
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """Of the node that is looked at, if they are known."""
+        return None if self._preview is None else self._known.get(self._preview.splits)
+
+    # -- changing
+
+    def watch(self, in_sight: bool) -> None:
+        """Whether somebody looks."""
+        if in_sight != self._in_sight:
+            self._in_sight = in_sight
+            if in_sight:
+                self.refresh()
+            else:
+                self._end_describing()
+
+    def refresh(self) -> None:
+        """Look what the document says now; what did not change is not read again."""
+        if not self._in_sight:
+            return
+        store = self._store
+        work = partial(_open, store.document, store.catalogue, store.base, store.selection, self._opener)
+        if self.state in ("empty", "failed"):
+            self._enter("opening")
+        self._submit("open", partial(work, self._preview), self._take_opened)
+
+    def ask(self, look: Look, first: int, number: int) -> None:
+        """Samples to show; what was asked for before and is not there yet is dropped."""
+        self._ask("rows", look, first, number, self.answered.emit, small=True)
+
+    def ask_detail(self, look: Look, place: int) -> None:
+        """One sample with all its numbers."""
+        self._ask("detail", look, place, 1, self.detailed.emit, small=False)
+
+    def describe(self) -> None:
+        """Find the statistics of the node that is looked at, unless they are known or under way."""
+        if self._preview is None or self.statistics is not None or self.progress is not None:
+            return
+        preview = self._preview
+        self.statistics_problem, self.was_cancelled = "", False
+        self.progress = Progress(0, 0)
+        number = self._newest["describe"] = next(self._numbers)
+        work = partial(self._describe, Preview(preview.chain, preview.splits, 0), number)
+        self._describer = threading.Thread(target=work, name="gradwire-statistics", daemon=True)
+        self._describer.start()
+        self.described.emit()
+
+    def cancel(self) -> None:
+        """Give up statistics that are under way."""
+        self.was_cancelled = self.progress is not None
+        self._end_describing()
+
+    def _end_describing(self) -> None:
+        if self.progress is not None:
+            self._newest["describe"] = 0
+            self.progress = None
+            self.described.emit()
+
+    def close(self) -> None:
+        """End the threads. The previewer must not be used afterwards."""
+        self._settle.stop()
+        self._in_sight = False
+        self._newest.clear()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._describer is not None:
+            self._describer.join(_LAST_SECONDS)
+
+    # -- threads
+
+    def _plan(self, *_: object) -> None:
+        if self._in_sight:
+            self._settle.start()
+
+    def _ask(
+        self, slot: str, look: Look, first: int, number: int, take: Callable[[Answer], object], *, small: bool
+    ) -> None:
+        preview = self._preview
+        if preview is None or self._asked.get(slot) == (look, first, number):
+            return
+        self._asked[slot] = (look, first, number)
+
+        def read() -> Answer:
+            return Answer(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
+
+        def show(answer: Answer) -> None:
+            if self._asked.get(slot) == (look, first, number):
+                del self._asked[slot]
+            if self._preview is preview:
+                take(answer)
+
+        self._submit(slot, read, show, keep=True)
+
+    def _submit(
+        self, slot: str, work: Callable[[], object], take: Callable[..., object], *, keep: bool = False
+    ) -> None:
+        """Work in the pool's thread, and take the result in this one, unless there is a newer wish by then.
+
+        Args:
+            keep: take the result all the same if it was begun before the newer wish came
+        """
+        number = self._newest[slot] = next(self._numbers)
+        self._pool.submit(self._work, slot, number, work, take, keep)
+
+    def _work(
+        self, slot: str, number: int, work: Callable[[], object], take: Callable[..., object], keep: bool
+    ) -> None:
+        if self._newest.get(slot) != number:
+            return
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
+            take, result = self._fail, error
+        self._tell(slot, None if keep else number, partial(take, result))
+
+    def _describe(self, preview: Preview, number: int) -> None:
+        items = describing(preview)
+        try:
+            for item in items:
+                if self._newest.get("describe") != number:
+                    return
+                self._tell("describe", number, partial(self._take_described, preview.splits, item))
+        except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
+            self._tell("describe", number, partial(self._take_described, preview.splits, error))
+        finally:
+            items.close()
+
+    def _tell(self, slot: str, number: int | None, take: Callable[[], object]) -> None:
+        def act() -> None:
+            if number is None or self._newest.get(slot) == number:
+                take()
+
+        try:
+            self._told.emit(act)
+        except RuntimeError:  # the project was closed meanwhile
+            pass
+
+    # -- results, in the GUI's thread
+
+    def _take_opened(self, found: _Opened | None) -> None:
+        if found is None:
+            self._preview, self.facts, self.problem = None, None, None
+            self._enter("empty")
+            return
+        if found.preview is self._preview:
+            if self.state != "ready" or found.facts != self.facts:
+                self.facts = found.facts
+                self._enter("ready")
+            return
+        self._end_describing()
+        self._preview, self.facts, self.problem = found.preview, found.facts, None
+        self.statistics_problem, self.was_cancelled = "", False
+        self._asked.clear()
+        for slot in ("rows", "detail"):
+            self._newest.pop(slot, None)
+        self._enter("ready")
+
+    def _fail(self, error: Exception) -> None:
+        self._end_describing()
+        self._preview, self.facts = None, None
+        self.problem = error if isinstance(error, DataProblem) else DataProblem("", f"{type(error).__name__}: {error}")
+        self._enter("failed")
+
+    def _take_described(self, splits: tuple[Splits, ...], item: object) -> None:
+        match item:
+            case Progress():
+                self.progress = item
+            case Statistics():
+                self.progress = None
+                self._known[splits] = item
+                for old in list(self._known)[:-_REMEMBERED]:
+                    del self._known[old]
+            case _:
+                self.progress = None
+                self.statistics_problem = str(item)
+        self.described.emit()
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        self.opened.emit()
+
+
+def _open(
+    document: Document,
+    catalogue: Catalogue,
+    base: Path | None,
+    selection: Iterable[str],
+    opener: Opener,
+    present: Preview | None,
+) -> _Opened | None:
+    """The data that a selection is about; None if the document has none. What is open already stays as it is."""
+    graph = Graph(document, catalogue)
+    name = watched(graph, frozenset(selection))
+    if name is None:
+        return None
+    chain = chain_to(name, document, graph, base)
+    splits = opener.open(chain)
+    seed = document.training.seed
+    if present is not None and (present.chain, present.splits, present.seed) == (chain, splits, seed):
+        return _Opened(present, present.facts)
+    preview = Preview(chain, splits, seed)
+    return _Opened(preview, preview.facts)
+
+
+def _call(act: Callable[[], object]) -> None:
+    act()
+
+
+__all__ = ["Answer", "Previewer", "State"]
