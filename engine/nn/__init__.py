@@ -40,6 +40,7 @@ from engine.nn.layers.dropout import Dropout3d as Dropout3d
 from engine.nn.layers.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from engine.nn.layers.embedding import Embedding as Embedding
 from engine.nn.layers.embedding_bag import EmbeddingBag as EmbeddingBag
+from engine.nn.layers.fill import Fill as Fill
 from engine.nn.layers.flatten import Flatten as Flatten
 from engine.nn.layers.flatten import Unflatten as Unflatten
 from engine.nn.layers.fold import Fold as Fold
@@ -48,6 +49,7 @@ from engine.nn.layers.fractional_max_pool import FractionalMaxPool2d as Fraction
 from engine.nn.layers.fractional_max_pool import FractionalMaxPool3d as FractionalMaxPool3d
 from engine.nn.layers.group_norm import GroupNorm as GroupNorm
 from engine.nn.layers.gru import GRU as GRU
+from engine.nn.layers.halves import Halves as Halves
 from engine.nn.layers.identity import Identity as Identity
 from engine.nn.layers.instance_norm import InstanceNorm1d as InstanceNorm1d
 from engine.nn.layers.instance_norm import InstanceNorm2d as InstanceNorm2d
@@ -79,6 +81,7 @@ from engine.nn.layers.max_unpool import MaxUnpool1d as MaxUnpool1d
 from engine.nn.layers.max_unpool import MaxUnpool2d as MaxUnpool2d
 from engine.nn.layers.max_unpool import MaxUnpool3d as MaxUnpool3d
 from engine.nn.layers.multihead_attention import MultiheadAttention as MultiheadAttention
+from engine.nn.layers.noise import Noise as Noise
 from engine.nn.layers.padding import CircularPad1d as CircularPad1d
 from engine.nn.layers.padding import CircularPad2d as CircularPad2d
 from engine.nn.layers.padding import CircularPad3d as CircularPad3d
@@ -216,6 +219,7 @@ __all__ = [
     "Embedding",
     "EmbeddingBag",
     "FeatureAlphaDropout",
+    "Fill",
     "Flatten",
     "Fold",
     "FractionalMaxPool2d",
@@ -226,6 +230,7 @@ __all__ = [
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
+    "Halves",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
@@ -282,6 +287,7 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
+    "Noise",
     "PReLU",
     "PairwiseDistance",
     "Parameter",

@@ -52,7 +52,8 @@ def rename(document: Document, old: str, new: str) -> Document:
     nodes = {new if name == old else name: _mentioning(node, old, new) for name, node in document.nodes.items()}
     wires = tuple(_renamed(wire, old, new) for wire in document.wires)
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
-    return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires)
+    training = _following(document.training, old, new)
+    return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires, training=training)
 
 
 def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
@@ -242,6 +243,12 @@ def _mentioning(node: Node, old: str, new: str) -> Node:
     if old not in node.trains:
         return node
     return replace(node, trains=tuple(new if name == old else name for name in node.trains))
+
+
+def _following(training: Training, old: str, new: str) -> Training:
+    """The settings, following a metric under its new name. Every training has a figure called loss."""
+    part, _, figure = training.follow.partition("_")
+    return replace(training, follow=f"{part}_{new}") if figure == old != "loss" else training
 
 
 def _renamed(wire: Wire, old: str, new: str) -> Wire:

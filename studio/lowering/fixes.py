@@ -45,6 +45,10 @@ def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:
     return Fix(title, lambda document: edits.set_trains(document, optimizer, chosen))
 
 
+def follow(figure: str) -> Fix:
+    return Fix(f"Follow {figure}", lambda document: edits.set_training(document, follow=figure))
+
+
 def wire_up(source: End, target: End) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 

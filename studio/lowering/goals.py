@@ -24,6 +24,21 @@ def goal_problems(flow: Flow) -> Iterator[Problem]:
     yield from _loaders(graph)
     yield from _scalar_losses(flow)
     yield from _trained(flow)
+    yield from _followed(flow)
+
+
+def _followed(flow: Flow) -> Iterator[Problem]:
+    """The figure that says which weights are best is one that there is."""
+    wanted = flow.document.training.follow
+    names = ("loss", *flow.graph.having(Role.METRIC))
+    known = [f"{part}_{name}" for part in ("val", "train") for name in names]
+    if wanted not in known:
+        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5) or ["val_loss"]
+        message = (
+            f"The training follows {wanted}, but there is no such figure. There are: {', '.join(known)}. "
+            f"Follow {near[0]}."
+        )
+        yield Problem("error", "unknown-figure", message, fix=fixes.follow(near[0]))
 
 
 def _parts(graph: Graph) -> Iterator[Problem]:

@@ -58,7 +58,7 @@ def value_mistakes(flow: Flow) -> Iterator[Problem]:
         if facts.arguments.values.get("inplace"):
             yield from _in_place(flow, name)
         if facts.type.key == "ops.cat":
-            yield from _joined_batches(name, facts)
+            yield from _joined_batches(flow, name, facts)
 
 
 # -- around the loss --------------------------------------------------------------------------
@@ -148,12 +148,25 @@ def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
         )
 
 
-def _joined_batches(name: str, facts: Facts) -> Iterator[Problem]:
-    """Concatenation along the batch instead of the features."""
+def _joined_batches(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
+    """Concatenation along the batch instead of the features, unless targets are joined, or samples parted, as well."""
     spec = facts.spec(facts.type.inputs[0].name)
-    if spec is not None and spec.ndim > 1 and facts.arguments.values.get("dim") in (0, -spec.ndim):
+    if spec is None or spec.ndim < 2 or facts.arguments.values.get("dim") not in (0, -spec.ndim):
+        return
+    judges = [
+        judge
+        for judge in (*flow.graph.having(Role.LOSS), *flow.graph.having(Role.METRIC))
+        if name in flow.graph.upstream([judge])
+    ]
+    if not judges or any(_is_uneven(flow.facts[judge]) for judge in judges if judge in flow.facts):
         message = f"{name} joins its inputs along the batch, so there are more samples than targets. Set dim to 1."
         yield Problem("warning", "joined-batches", message, node=name, fix=fixes.assign(name, "dim", 1))
+
+
+def _is_uneven(judge: Facts) -> bool:
+    """Whether a loss or metric gets other samples than targets."""
+    spec, target = judge.spec("input"), judge.spec("target")
+    return spec is None or target is None or spec.shape[:1] != target.shape[:1]
 
 
 # -- settings ---------------------------------------------------------------------------------

@@ -204,3 +204,11 @@ def test_fresh_names(document: Document) -> None:
     assert edits.fresh_name(document, "nn.ReLU") == "relu_2"
     document = edits.add(document, "relu_2", Node("nn.ReLU"))
     assert edits.fresh_name(document, "relu_2") == "relu_3"
+
+
+def test_a_renamed_metric_is_followed_under_its_new_name() -> None:
+    document = edits.set_training(Document(nodes={"loss": Node("x"), "hits": Node("y")}), follow="val_hits")
+    assert edits.rename(document, "hits", "right").training.follow == "val_right"
+    assert edits.rename(document, "loss", "hits_2").training is document.training
+    followed = edits.set_training(document, follow="train_loss")
+    assert edits.rename(followed, "loss", "goal").training.follow == "train_loss"

@@ -62,6 +62,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.Bilinear": {"in2_features": 8, "out_features": 3},
     "nn.RMSNorm": {"normalized_shape": 8},
     "ops.cat": {"dim": 1},
+    "nn.Halves": {"dim": 2},
     "lr_scheduler.StepLR": {"step_size": 2},
     "lr_scheduler.MultiStepLR": {"milestones": [2, 4]},
     "lr_scheduler.ExponentialLR": {"gamma": 0.9},

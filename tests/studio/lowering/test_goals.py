@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from studio.document import edits
 from studio.document.model import Node
-from tests.studio.lowering.graphs import changed, coded, codes, digits, fixed, mlp, report, wire, without
+from tests.studio.lowering.graphs import changed, coded, codes, digits, fixed, mlp, only, report, wire, without
 
 TWO_HEADS = {
     "flatten": "nn.Flatten",
@@ -54,6 +54,18 @@ def test_when_everything_is_frozen_nothing_is_trained() -> None:
 
 def test_without_parameters_nothing_is_trained() -> None:
     assert "nothing-to-train" in codes(digits({"flatten": "nn.Flatten", "relu": "nn.Tanh"}))
+
+
+def test_the_figure_that_is_followed_is_there() -> None:
+    broken = edits.set_training(mlp(), follow="val_acuracy")
+    problem = only(broken)
+    assert problem.code == "unknown-figure" and "val_loss" in problem.message
+    assert codes(fixed(broken, problem)) == []
+    metric = edits.add(mlp(), "accuracy", Node("metrics.Accuracy"))
+    metric = edits.connect(metric, wire("logits.output -> accuracy.input"))
+    metric = edits.connect(metric, wire("batches.target -> accuracy.target"))
+    assert codes(edits.set_training(metric, follow="val_accuracy")) == []
+    assert "Follow val_accuracy." in only(edits.set_training(metric, follow="val_acuracy")).message
 
 
 def test_a_layer_belongs_to_one_optimizer() -> None:

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
-from engine.registry import Parameter, Range
 from studio.document import edits
-from studio.document.model import Training
 from studio.ui import figures
-from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.row import Row
+from studio.ui.panels.inspector.training_form import TrainingForm
 from studio.ui.store import Store
 from studio.ui.widgets.labels import ElidedLabel, label, line
-
-_SETTINGS = (
-    Parameter("epochs", "int", Training().epochs, range=Range(ge=1), help="passes over the training samples"),
-    Parameter("seed", "int", Training().seed, range=Range(ge=0), help="all random numbers follow from it"),
-    Parameter(
-        "device", "choice", Training().device, choices=("auto", "cpu", "cuda"), help="where the model is trained"
-    ),
-    Parameter(
-        "compile", "bool", Training().compile, help="run training steps as compiled plans, which give the same numbers"
-    ),
-)
 
 
 class ProjectForm(QWidget):
@@ -47,13 +33,8 @@ class ProjectForm(QWidget):
         self._description.textChanged.connect(self._describe)
         column.addWidget(self._description)
         column.addWidget(line())
-        column.addWidget(label("Training", "section"))
-        form = QVBoxLayout()
-        form.setSpacing(6)
-        self.rows = {each.name: self._row(each) for each in _SETTINGS}
-        for row in self.rows.values():
-            form.addWidget(row)
-        column.addLayout(form)
+        self._training = TrainingForm(store)
+        column.addWidget(self._training)
         column.addWidget(line())
         column.addWidget(label("Model", "section"))
         self._figures = QGridLayout()
@@ -76,23 +57,15 @@ class ProjectForm(QWidget):
             self._description.blockSignals(True)
             self._description.setPlainText(document.description)
             self._description.blockSignals(False)
-        for name, row in self.rows.items():
-            value = getattr(document.training, name)
-            row.show_value(Value(value, is_set=value != row.parameter.default))
+        self._training.refresh()
         self._values["Nodes"].setText(figures.count(len(document.nodes)))
         self._values["Parameters"].setText(figures.count(report.parameters))
         self._values["Multiply-adds"].setText(f"{figures.macs(report.macs)} per sample")
 
-    def _row(self, parameter: Parameter) -> Row:
-        def change(value: Any) -> None:
-            title = f"Set {parameter.name}"
-            self._store.edit(
-                title,
-                lambda document: edits.set_training(document, **{parameter.name: value}),
-                merge=f"training:{parameter.name}",
-            )
-
-        return Row(parameter, change, lambda: change(parameter.default))
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The settings of the training, by name."""
+        return self._training.rows
 
     def _describe(self) -> None:
         text = self._description.toPlainText()

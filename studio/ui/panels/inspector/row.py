@@ -15,7 +15,7 @@ from studio.ui.panels.inspector.values import shown
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 
-LABEL_WIDTH = 112
+LABEL_WIDTH = 124
 
 _FIELDS: dict[str, Callable[[Parameter], Field]] = {
     "bool": BoolField,

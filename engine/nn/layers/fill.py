@@ -1,0 +1,27 @@
+"""A tensor of one value, for instance a target that is always the same."""
+
+from __future__ import annotations
+
+from engine.creation.filled import full_like
+from engine.nn.module import Module
+from engine.registry import LAYERS
+from engine.tensor import Tensor
+
+
+@LAYERS.register(category="Generation", tags=("constant", "ones", "zeros", "full", "label", "gan"))
+class Fill(Module):
+    """One value in the shape of its input, which is not looked at: a constant target, such as "real" or "generated".
+
+    Args:
+        value: the value
+    """
+
+    def __init__(self, value: float = 1.0) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return full_like(input.detach(), self.value)
+
+    def extra_repr(self) -> str:
+        return f"value={self.value}"

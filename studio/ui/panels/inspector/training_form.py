@@ -1,0 +1,141 @@
+"""How a project is trained: all its settings, by what they are about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from engine.registry import Parameter, Range
+from studio.document import edits
+from studio.document.model import Document, Training
+from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.store import Store
+from studio.ui.widgets.labels import label
+
+_USUAL = Training()
+_ONE, _NONE, _ABOVE = Range(ge=1), Range(ge=0), Range(gt=0)
+
+
+def _setting(name: str, kind: Any, help: str, **more: Any) -> Parameter:
+    default = getattr(_USUAL, name)
+    return Parameter(name, kind, default, optional=default is None, help=help, **more)
+
+
+GROUPS: dict[str, tuple[Parameter, ...]] = {
+    "Training": (
+        _setting("epochs", "int", "passes over the training samples", range=_ONE),
+        _setting("seed", "int", "all random numbers follow from it", range=Range(ge=0, le=2**63 - 1)),
+        _setting("device", "choice", "where the model is trained", choices=("auto", "cpu", "cuda")),
+        _setting("compile", "bool", "run training steps as compiled plans, which give the same numbers"),
+    ),
+    "Step": (
+        _setting(
+            "accumulate", "int", "batches whose gradients are averaged for one step of the optimizers", range=_ONE
+        ),
+        _setting(
+            "clip_norm", "float", "the largest norm that all gradients of an optimizer together may have", range=_ABOVE
+        ),
+        _setting("clip_value", "float", "the largest size that an element of a gradient may have", range=_ABOVE),
+        _setting(
+            "mixed_precision",
+            "choice",
+            "what products are computed in, where that is safe; faster on a GPU, less exact",
+            choices=("off", "bfloat16", "float16"),
+        ),
+    ),
+    "Validation": (
+        _setting("validate_epochs", "int", "validate at the end of each so many epochs; 0 is never", range=_NONE),
+        _setting("validate_steps", "int", "validate after each so many batches of an epoch as well", range=_ONE),
+    ),
+    "Best weights and early stopping": (
+        _setting(
+            "follow", "choice", "the figure that says which weights are the best and are kept", choices=("val_loss",)
+        ),
+        _setting(
+            "patience",
+            "int",
+            "validations without improvement after which training ends; none trains all epochs",
+            range=_NONE,
+        ),
+        _setting(
+            "min_change", "float", "by how much a figure must be better than the best to count as improved", range=_NONE
+        ),
+    ),
+    "Checkpoints": (
+        _setting("checkpoint_seconds", "float", "seconds from one checkpoint to the next, at least", range=_ONE),
+        _setting("checkpoint_steps", "int", "a checkpoint after each so many batches as well", range=_ONE),
+        _setting("checkpoints", "int", "how many checkpoints are kept", range=_ONE),
+    ),
+}
+
+_NOTES = {
+    "Training": "Training is deterministic: equal seeds give equal numbers, whatever the number of threads or workers.",
+    "Best weights and early stopping": "The best weights are kept beside the last ones.",
+    "Checkpoints": "A run that was interrupted goes on from its last checkpoint to the same numbers.",
+}
+
+
+class TrainingForm(QWidget):
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self.rows: dict[str, Row] = {}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        for title, settings in GROUPS.items():
+            group = QVBoxLayout()
+            group.setSpacing(6)
+            group.addWidget(label(title, "section"))
+            for setting in settings:
+                group.addWidget(self._row(setting))
+            if title in _NOTES:
+                group.addWidget(label(_NOTES[title], "dim", wrap=True))
+            column.addLayout(group)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the document says now."""
+        document = self._store.document
+        self._offer_figures(document)
+        for name, row in self.rows.items():
+            value = getattr(document.training, name)
+            row.show_value(Value(value, is_set=value != row.parameter.default))
+
+    def _row(self, parameter: Parameter) -> Row:
+        name = parameter.name
+
+        def change(value: Any) -> None:
+            self._store.edit(
+                f"Set {name}",
+                lambda document: edits.set_training(document, **{name: value}),
+                merge=f"training:{name}",
+            )
+
+        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default))
+        return row
+
+    def _offer_figures(self, document: Document) -> None:
+        """The figures that can be followed: of the losses, and of each metric in the graph."""
+        old = self.rows["follow"]
+        choices = figures_to_follow(self._store)
+        if document.training.follow not in choices:
+            choices = (*choices, document.training.follow)
+        layout = old.parentWidget()
+        if choices == old.parameter.choices or layout is None:
+            return
+        new = self._row(replace(old.parameter, choices=choices))
+        for index in range(self.layout().count()):
+            group = self.layout().itemAt(index).layout()
+            if group is not None and group.indexOf(old) >= 0:
+                group.replaceWidget(old, new)
+        old.hide()
+        old.deleteLater()
+
+
+def figures_to_follow(store: Store) -> tuple[str, ...]:
+    types = {name: store.catalogue.get(node.type) for name, node in store.document.nodes.items()}
+    metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
+    return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))

@@ -1,0 +1,123 @@
+"""All settings of a training in the inspector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.inspect import FloatType, IntType, StructType, UnionType, type_info
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QCheckBox, QComboBox
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Training
+from studio.ui.panels.inspector.project_form import ProjectForm
+from studio.ui.panels.inspector.row import Row
+from studio.ui.panels.inspector.training_form import GROUPS
+from studio.ui.panels.inspector.typed import TypedField
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+
+SETTINGS = {setting.name: setting for group in GROUPS.values() for setting in group}
+
+
+def row(window: MainWindow, project: Project, name: str) -> Row:
+    project.store.select([])
+    form = window.desks[project].inspector.form
+    assert isinstance(form, ProjectForm)
+    return form.rows[name]
+
+
+def typed(row: Row, text: str) -> None:
+    assert isinstance(row.field, TypedField)
+    row.field.line.setFocus()
+    row.field.line.selectAll()
+    QTest.keyClicks(row.field.line, text)
+    QTest.keyClick(row.field.line, Qt.Key.Key_Return)
+
+
+def test_every_setting_has_its_field() -> None:
+    assert list(SETTINGS) == list(Training.__struct_fields__)
+    for name, setting in SETTINGS.items():
+        assert setting.default == getattr(Training(), name)
+        assert setting.help
+
+
+def test_bounds_are_those_of_the_file_format() -> None:
+    info = type_info(Training)
+    assert isinstance(info, StructType)
+    for field in info.fields:
+        kinds = field.type.types if isinstance(field.type, UnionType) else (field.type,)
+        number = next((kind for kind in kinds if isinstance(kind, (IntType, FloatType))), None)
+        setting = SETTINGS[field.name]
+        assert (number is not None) == (setting.kind in ("int", "float")), field.name
+        if number is not None:
+            bounds = setting.range
+            assert bounds is not None
+            assert (bounds.ge, bounds.gt, bounds.le) == (number.ge, number.gt, number.le), field.name
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("accumulate", "4", 4),
+        ("clip_norm", "1", 1.0),
+        ("validate_steps", "20", 20),
+        ("patience", "0", 0),
+        ("min_change", "0.01", 0.01),
+    ],
+)
+def test_a_number_is_typed_and_undone(window: MainWindow, project: Project, name: str, text: str, value: Any) -> None:
+    before = project.store.document.training
+    typed(row(window, project, name), text)
+    assert getattr(project.store.document.training, name) == value
+    project.store.undo()
+    assert project.store.document.training == before
+
+
+def test_none_is_typed_or_the_field_left_empty(window: MainWindow, project: Project) -> None:
+    for text in ("none", ""):
+        project.store.edit("Set patience", lambda document: edits.set_training(document, patience=3))
+        patience = row(window, project, "patience")
+        typed(patience, text)
+        if not text:
+            assert isinstance(patience.field, TypedField)
+            QTest.keyClick(patience.field.line, Qt.Key.Key_Delete)
+        assert project.store.document.training.patience is None
+
+
+def test_what_is_out_of_bounds_is_said(window: MainWindow, project: Project) -> None:
+    wrong = row(window, project, "clip_norm")
+    typed(wrong, "0")
+    assert project.store.document.training.clip_norm is None
+    assert "> 0" in wrong._problem.text()
+
+
+def test_a_figure_to_follow_is_chosen_among_those_that_there_are(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    combo = row(window, project, "follow").field.editor
+    assert isinstance(combo, QComboBox)
+    offered = [combo.itemText(index) for index in range(combo.count())]
+    assert offered == ["val_loss", "val_accuracy", "train_loss", "train_accuracy"]
+    combo.setFocus()
+    QTest.keyClick(combo, Qt.Key.Key_Down)
+    assert project.store.document.training.follow == "val_accuracy"
+    project.store.edit("Rename", lambda document: edits.rename(document, "accuracy", "hits"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    combo = row(window, project, "follow").field.editor
+    assert isinstance(combo, QComboBox)
+    assert [combo.itemText(index) for index in range(combo.count())][1] == "val_hits"
+    assert project.store.document.training.follow == "val_hits"
+    assert project.store.report.problems == ()
+
+
+def test_compiling_is_switched(window: MainWindow, project: Project) -> None:
+    box = row(window, project, "compile").field.editor
+    assert isinstance(box, QCheckBox)
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    assert not project.store.document.training.compile
+    project.store.undo()
+    assert box.isChecked()
