@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.samples import Samples
@@ -70,8 +71,15 @@ def learn(
         )
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
-    params = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    params = {name: _written(value) for name, value in values.items()}
     return Learned(node, params, len(samples), chain)
+
+
+def _written(value: Any) -> Json:
+    """As it stands in a project: no more digits than float32 has, and no tuples."""
+    if isinstance(value, tuple):
+        return [_written(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def _watched(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -13,11 +14,13 @@ from studio.ui import figures
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_layer import Choice
 from studio.ui.canvas.view import CanvasView
+from studio.ui.learner import Learner
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.autograd.panel import AutogradPanel
 from studio.ui.panels.code.panel import CodePanel
 from studio.ui.panels.compile.panel import CompilePanel
 from studio.ui.panels.data.panel import DataPanel
+from studio.ui.panels.inspector.from_data import from_data
 from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.log import LogPanel
 from studio.ui.panels.problems import ProblemsPanel
@@ -40,9 +43,10 @@ class Desk(QObject):
         self.project = project
         store, runner = project.store, project.runner
         self.canvas = CanvasView(store, themes)
+        self.learner = Learner(store, self)
         palette = PalettePanel(store, themes)
         palette.requested.connect(self.canvas.add_at_center)
-        self.inspector = InspectorPanel(store)
+        self.inspector = InspectorPanel(store, [partial(from_data, self.learner)])
         self.runs = RunsPanel(runner, settings)
         self.problems = ProblemsPanel(store)
         self.previewer = Previewer(store, self)
@@ -70,6 +74,7 @@ class Desk(QObject):
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.runs.failed.connect(self.said)
+        self.learner.said.connect(self.said)
         self.data.node_wanted.connect(self.canvas.reveal)
         self.data.source_wanted.connect(self._search_node)
         self._connect_compile()
@@ -183,6 +188,7 @@ class Desk(QObject):
         self.canvas.close_view()
         self.autograd.close_view()
         self.previewer.close()
+        self.learner.close()
         self.canvas.deleteLater()
 
 

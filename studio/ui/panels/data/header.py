@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QSizePolicy, QSpinBox, QWidget
 
 from studio.training.previewing import PARTS, Facts, Look, Part
 from studio.ui.widgets import buttons
@@ -14,8 +14,8 @@ from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.picture import Picture
 
 _PAGES = ("samples", "statistics")
-_ROOMY = 1000
-"""Below this width there are no buttons to turn pages; keys and wheel do."""
+_WORDS = 120
+"""What the node does to samples is left out rather than cut to less than this."""
 _MOST_SPINS = 2**31 - 1
 
 
@@ -81,6 +81,9 @@ class Header(QWidget):
             page_group.addButton(chip)
             chip.clicked.connect(partial(self._turn_to, page))
             row.addWidget(chip)
+        for chip in (*self.parts.values(), *self.pages.values()):
+            chip.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        row.addStretch(0)
         self.pages["samples"].setChecked(True)
         self.show_facts(None)
 
@@ -158,19 +161,25 @@ class Header(QWidget):
 
     def _fit(self) -> None:
         facts, samples = self._facts, self.page == "samples"
-        roomy = self.width() >= _ROOMY
         varies = facts is not None and facts.varies and self.look.part == "training"
-        absent = {
-            self.category: facts is None or not facts.class_names,
-            self.again: not varies,
-            self.back: not roomy,
-            self.forth: not roomy,
-        }
-        for widget in self._of_samples:  # each once: showing and hiding would begin the layout anew for ever
-            widget.setVisible(samples and facts is not None and not absent.get(widget, False))
-        for chip in self.pages.values():
-            chip.setVisible(facts is not None)
+        shown = dict.fromkeys(self._of_samples, samples and facts is not None)
+        shown[self.category] &= facts is not None and bool(facts.class_names)
+        shown[self.again] &= varies
+        shown |= dict.fromkeys((*self.pages.values(), self.words), facts is not None)
+        room = self.width() - sum(_width(widget) for widget, is_shown in shown.items() if is_shown)
+        room -= _width(self._icon) + _width(self.title) + 48
+        for widget in (self.forth, self.back, self.words, self.place, self.category):
+            if room < 0 and shown[widget]:
+                shown[widget] = False
+                room += _width(widget)
+        for widget, is_shown in shown.items():  # each once: showing and hiding would begin the layout anew for ever
+            widget.setVisible(is_shown)
         self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
+
+
+def _width(widget: QWidget) -> int:
+    """With the space beside it."""
+    return (_WORDS if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
 
 
 def _words(facts: Facts) -> str:

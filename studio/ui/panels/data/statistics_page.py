@@ -32,6 +32,7 @@ from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
 
 _TITLES = ("", "Min", "Max", "Mean", "Std", "Missing")
+_MISSING = len(_TITLES) - 1
 _NARROW = 820
 """Below this width the parts stand one above the other."""
 
@@ -254,9 +255,8 @@ def _table() -> _Table:
     table.verticalHeader().setDefaultSectionSize(24)
     header = table.horizontalHeader()
     header.setHighlightSections(False)
-    header.setDefaultSectionSize(66)
-    header.setSectionResizeMode(0, header.ResizeMode.Stretch)
-    header.setMinimumSectionSize(56)
+    header.setSectionResizeMode(header.ResizeMode.ResizeToContents)
+    header.setMinimumSectionSize(48)
     table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     return table
 
@@ -277,6 +277,7 @@ def _fill_table(table: QTableWidget, channels: list[ChannelFigures]) -> None:
         head = table.horizontalHeaderItem(column)
         if head is not None:
             head.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    table.setColumnHidden(_MISSING, not any(channel.missing or channel.infinite for channel in channels))
     table.updateGeometry()
 
 

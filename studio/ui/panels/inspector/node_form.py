@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -23,11 +23,18 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label, line
 from studio.ui.widgets.picture import Picture
 
+Offer: TypeAlias = Callable[[str, NodeType], QWidget | None]
+"""From a node's name and type to a row of its form; None where there is nothing to offer."""
+
 
 class NodeForm(QWidget):
-    """Header, problems, parameters and figures of one node; the shared parameters of several."""
+    """Header, problems, parameters and figures of one node; the shared parameters of several.
 
-    def __init__(self, store: Store, names: Sequence[str]) -> None:
+    Args:
+        offers: what else can be done with a node, as rows below its parameters
+    """
+
+    def __init__(self, store: Store, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
@@ -51,6 +58,10 @@ class NodeForm(QWidget):
             for parameter in _shared(self._kinds)
         ]
         self._add_rows()
+        kind = self._kinds[0] if len(names) == 1 else None
+        self.offers = [row for offer in offers if kind is not None and (row := offer(names[0], kind)) is not None]
+        for row in self.offers:
+            self._column.addWidget(row)
         self._trains = self._layer_list()
         self._course = CourseView()
         self._figures = QGridLayout()

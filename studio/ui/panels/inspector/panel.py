@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.node_form import NodeForm, Offer
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.store import Store
 
@@ -13,9 +15,9 @@ from studio.ui.store import Store
 class InspectorPanel(QScrollArea):
     """Keeps its form as long as it fits the selection, so that typing is not disturbed by what it changes."""
 
-    def __init__(self, store: Store, parent: QWidget | None = None) -> None:
+    def __init__(self, store: Store, offers: Sequence[Offer] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._offers = store, offers
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -46,4 +48,4 @@ class InspectorPanel(QScrollArea):
         if form is not None:
             # setWidget would delete it at once, and the change may come from one of its own fields.
             self.takeWidget().deleteLater()
-        self.setWidget(NodeForm(self._store, names) if names else ProjectForm(self._store))
+        self.setWidget(NodeForm(self._store, names, self._offers) if names else ProjectForm(self._store))

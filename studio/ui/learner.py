@@ -1,0 +1,165 @@
+"""Learns the arguments of transforms from the training samples, in a thread, and sets them as one edit."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.lowering.graph import Graph
+from studio.training.chain import Chain, DataProblem, before, chain_to
+from studio.training.fitting import Learned, learn
+from studio.training.statistics import Progress
+from studio.ui import figures
+from studio.ui.store import Store
+
+_LAST_SECONDS = 5.0
+
+
+class _StoppedError(Exception):
+    """Nobody wants the result any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of the last time at a node."""
+
+    learned: Learned | None = None
+    problem: str = ""
+
+
+class Learner(QObject):
+    """One node at a time; a second one begun gives the first one up."""
+
+    changed = Signal()
+    """Node, progress or outcomes."""
+    said = Signal(str)
+    """What was learned, for the status line."""
+    _told = Signal(int, object)
+
+    def __init__(self, store: Store, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._numbers = itertools.count(1)
+        self._wanted = 0
+        self._thread: threading.Thread | None = None
+        self._outcomes: dict[str, Outcome] = {}
+        self.node: str | None = None
+        """What is learned for now."""
+        self.progress = Progress(0, 0)
+        self._told.connect(self._take)
+        store.document_changed.connect(self._look)
+
+    def start(self, node: str) -> None:
+        """Learn the arguments of a node."""
+        store = self._store
+        number = self._wanted = next(self._numbers)
+        self.node, self.progress = node, Progress(0, 0)
+        self._outcomes.pop(node, None)
+        work = partial(learn, store.document, store.catalogue, node, partial(self._tell, number), base=store.base)
+        self._thread = threading.Thread(target=self._work, args=(number, work), name="gradwire-learn", daemon=True)
+        self._thread.start()
+        self.changed.emit()
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        self._wanted = 0
+        if self.node is not None:
+            self.node = None
+            self.changed.emit()
+
+    def words(self, node: str) -> tuple[str, bool]:
+        """What is to be said of the last time at a node, and whether it went wrong; "" once it no longer holds."""
+        outcome = self._outcomes.get(node)
+        if outcome is None or node not in self._store.document.nodes:
+            return "", False
+        if outcome.learned is None:
+            return outcome.problem, True
+        params = self._store.document.nodes[node].params
+        if any(params.get(name) != value for name, value in outcome.learned.params.items()):
+            return "", False
+        return f"Learned from {figures.count(outcome.learned.samples, 'training samples')}.", False
+
+    def close(self) -> None:
+        """End the thread. The learner must not be used afterwards."""
+        self._wanted = 0
+        if self._thread is not None:
+            self._thread.join(_LAST_SECONDS)
+
+    # -- the thread
+
+    def _work(self, number: int, work: partial[Learned]) -> None:
+        try:
+            result: object = work()
+        except _StoppedError:
+            return
+        except Exception as error:  # noqa: BLE001 - shown in the form; the editor goes on
+            result = error
+        try:
+            self._told.emit(number, result)
+        except RuntimeError:  # the project was closed meanwhile
+            return
+
+    def _tell(self, number: int, done: int, total: int) -> None:
+        if number != self._wanted:
+            raise _StoppedError
+        self._told.emit(number, Progress(done, total))
+
+    def _look(self, *_: object) -> None:
+        """What was said of a node may hold no longer."""
+        if self._outcomes:
+            self.changed.emit()
+
+    # -- results, in the GUI's thread
+
+    def _take(self, number: int, item: object) -> None:
+        if number != self._wanted or self.node is None:
+            return
+        node = self.node
+        match item:
+            case Progress():
+                self.progress = item
+            case Learned():
+                self._set(node, item)
+            case _:
+                known = isinstance(item, DataProblem)
+                self._end(node, Outcome(problem=str(item) if known else f"{type(item).__name__}: {item}"))
+        self.changed.emit()
+
+    def _set(self, node: str, learned: Learned) -> None:
+        if _chain_before(node, self._store) != learned.chain:
+            self._end(node, Outcome(problem=f"What arrives at {node} was changed meanwhile. Learn again."))
+            return
+
+        def change(document: Document) -> Document:
+            for name, value in learned.params.items():
+                document = edits.set_param(document, node, name, value)
+            return document
+
+        self._end(node, Outcome(learned))
+        if self._store.edit(f"Set {node} from data", change):
+            self.said.emit(f"{node}: learned from {figures.count(learned.samples, 'training samples')}")
+
+    def _end(self, node: str, outcome: Outcome) -> None:
+        self.node = None
+        self._outcomes[node] = outcome
+
+
+def _chain_before(node: str, store: Store) -> Chain | None:
+    """The data that arrive at a node now."""
+    document = store.document
+    if node not in document.nodes:
+        return None
+    graph = Graph(document, store.catalogue)
+    try:
+        return chain_to(before(node, graph), document, graph, store.base)
+    except DataProblem:
+        return None
+
+
+__all__ = ["Learner"]
