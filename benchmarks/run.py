@@ -53,6 +53,12 @@ SUITES = {
             ("in a process", "process"),
         ),
     ),
+    "checkpoints": Suite(
+        "An epoch with a checkpoint, beside one without",
+        "at most 1.01 times its time",
+        (("an epoch", "epoch"), ("with a checkpoint", "saving")),
+        (("computed for a checkpoint", "work"), ("its file", "size")),
+    ),
     "compile": Suite(
         "A training step, compiled, beside the fastest of its peers",
         "MLP and LSTM at most 0.77 of that peer's time, GPT 0.67, CNN 0.83, ResNet-20 1.0",

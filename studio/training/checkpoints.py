@@ -49,10 +49,11 @@ class Checkpoints:
         if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
             return not self._writer.is_busy
         pause = time.monotonic() - self._last
-        return pause >= max(self._seconds, self._cost / _SHARE) and not self._writer.is_busy
+        return pause >= max(self._seconds, self.cost / _SHARE) and not self._writer.is_busy
 
     @property
-    def _cost(self) -> float:
+    def cost(self) -> float:
+        """Seconds of computing that the last one took, in the training's thread and in the writer's."""
         return self._snapshot_cost + self._writer.cost
 
     def make(self, step: int, snapshot: Callable[[], Mapping[str, Any]]) -> None:

@@ -1,0 +1,125 @@
+"""What a checkpoint costs beside an epoch of the convolutional template on as many images as MNIST has.
+
+python benchmarks/checkpoints.py               three epochs of each training; takes some minutes
+python benchmarks/checkpoints.py --rounds 10   one
+python benchmarks/checkpoints.py --json        one object a line
+
+Two trainings of the same network take turns, a tenth of an epoch each; one of them makes a checkpoint at the beginning
+of each of its turns, as a run of the studio does every half minute, and a thread writes it while training goes on. The
+difference of their times is what one checkpoint costs; `saving` is an epoch, ten turns, with one. `work` is what the
+two threads compute for it, which says more where the machine does something else beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from engine import fit
+from studio.document import edits
+from studio.document.templates import template
+from studio.lowering import lower
+from studio.nodes import catalogue
+from studio.training.checkpoints import Checkpoints
+from studio.training.writer import Writer
+
+IMAGES = 60_000
+TURNS = 10
+"""In an epoch."""
+
+
+def idx_files(folder: Path) -> Path:
+    """Files like MNIST's, with random pixels."""
+    draw = np.random.default_rng(0)
+    for part, count in (("train", IMAGES), ("t10k", 64)):
+        images, labels = draw.integers(0, 256, (count, 28, 28), np.uint8), draw.integers(0, 10, count, np.uint8)
+        for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
+            header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+            (folder / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
+    return folder
+
+
+def training(folder: Path) -> fit.Training:
+    document = template("digits-cnn").document
+    document = edits.retype(document, "digits", "data.IDX", {"folder": str(folder)})
+    document = edits.set_param(document, "scale", "std", 255.0)
+    return fit.fit(lower(document, catalogue()).build(seed=0), epochs=1_000_000)
+
+
+def steps(events: fit.Training) -> Iterator[fit.Step]:
+    return (event for event in events if isinstance(event, fit.Step))
+
+
+class Turn:
+    """A training that is led on for some batches at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.training = training(folder)
+        self.steps = steps(self.training)
+        next(self.steps)
+        self.batches = -(-IMAGES // self.training.task.setup().train.batch_size) // TURNS
+
+    def take(self) -> None:
+        for _ in range(self.batches):
+            next(self.steps)
+
+
+def measured(rounds: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = idx_files(Path(name))
+        plain, saving = Turn(folder), Turn(folder)
+        writer = Writer()
+        checkpoints = Checkpoints(folder, writer, seconds=0, steps=None, keep=2)
+        times: dict[Turn, list[float]] = {plain: [], saving: []}
+        work: list[float] = []
+        for number in range(rounds + 1):
+            for turn in (plain, saving) if number % 2 else (saving, plain):
+                start = time.perf_counter()
+                if turn is saving:
+                    checkpoints.make(turn.training.step, lambda: {"training": saving.training.state_dict()})
+                turn.take()
+                times[turn].append(time.perf_counter() - start)
+            work.append(checkpoints.cost)
+        writer.close()
+        for error in writer.errors():
+            raise error
+        size = max(path.stat().st_size for path in (folder / "checkpoints").iterdir())
+        plain.training.close()
+        saving.training.close()
+    epoch = TURNS * statistics.median(times[plain][1:])
+    longer = (after - before for before, after in zip(times[plain][1:], times[saving][1:], strict=True))
+    with_one = epoch + statistics.median(longer)
+    return {
+        "epoch_ms": epoch * 1e3,
+        "saving_ms": with_one * 1e3,
+        "work_ms": statistics.median(work[1:]) * 1e3,
+        "size_kb": size / 1e3,
+        "ratio": with_one / epoch,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=30, help="tenths of an epoch")
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    options = parser.parse_args()
+    row: dict[str, Any] = {"benchmark": "digits-cnn on 60,000 images", **measured(options.rounds)}
+    if options.json:
+        print(json.dumps(row))
+    else:
+        print(", ".join(f"{name} {value:.4g}" for name, value in row.items() if name != "benchmark"))
+
+
+if __name__ == "__main__":
+    main()
