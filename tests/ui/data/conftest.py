@@ -12,6 +12,10 @@ from pytestqt.qtbot import QtBot
 from studio.document.model import Document
 from studio.ui.panels.data.panel import DataPanel
 from studio.ui.window import MainWindow
+from tests.studio.lowering import test_every_type
+
+files = test_every_type.files
+"""A folder with small data of every kind."""
 
 LEFT = Qt.MouseButton.LeftButton
 

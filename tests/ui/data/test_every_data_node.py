@@ -23,7 +23,6 @@ from studio.ui.panels.data.panel import DataPanel
 from studio.ui.window import MainWindow
 from tests.studio.lowering.graphs import document
 from tests.studio.lowering.test_every_type import PARAMS
-from tests.studio.lowering.test_every_type import files
 from tests.ui.canvas.hand import Hand
 from tests.ui.data.conftest import click, is_filled
 
