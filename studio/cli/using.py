@@ -22,6 +22,7 @@ from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
 from studio.training.lines import line
 from studio.training.settings import resolved
+from studio.training.trying import LEARNS
 from studio.training.using import ARRAYS, answers, reading, samples_of, with_weights
 
 Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
@@ -120,7 +121,7 @@ def overfit(
     with explained(as_json=as_json):
         task = _task(file, read(file, assignments), None, device, as_json=as_json)
     [*_, last] = fit.overfit_one_batch(task, steps=steps)
-    learns = last.share < _LEARNS
+    learns = last.share < LEARNS
     if as_json:
         print_line(
             {"event": "overfitted", "steps": last.step, "loss": last.loss, "share": last.share, "learns": learns}
@@ -133,10 +134,6 @@ def overfit(
         refuse(message, code=FAILED)
     if not as_json:
         typer.echo(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
-
-
-_LEARNS = 0.1
-"""Share of the first loss that is close enough to nothing."""
 
 
 def _task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:

@@ -29,6 +29,9 @@ from studio.ui.previewer import Previewer
 from studio.ui.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import ThemeManager
+from studio.ui.trials.dialog import TrialDialog
+from studio.ui.trials.overfit import OverfitDialog
+from studio.ui.trials.rate import RateDialog
 
 
 class Desk(QObject):
@@ -70,6 +73,8 @@ class Desk(QObject):
         self._settings = settings
         self._has_begun = False
         self._lights_trained = False
+        self.trial: TrialDialog | None = None
+        """The window of a trial, while it is open."""
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
@@ -183,8 +188,30 @@ class Desk(QObject):
         """Scale of the canvas."""
         return self.canvas.camera.scale
 
+    def try_out(self, kind: type[RateDialog] | type[OverfitDialog]) -> TrialDialog | None:
+        """Begin a trial in a window of its own, instead of one that is open. None while the graph has errors."""
+        store = self.project.store
+        errors = store.check_report.errors
+        if errors:
+            self.said.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors first.")
+            return None
+        self._end_trial()
+        trial = self.trial = kind(store, self.canvas.window())
+        trial.closed.connect(partial(self._forget_trial, trial))
+        trial.show()
+        return trial
+
+    def _end_trial(self) -> None:
+        if self.trial is not None:
+            self.trial.close()
+
+    def _forget_trial(self, gone: TrialDialog) -> None:
+        if gone is self.trial:
+            self.trial = None
+
     def close(self) -> None:
         """End the threads of canvas and panels; they are deleted with the window's parts."""
+        self._end_trial()
         self.canvas.close_view()
         self.autograd.close_view()
         self.previewer.close()

@@ -26,6 +26,8 @@ from studio.ui.settings_dialog import SettingsDialog
 from studio.ui.statusline import StatusLine
 from studio.ui.theme import ThemeManager
 from studio.ui.topbar import TopBar
+from studio.ui.trials.overfit import OverfitDialog
+from studio.ui.trials.rate import RateDialog
 from studio.ui.welcome import WelcomePage
 from studio.ui.window_commands import palette_choices, window_commands
 from studio.ui.workspace import Workspace
@@ -135,6 +137,20 @@ class MainWindow(QMainWindow):
         if self.project is not None:
             self.docks["autograd"].reveal()
             self.project.runner.look()
+
+    def find_rate(self) -> None:
+        """Look for a learning rate, in a window of its own."""
+        self._try(RateDialog)
+
+    def overfit(self) -> None:
+        """See whether the network learns one batch by heart, in a window of its own."""
+        self._try(OverfitDialog)
+
+    def _try(self, kind: type[RateDialog] | type[OverfitDialog]) -> None:
+        if self.project is not None:
+            trial = self.desks[self.project].try_out(kind)
+            if trial is not None:
+                trial.other_wanted.connect(self.commands.run)
 
     def show_notice(self, notice: Notice) -> None:
         """A strip above the canvas."""

@@ -211,6 +211,27 @@ def _run(window: MainWindow) -> Iterator[Command]:
         enabled=_if(window, lambda _: True),
     )
     yield Command(
+        "run.find-rate",
+        "Find a learning rate…",
+        window.find_rate,
+        (),
+        "Run",
+        "scheduler",
+        help="Train some batches with rising learning rates, and see where the loss falls",
+        enabled=_if(window, lambda _: True),
+        separated=True,
+    )
+    yield Command(
+        "run.overfit",
+        "Overfit one batch…",
+        window.overfit,
+        (),
+        "Run",
+        "check",
+        help="Train with one batch alone: shows whether the network can learn at all",
+        enabled=_if(window, lambda _: True),
+    )
+    yield Command(
         "run.compile",
         "Compile training step",
         _on(window, _switch_compiling),

@@ -82,6 +82,7 @@ class TrainingForm(QWidget):
         super().__init__()
         self._store = store
         self.rows: dict[str, Row] = {}
+        self._groups: list[QVBoxLayout] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
@@ -94,6 +95,7 @@ class TrainingForm(QWidget):
             if title in _NOTES:
                 group.addWidget(label(_NOTES[title], "dim", wrap=True))
             column.addLayout(group)
+            self._groups.append(group)
         self.refresh()
 
     def refresh(self) -> None:
@@ -123,14 +125,11 @@ class TrainingForm(QWidget):
         choices = figures_to_follow(self._store)
         if document.training.follow not in choices:
             choices = (*choices, document.training.follow)
-        layout = old.parentWidget()
-        if choices == old.parameter.choices or layout is None:
+        if choices == old.parameter.choices:
             return
         new = self._row(replace(old.parameter, choices=choices))
-        for index in range(self.layout().count()):
-            group = self.layout().itemAt(index).layout()
-            if group is not None and group.indexOf(old) >= 0:
-                group.replaceWidget(old, new)
+        for group in self._groups:
+            group.replaceWidget(old, new)
         old.hide()
         old.deleteLater()
 

@@ -1,0 +1,91 @@
+"""The loss of a trial, drawn while it goes on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QWidget
+
+from studio.ui import fonts, theme
+
+
+class TrialPlot(pg.PlotWidget):
+    """Raw values faint, smoothed ones strong; marked places as upright lines with words."""
+
+    def __init__(self, across: str, *, log_x: bool = False, parent: QWidget | None = None) -> None:
+        self.item = pg.PlotItem()
+        super().__init__(parent, plotItem=self.item)
+        self._across = across
+        self._log_x = log_x
+        self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setMouseEnabled(False, False)
+        self.setMinimumSize(360, 220)
+        self.setAccessibleName(f"Loss over {across.lower()}")
+        self.item.setContentsMargins(4, 8, 16, 4)
+        self.setLogMode(x=log_x, y=False)
+        self._raw, self._smooth = self.plot([], []), self.plot([], [])
+        self._marks: list[tuple[pg.InfiniteLine, str]] = []
+        for side in ("left", "bottom"):
+            self.getAxis(side).enableAutoSIPrefix(False)
+        theme.manager().changed.connect(self._paint_anew)
+        self._paint_anew()
+
+    def show_values(self, x: list[float], raw: list[float], smooth: list[float] | None = None) -> None:
+        """Losses at places of the axis. Without smoothed ones the raw ones are drawn strong."""
+        strong = raw if smooth is None else smooth
+        self._raw.setData(np.array(x if smooth else []), np.array(raw if smooth else []), connect="finite")
+        self._smooth.setData(np.array(x), np.array(strong), connect="finite")
+        known = [value for value in strong if math.isfinite(value)]
+        if not known:
+            return
+        if smooth is None:  # a loss that falls by powers of ten is seen at its best as a straight line
+            self.setLogMode(x=self._log_x, y=0 < 10 * min(known) < max(known))
+            return
+        low, high = min(known), max(known[: max(len(known) // 2, 1)])  # what diverges must not squeeze the rest
+        margin = 0.15 * (high - low or 1.0)
+        self.item.getViewBox().setYRange(low - margin, high + 2 * margin, padding=0)
+
+    def mark(self, x: float, words: str, token: str) -> None:
+        """An upright line with words, in a colour of the theme."""
+        place = math.log10(x) if self._log_x else x
+        line = pg.InfiniteLine(
+            place, label=words, labelOpts={"position": 0.92, "movable": False, "anchors": [(1.05, 0.5), (1.05, 0.5)]}
+        )
+        self.item.addItem(line, ignoreBounds=True)
+        self._marks.append((line, token))
+        self._paint_anew()
+
+    def _paint_anew(self, *_: object) -> None:
+        colors = theme.current()
+        self.setBackground(colors.color("surface"))
+        for side in ("left", "bottom"):
+            axis = self.getAxis(side)
+            axis.setPen(self._pen(colors.color("border"), 1.0))
+            axis.setTextPen(colors.color("text-dim"))
+            axis.setTickFont(fonts.interface(11))
+            axis.setStyle(tickLength=-4, tickTextOffset=4)
+        style = {"color": colors.color("text-dim").name(), "font-size": "11px"}
+        self.setLabel("left", "Loss", **style)
+        self.setLabel("bottom", self._across, **style)
+        self.showGrid(x=False, y=True, alpha=0.6)
+        strong = QColor(colors.series[0])
+        faint = QColor(strong)
+        faint.setAlphaF(0.45)
+        self._raw.setPen(self._pen(faint, 1.0))
+        self._smooth.setPen(self._pen(strong, 2.0))
+        for line, token in self._marks:
+            line.setPen(self._pen(colors.color(token), 1.5, Qt.PenStyle.DashLine))
+            line.label.setColor(colors.color("text"))
+            line.label.setFont(fonts.interface(12))
+
+    def _pen(self, color: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+        pen = QPen(color, width * self.devicePixelRatioF(), style)
+        pen.setCosmetic(True)
+        return pen

@@ -1,0 +1,65 @@
+"""Runs a trial in a thread of its own and hands on what it tells."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+
+from PySide6.QtCore import QObject, Signal
+
+_LAST_SECONDS = 5.0
+"""For the batch under way when a trial is given up."""
+
+
+class Trier(QObject):
+    told = Signal(object)
+    """What the trial yields, one after the other."""
+    ended = Signal()
+    """It came to its end; not sent if it was cancelled."""
+    _arrived = Signal(object)
+
+    def __init__(self, items: Iterator[object], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._items = items
+        self._is_wanted = True
+        self._thread = threading.Thread(target=self._work, name="gradwire-trial", daemon=True)
+        self._arrived.connect(self._take)
+
+    @property
+    def is_running(self) -> bool:
+        return self._is_wanted and self._thread.is_alive()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Give up after the batch under way."""
+        self._is_wanted = False
+
+    def close(self) -> None:
+        """Cancel, and wait for the thread."""
+        self.cancel()
+        if self._thread.is_alive():
+            self._thread.join(_LAST_SECONDS)
+
+    def _work(self) -> None:
+        try:
+            for item in self._items:
+                if not self._is_wanted:
+                    return
+                self._arrived.emit((item,))
+            self._arrived.emit(())
+        except RuntimeError:  # the window was closed meanwhile
+            self._is_wanted = False
+        finally:
+            if isinstance(self._items, Generator):
+                self._items.close()
+
+    def _take(self, arrived: tuple[object, ...]) -> None:
+        if not self._is_wanted:
+            return
+        if arrived:
+            self.told.emit(arrived[0])
+        else:
+            self._is_wanted = False
+            self.ended.emit()

@@ -1,0 +1,111 @@
+"""The search for a learning rate and the check with one batch, in their windows."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.training import trying
+from studio.ui.project import Project
+from studio.ui.trials.dialog import TrialDialog
+from studio.ui.window import MainWindow
+
+
+@pytest.fixture(autouse=True)
+def eager(qtbot: QtBot, project: Project) -> None:
+    """Steps op by op, which are as many and need no kernels."""
+    project.store.edit("Do not compile", lambda document: edits.set_training(document, compile=False))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+
+
+def begun(window: MainWindow, project: Project, command: str) -> TrialDialog:
+    window.commands.run(command)
+    dialog = window.desks[project].trial
+    assert dialog is not None
+    return dialog
+
+
+def done(qtbot: QtBot, dialog: TrialDialog) -> None:
+    qtbot.waitUntil(lambda: dialog.leave.text() == "Close")
+
+
+def button(dialog: TrialDialog, start: str) -> QPushButton:
+    return next(found for found in dialog.findChildren(QPushButton) if found.text().startswith(start))
+
+
+def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = begun(window, project, "run.find-rate")
+    done(qtbot, dialog)
+    assert "most steeply" in dialog.verdict.text()
+    use = button(dialog, "Use ")
+    rate = float(use.text().split()[1])
+    assert 1e-4 <= rate <= 1 and f"{rate:.0e}"[1:3] == "e-"
+    before = project.store.document
+    QTest.mouseClick(use, Qt.MouseButton.LeftButton)
+    assert project.store.document.nodes["adam"].params["lr"] == rate
+    assert project.store.history.undo_title == f"Use the learning rate {rate:g}"
+    qtbot.waitUntil(lambda: window.desks[project].trial is None)
+    project.store.undo()
+    assert project.store.document is before
+
+
+def test_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = begun(window, project, "run.overfit")
+    done(qtbot, dialog)
+    assert dialog.verdict.text().startswith("It learns: after ")
+
+
+def test_a_network_that_does_not(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trying, "STEPS", 10)
+
+    def spoil(document: edits.Document) -> edits.Document:
+        document = edits.set_flag(document, ["hidden"], frozen=True)
+        return edits.set_param(document, "adam", "lr", 1e-7)
+
+    project.store.edit("Spoil it", spoil)
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    dialog = begun(window, project, "run.overfit")
+    done(qtbot, dialog)
+    told = dialog.verdict.text()
+    assert "still" in told and "hidden" in told and "1e-07 of adam" in told and "mute dropout" in told
+    QTest.mouseClick(button(dialog, "Find a learning rate"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.desks[project].trial not in (None, dialog))
+
+
+def test_it_is_given_up_with_escape(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = begun(window, project, "run.find-rate")
+    before = project.store.document
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.desks[project].trial is None)
+    assert project.store.document is before
+
+
+def test_closing_the_project_ends_it(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    trier = begun(window, project, "run.overfit")._trier
+    window.workspace.close(project)
+    assert not trier.is_running
+
+
+def test_a_graph_with_errors_is_not_tried(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.edit("Break", lambda document: edits.remove(document, ["cross_entropy"]))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    window.commands.run("run.find-rate")
+    assert window.desks[project].trial is None
+
+
+def test_what_ends_a_trial_is_said(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object, **named: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(trying, "lower", broken)
+    dialog = begun(window, project, "run.overfit")
+    done(qtbot, dialog)
+    assert "not enough memory" in dialog.verdict.text()
