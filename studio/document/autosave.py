@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from studio.document.format import dumps, loads
 from studio.document.model import Document
 from studio.document.statefolder import state_folder
 
+_RUNS = ".runs"
 _START_TOLERANCE = 5.0
 """Seconds. Start times are reckoned from the clock, which may be set while a process runs."""
 
@@ -35,6 +37,11 @@ class Autosave:
         start = psutil.Process().create_time()
         self._file = folder / f"{os.getpid()}-{start:.2f}-{secrets.token_hex(4)}.json"
         self._written: tuple[Document, Path | None] | None = None
+
+    @property
+    def runs(self) -> Path:
+        """Where runs of a document that has no file yet may be written."""
+        return _runs_of(self._file)
 
     def write(self, document: Document, path: Path | None) -> None:
         """Keep `document`, which is or will be the project at `path`. Raises FileError if that is impossible."""
@@ -58,6 +65,10 @@ class Autosave:
         with contextlib.suppress(OSError):
             self._file.unlink()
 
+    def drop_runs(self) -> None:
+        """Forget the runs, too."""
+        shutil.rmtree(self.runs, ignore_errors=True)
+
     def adopt(self, recovery: Recovery) -> bool:
         """Make recovered work this journal's. False if another instance was quicker, or it is gone."""
         try:
@@ -65,6 +76,8 @@ class Autosave:
             os.rename(recovery.journal, self._file)
         except OSError:
             return False
+        with contextlib.suppress(OSError):  # there may be none
+            os.rename(_runs_of(recovery.journal), self.runs)
         self._written = recovery.document, recovery.path
         return True
 
@@ -92,9 +105,21 @@ def recoverable(folder: Path | None = None) -> list[Recovery]:
 
 
 def discard(recovery: Recovery) -> None:
-    """Forget recovered work."""
+    """Forget recovered work, and its runs if they are nowhere else."""
     with contextlib.suppress(OSError):
         recovery.journal.unlink()
+    shutil.rmtree(_runs_of(recovery.journal), ignore_errors=True)
+
+
+def sweep(folder: Path | None = None) -> None:
+    """Remove runs that nobody can ever see again: of processes that are gone, without a journal."""
+    for runs in (folder or _default_folder()).glob(f"*{_RUNS}"):
+        if not runs.with_suffix(".json").exists() and not _is_alive(runs.name):
+            shutil.rmtree(runs, ignore_errors=True)
+
+
+def _runs_of(journal: Path) -> Path:
+    return journal.with_suffix(_RUNS)
 
 
 def _default_folder() -> Path:

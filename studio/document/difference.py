@@ -64,6 +64,16 @@ def difference(old: Document, new: Document) -> Difference:
     )
 
 
+def settled(old: Document, new: Document) -> Document:
+    """`new`, made of the objects of `old` wherever they are equal, so that `difference` finds only what is not."""
+    nodes = {name: old.nodes[name] if old.nodes.get(name) == node else node for name, node in new.nodes.items()}
+    if list(nodes.items()) == list(old.nodes.items()) and new == old:
+        return old
+    kept = {wire: wire for wire in old.wires}
+    wires = old.wires if new.wires == old.wires else tuple(kept.get(wire, wire) for wire in new.wires)
+    return replace(new, nodes=nodes, wires=wires)
+
+
 def _nodes(
     old: Mapping[str, Node], new: Mapping[str, Node]
 ) -> tuple[tuple[str, ...], dict[str, str], dict[str, Node], dict[str, Node]]:

@@ -117,12 +117,14 @@ class Commands(QObject):
         self.changed.emit()
 
     def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
-        """Other commands that have these keys."""
-        wanted = QKeySequence(keys)
+        """Other commands that have these keys where this one has them, too."""
+        wanted, scope = QKeySequence(keys), self._commands[id].scope
         return tuple(
             command
             for command in self
-            if command.id != id and any(QKeySequence(other) == wanted for other in self.shortcuts(command.id))
+            if command.id != id
+            and (command.scope is scope or None in (command.scope, scope))
+            and any(QKeySequence(other) == wanted for other in self.shortcuts(command.id))
         )
 
     def _action(self, command: Command) -> QAction:

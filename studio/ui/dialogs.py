@@ -21,11 +21,14 @@ def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: s
     box.exec()
 
 
-def save_before_closing(parent: QWidget, name: str, *, is_running: bool) -> Literal["save", "discard", "cancel"]:
-    """What to do with unsaved changes."""
+def save_before_closing(
+    parent: QWidget, name: str, *, is_running: bool, runs: int = 0
+) -> Literal["save", "discard", "cancel"]:
+    """What to do with unsaved changes, and with so many runs that go with them."""
     box = QMessageBox(QMessageBox.Icon.Question, "Gradwire", f"Save the changes to {name}?", parent=parent)
     stops = " The run under way will be stopped." if is_running else ""
-    box.setInformativeText(f"They are lost if you do not save them.{stops}")
+    lost = {0: "They are lost", 1: "They and one run are lost"}.get(runs, f"They and {runs} runs are lost")
+    box.setInformativeText(f"{lost} if you do not save them.{stops}")
     save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
     discard = box.addButton("Discard", QMessageBox.ButtonRole.DestructiveRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)

@@ -60,7 +60,9 @@ class FileActions(QObject):
     def close(self, project: Project) -> bool:
         """Close a project; asks if work would be lost. False if the person thought better of it."""
         if project.needs_saving:
-            answer = dialogs.save_before_closing(self._window, project.store.name, is_running=project.runner.is_active)
+            answer = dialogs.save_before_closing(
+                self._window, project.store.name, is_running=project.runner.is_active, runs=project.unsaved_runs
+            )
             if answer == "cancel" or (answer == "save" and not self.save(project)):
                 return False
         self._workspace.close(project)

@@ -14,6 +14,7 @@ from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
 from studio.ui.explainer import Explainer
+from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner
 from studio.ui.store import Store
 
@@ -49,10 +50,12 @@ class Project(QObject):
             title=title,
             parent=self,
         )
-        self.runner = Runner(self.store, self)
+        self._journal = Autosave(journals)
+        self.library = RunLibrary(_runs_of(path, self._journal), self)
+        self.library.look()
+        self.runner = Runner(self.store, self.library, self)
         self.explainer = Explainer(self.store, self.runner, self)
         self._stamp = stamp
-        self._journal = Autosave(journals)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MS)
@@ -64,6 +67,7 @@ class Project(QObject):
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(partial(_start, self._settle))
         self.store.document_changed.connect(partial(_start, self._autosave))
+        self.runner.state_changed.connect(self._bring_runs)
         self._watch()
 
     @property
@@ -75,13 +79,22 @@ class Project(QObject):
     @property
     def needs_saving(self) -> bool:
         """Whether closing would lose work."""
-        return not self.store.is_saved
+        return not self.store.is_saved or bool(self.unsaved_runs)
+
+    @property
+    def unsaved_runs(self) -> int:
+        """How many runs would be lost with a project that was never saved."""
+        return 0 if self.store.path is not None else sum(run.folder is not None for run in self.library.runs)
 
     def save(self, path: Path) -> None:
         """Write the project to `path`, which becomes its file. Raises FileError; then nothing changed."""
-        document = self.store.document
+        document, before = self.store.document, self.store.path
         self._stamp = files.save(document, path)
         self.store.mark_saved(document, path)
+        if before is None:
+            self._bring_runs()
+        elif before != path:
+            self.library.stay(_runs_of(path, self._journal))
         self._journal.clear()
         self._watch()
         self.noted.emit(f"Saved {path}", "info")
@@ -129,9 +142,18 @@ class Project(QObject):
         """End the training and forget the journal: the work is saved or given up."""
         self._autosave.stop()
         self.runner.close()
+        self.library.close()
         self.explainer.close()
         self.store.close()
         self._journal.clear()
+        if self.store.path is None:
+            self._journal.drop_runs()
+
+    def _bring_runs(self, *_: object) -> None:
+        """The runs of a project that had no file, to where they belong; one that is under way is waited for."""
+        path = self.store.path
+        if path is not None and not self.runner.is_active and self.library.folder == self._journal.runs:
+            self.library.move(_runs_of(path, self._journal))
 
     def _watch(self) -> None:
         """Again after each save: replacing a file ends the watch on the old one."""
@@ -141,6 +163,11 @@ class Project(QObject):
                 self._watcher.removePaths(self._watcher.files())
             if path.exists():
                 self._watcher.addPath(str(path))
+
+
+def _runs_of(path: Path | None, journal: Autosave) -> Path:
+    """Where the runs of a project are written; those of one without a file until it has one."""
+    return journal.runs if path is None else path.with_suffix(".runs")
 
 
 def _start(timer: QTimer, *_: object) -> None:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 
+import psutil
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from engine import cuda, fit
 from engine.compiler import Explanation
+from studio.document.errors import FileError
 from studio.lowering.report import Problem
 from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
+from studio.training.history import News, Run
+from studio.training.resuming import Resumed, resumed
 from studio.training.session import Session
-from studio.ui.runs import Run
+from studio.ui.run_library import RunLibrary
 from studio.ui.store import Store
 
 POLL_MS = 50
 STOP_SECONDS = 5.0
+_MEMORY_SECONDS = 1.0
+"""Between two looks at how much memory is in use."""
 
 
 class Runner(QObject):
-    """Starts, pauses and stops the training of a project and keeps the runs of this session."""
+    """Starts, pauses, stops and resumes the training of a project."""
 
     state_changed = Signal(str)
     """"idle", "running", "paused", "done", "stopped" or "failed"."""
-    run_added = Signal(object)
-    """The Run."""
+    run_begun = Signal(object)
+    """The Run, new or resumed."""
     events = Signal(object)
     """A list of the events that came since the last time, already put down in the Run."""
     looked = Signal(object)
@@ -31,15 +41,18 @@ class Runner(QObject):
     refused = Signal(str)
     """Why no run could be started."""
 
-    def __init__(self, store: Store, parent: QObject | None = None) -> None:
+    def __init__(self, store: Store, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
+        self._library = library
         self._session: Session | None = None
         self._viewer: Session | None = None
         """Takes steps only to be looked at."""
         self._looks = 0
         self._state = "idle"
-        self.runs: list[Run] = []
+        self.run: Run | None = None
+        """The present or last run of this session."""
+        self._memory = (0.0, 0)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self.drain)
@@ -56,17 +69,29 @@ class Runner(QObject):
         return self._state in ("running", "paused")
 
     @property
-    def run(self) -> Run | None:
-        """The present or last run."""
-        return self.runs[-1] if self.runs else None
+    def runs(self) -> list[Run]:
+        """Those of this session, in the order they began."""
+        return [run for run in self._library.runs if run.is_own]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that this process has in use, on the GPU if that is where the run is. Looked up now and then."""
+        now = time.monotonic()
+        if now - self._memory[0] > _MEMORY_SECONDS:
+            on_gpu = self.run is not None and self.run.device == "cuda"
+            self._memory = now, cuda.memory_allocated() if on_gpu else psutil.Process().memory_info().rss
+        return self._memory[1]
 
     # -- changing
 
-    def start(self) -> None:
-        """Run the graph, or go on with what is paused."""
-        if self._state == "paused":
+    def start(self, *, weights: Path | None = None) -> None:
+        """Run the graph, or go on with what is paused. With the `weights` of a run, begin with those that fit."""
+        if self._state == "paused" and weights is None:
             self._live().resume()
-        elif self._state != "running" and self._begin():
+        elif self.is_active:
+            if weights is not None:
+                self._refuse_second_run()
+        elif self._begin(weights):
             self._live().start()
         self.drain()
 
@@ -82,9 +107,20 @@ class Runner(QObject):
             self.drain()
 
     def stop(self) -> None:
+        """End the run after the batch under way; it can be resumed from there."""
         if self.is_active:
             self._live().stop()
             self.drain()
+
+    def resume(self, run: Run, *, epochs: int | None = None) -> None:
+        """Go on with a run as it was begun, from its last checkpoint on; `epochs` in all, if not as asked before."""
+        if self.is_active:
+            self._refuse_second_run()
+        elif run.folder is None:
+            self.refused.emit(f"{run.name} was not written to disk, so it cannot be resumed.")
+        else:
+            work = partial(_taken_up, self._library, run, run.folder)
+            self._library.ask(work, partial(self._go_on, run, epochs), self._refuse)
 
     def close(self) -> None:
         """End the run under way and wait until its thread is gone."""
@@ -95,7 +131,12 @@ class Runner(QObject):
 
     def drain(self) -> None:
         """Hand out what happened since the last time."""
-        events = [event for session in self._sessions() for event in session.events()]
+        events: list[SessionEvent] = []
+        for session in self._sessions():
+            events += session.events()
+        if self.run is not None and self._session is not None:
+            self.run.folder = self.run.folder or self._session.folder
+            self.run.take(event for event in events if isinstance(event, fit.Event))
         for event in events:
             self._take(event)
         if events:
@@ -109,7 +150,7 @@ class Runner(QObject):
         if session is None or not (self.is_active or session.document is self._store.document):
             if not self._can_begin():
                 return
-            session = self._viewer = self._make_session(is_recorded=False)
+            session = self._viewer = self._make_session(runs=None)
         self._looks += 1
         session.look()
         self._timer.start()
@@ -128,25 +169,53 @@ class Runner(QObject):
                 self._enter(event.state)
             case Failed():
                 self._looks = 0
-                self._store.set_run_problems([Problem("error", "run-failed", event.message, node=event.node)])
+                node = event.node if event.node in self._store.document.nodes else None
+                self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
             case Looked():
                 self._looks = 0
                 self.looked.emit(event.snapshot)
             case Warned():
                 self._looks = 0
             case _:
-                self.runs[-1].take(event)
+                pass
 
-    def _begin(self) -> bool:
+    def _begin(self, weights: Path | None = None) -> bool:
         if not self._can_begin():
             return False
-        self._session = self._make_session(is_recorded=True)
-        run = Run(len(self.runs) + 1, self._session.document, datetime.now().astimezone())
-        run.device = self._session.settings.device
-        self.runs.append(run)
-        self.run_added.emit(run)
-        self._timer.start()
+        self._session = self._make_session(runs=self._library.folder, start_from=weights)
+        settings = self._session.settings
+        about = {
+            "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+            "settings": {name: getattr(settings, name) for name in type(settings).__slots__},
+        }
+        run = Run(self._library.next_number, about=about, document=self._session.document, is_own=True)
+        self._library.add(run)
+        self._follow(run)
         return True
+
+    def _go_on(self, run: Run, epochs: int | None, found: tuple[Resumed, list[News]]) -> None:
+        """With a run whose files have been read."""
+        going_on, news = found
+        if self.is_active:
+            self._refuse_second_run()
+            return
+        for part in news:
+            run.catch_up(part)
+        self._store.set_run_problems(())
+        store = self._store
+        run.document, run.is_own, run.is_shown = going_on.document, True, True
+        self._session = Session(
+            going_on.document, store.catalogue, base=store.base, name=store.name, resume=going_on, epochs=epochs
+        )
+        self._follow(run)
+        self._session.start()
+        self.drain()
+
+    def _follow(self, run: Run) -> None:
+        self.run = run
+        run.state = "running"
+        self.run_begun.emit(run)
+        self._timer.start()
 
     def _can_begin(self) -> bool:
         errors = self._store.check_report.errors
@@ -156,10 +225,11 @@ class Runner(QObject):
         self.refused.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors, then run.")
         return False
 
-    def _make_session(self, *, is_recorded: bool) -> Session:
+    def _make_session(self, *, runs: Path | None, start_from: Path | None = None) -> Session:
         store = self._store
-        runs = store.path.with_suffix(".runs") if store.path is not None and is_recorded else None
-        return Session(store.document, store.catalogue, base=store.base, runs=runs, name=store.name)
+        return Session(
+            store.document, store.catalogue, base=store.base, runs=runs, name=store.name, start_from=start_from
+        )
 
     def _sessions(self) -> list[Session]:
         return [session for session in (self._session, self._viewer) if session is not None]
@@ -168,8 +238,20 @@ class Runner(QObject):
         assert self._session is not None
         return self._session
 
+    def _refuse_second_run(self) -> None:
+        self.refused.emit("A run is under way. Stop it first.")
+
+    def _refuse(self, error: FileError) -> None:
+        self.refused.emit(str(error))
+
     def _enter(self, state: str) -> None:
+        if self.run is not None:
+            self.run.state = state
         if state != self._state:
             self._state = state
-            self.runs[-1].state = state
             self.state_changed.emit(state)
+
+
+def _taken_up(library: RunLibrary, run: Run, folder: Path) -> tuple[Resumed, list[News]]:
+    """A run's checkpoint, and its curves as far as they have not been read. In the thread that reads."""
+    return resumed(folder), library.read_whole(run)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine import fit
+from studio.training.history import Run
 from studio.ui import figures
-from studio.ui.runs import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from studio.ui.desk import Desk
 from studio.ui.dockarea import DockArea
 from studio.ui.file_actions import FileActions
 from studio.ui.notice import Notice
+from studio.ui.panels.runs.actions import RunActions
+from studio.ui.panels.runs.commands import runs_commands
 from studio.ui.project import Project
 from studio.ui.settings import Settings
 from studio.ui.settings_dialog import SettingsDialog
@@ -50,6 +52,7 @@ class MainWindow(QMainWindow):
         self.commands = Commands(self, settings.bindings)
         self.tabs = QTabWidget()
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
+        self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.command_palette = CommandPalette(self)
         self.welcome = WelcomePage(templates(), workspace.catalogue)
         self.topbar = TopBar(self.commands)
@@ -75,6 +78,11 @@ class MainWindow(QMainWindow):
     @property
     def canvas(self) -> CanvasView | None:
         return self.desks[self.project].canvas if self.project else None
+
+    @property
+    def run_actions(self) -> RunActions | None:
+        """What can be done with the runs that are selected."""
+        return self.desks[self.project].runs.do if self.project else None
 
     @property
     def is_focused(self) -> bool:
@@ -254,6 +262,9 @@ class MainWindow(QMainWindow):
         desk.said.connect(self.status.say)
         desk.break_wanted.connect(self.show_compile)
         desk.overlay.toggled.connect(self.commands.refresh)
+        desk.runs.list.chosen.connect(self.commands.refresh)
+        project.library.runs_changed.connect(self.commands.refresh)
+        project.library.described.connect(self.commands.refresh)
 
     def _remove(self, project: Project) -> None:
         desk = self.desks.pop(project)

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from studio.document import files
-from studio.document.autosave import Recovery, discard, recoverable
+from studio.document.autosave import Recovery, discard, recoverable, sweep
 from studio.document.model import Document
 from studio.document.recent import RecentFiles
 from studio.document.templates import Template
@@ -90,6 +90,7 @@ class Workspace(QObject):
     # -- work that a killed app left
 
     def recoverable(self) -> list[Recovery]:
+        sweep(self._journals)
         return recoverable(self._journals)
 
     def recover(self, recovery: Recovery) -> Project | None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
 from engine import fit
-from studio.document.model import Document
 from studio.training.progress import Progress
 from studio.ui import figures
 from studio.ui.fuzzy import score
-from studio.ui.runs import Curve, Run
 
 
 @pytest.mark.parametrize(
@@ -75,39 +71,6 @@ def test_progress_ends_with_the_first_limit() -> None:
     assert Progress().after(started(epochs=2, steps=5)).steps == 5
     assert Progress().after(started(epochs=None, steps=50)).steps == 50
     assert Progress().after(started(epochs=None, steps=None)).fraction == 0
-
-
-def test_a_run_puts_events_down_as_curves() -> None:
-    run = Run(1, Document(), datetime.now(UTC))
-    for event in (started(), step(1, 2.0), step(2, 1.0)):
-        run.take(event)
-    run.take(fit.Epoch(1, 10, 1.5, 0.7, {}, {"accuracy": 0.9}, 5.0, 20.0, 0.1, True))
-    assert run.quantities == ("loss", "accuracy")
-    train, validation = run.curve("loss", "train"), run.curve("loss", "validation")
-    assert train is not None and validation is not None
-    assert train.x.tolist() == [0.1, 0.2]
-    assert validation.x.tolist() == [1.0] and validation.last == 0.7
-
-
-def test_smoothing_has_no_bias_and_survives_nan() -> None:
-    curve = Curve()
-    for x in range(50):
-        curve.add(x, 3.0)
-    assert np.allclose(curve.smooth(0.9), 3.0)
-    curve.add(50, math.nan)
-    curve.add(51, 3.0)
-    assert np.isfinite(curve.smooth(0.9)).all()
-    assert np.allclose(curve.smooth(0.0)[:50], curve.y[:50])
-
-
-def test_smoothing_while_growing_equals_smoothing_at_the_end() -> None:
-    values = np.random.default_rng(0).normal(size=200)
-    growing, whole = Curve(), Curve()
-    for x, y in enumerate(values):
-        growing.add(x, y)
-        growing.smooth(0.8)
-        whole.add(x, y)
-    assert np.allclose(growing.smooth(0.8), whole.smooth(0.8))
 
 
 def test_a_few_letters_find_what_is_meant() -> None:

@@ -126,12 +126,12 @@ def test_build_train_save_and_reopen(
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_Return, CTRL)
     runner = project_of(window).runner
-    qtbot.waitUntil(lambda: runner.run is not None and len(runner.run.curves.get(("loss", "train"), ())) > 5)
+    qtbot.waitUntil(lambda: runner.run is not None and len(runner.run.curve("loss", "train") or ()) > 5)
     run = runner.run
     assert run is not None
-    seen = len(run.curves[("loss", "train")])
-    qtbot.waitUntil(lambda: len(run.curves[("loss", "train")]) > seen + 20)
-    qtbot.waitUntil(lambda: len(run.curves.get(("loss", "validation"), ())) > 0)
+    seen = len(run.curve("loss", "train") or ())
+    qtbot.waitUntil(lambda: len(run.curve("loss", "train") or ()) > seen + 20)
+    qtbot.waitUntil(lambda: run.curve("loss", "validation") is not None)
     QTest.keyClick(canvas, Qt.Key.Key_Period, CTRL)
     qtbot.waitUntil(lambda: runner.state == "stopped")
 

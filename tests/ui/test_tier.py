@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from engine import fit
-from studio.document.model import Document
-from studio.ui.runs import Run
+from studio.training.history import Run
 from studio.ui.tier import tier_of
 
 
 def run(state: fit.CompileState | None, *, compiled: bool | None = True) -> Run:
-    made = Run(1, Document(), datetime.now(UTC))
+    made = Run(1)
     made.compiled, made.compile_state = compiled, state
     return made
 

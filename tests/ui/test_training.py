@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine import nn
 from studio.document import edits
+from studio.training.points import Kind
 from studio.ui.panels.autograd.items import OpItem
 from studio.ui.project import Project
-from studio.ui.runs import Kind
 from studio.ui.window import MainWindow
 
 
@@ -36,8 +36,7 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     plots = window.desks[endless].runs.plots
     qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0)
     window.desks[endless].runs.draw()
-    drawn = plots["loss"].item.listDataItems()
-    assert max(len(item.getData()[0]) for item in drawn if item.getData()[0] is not None) >= first
+    assert plots["loss"].curves.points >= first
     assert "Epoch" in window.topbar._words.text()
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
@@ -197,10 +196,6 @@ def test_curves_can_be_read_hidden_and_copied(
     assert plot._readout.isVisible() and "Run 1" in plot._readout.text()
     panel._copy()
     assert not QApplication.clipboard().pixmap().isNull()
-    csv = project.runner.runs[0].csv()
-    assert csv.startswith("quantity,kind,epoch,value\n")
-    assert csv.count("\nloss,validation,") == 2
-    item = panel.list.topLevelItem(0)
-    assert item is not None
-    item.setCheckState(0, Qt.CheckState.Unchecked)
-    assert not plot.item.listDataItems()
+    tick = panel.list.view.visualRect(panel.list.view.model().index(0, 0)).center()
+    QTest.mouseClick(panel.list.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(16, tick.y()))
+    assert plot.curves.points == 0

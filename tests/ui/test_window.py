@@ -69,7 +69,7 @@ def test_one_click_trains_a_first_network(qtbot: QtBot, window: MainWindow) -> N
     QTest.mouseClick(window.welcome.first, Qt.MouseButton.LeftButton)
     assert window.project is not None
     runner = window.project.runner
-    qtbot.waitUntil(lambda: bool(runner.runs) and ("loss", "train") in runner.runs[0].curves)
+    qtbot.waitUntil(lambda: bool(runner.runs) and runner.runs[0].curve("loss", "train") is not None)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: not runner.is_active)
 

@@ -1,50 +1,70 @@
-"""Runs: the curves of this session, drawn while they grow."""
+"""Runs: all of a project's, their curves while they grow, what they were made of, what can be done with them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+import time
+from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
+    QFrame,
     QHBoxLayout,
-    QSlider,
+    QMenu,
+    QScrollArea,
     QSplitter,
     QStackedLayout,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.ui.panels.runs.legend import line_sample
+from studio.training.comparing import varying
+from studio.training.history import Run
+from studio.training.points import BESIDES
+from studio.ui import icons
+from studio.ui.panels.runs.actions import ENTRIES, RunActions
+from studio.ui.panels.runs.bar import PlotBar
+from studio.ui.panels.runs.details import Details
 from studio.ui.panels.runs.plot import CurvePlot, Shown
 from studio.ui.panels.runs.run_list import RunList
+from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner
-from studio.ui.runs import Run
 from studio.ui.settings import Settings
+from studio.ui.store import Store
+from studio.ui.trash import Trashed
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel
 
 REDRAW_MS = 50
 """Twenty pictures a second are enough for curves."""
-_POINTS_PER_MS = 1000
-"""Long curves cost more to draw and change less: so many points more make a millisecond between pictures."""
+_REST = 4
+"""Times as long as drawing took, nothing is drawn: training gets the rest."""
+_NARROW = 900
+"""Pixels below which curves and details take turns."""
+_LIST = 300
+"""Width of the list at first."""
+_SLIM = 680
+"""Pixels below which the curves stand under the list, not beside it."""
 
 
 class RunsPanel(QWidget):
-    """Empty until the first run; then a list of runs beside one plot for each quantity."""
+    """Empty until the first run; then a list of runs, one plot for each quantity, and details of what is selected."""
 
-    failed = Signal(str)
-    """A file could not be written."""
+    said = Signal(str)
+    """A remark for the status line."""
+    node_wanted = Signal(str)
+    """The name of a node that should come into view."""
 
-    def __init__(self, runner: Runner, settings: Settings, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, store: Store, runner: Runner, library: RunLibrary, settings: Settings, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._runner, self._settings = runner, settings
+        self._store, self._runner, self._library, self._settings = store, runner, library, settings
         self._shown = Shown(smoothing=settings.smoothing)
+        self._highlighted: Run | None = None
+        self._drawing = 0.0
         self.plots: dict[str, CurvePlot] = {}
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
@@ -53,105 +73,218 @@ class RunsPanel(QWidget):
         self._empty = EmptyState(
             "runs",
             "No runs yet",
-            "Loss and metrics are drawn here from the first batch on.",
+            "Loss and metrics are drawn here from the first batch on. Runs of earlier days and of the command line are "
+            "listed here, too.",
             action="Run",
             run=runner.start,
         )
         self.list = RunList()
-        self.list.setMinimumWidth(248)
-        self.list.toggled.connect(self.draw)
+        self.list.setMinimumWidth(200)
+        self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
+        self.details = Details(self.do, store.catalogue)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._page())
+        self._connect()
+        self._show_runs()
+
+    def draw(self) -> None:
+        """Draw all runs as they are now."""
+        began = time.perf_counter()
+        runs = self._library.runs
+        quantities = dict.fromkeys(name for run in runs for name in run.quantities)
+        self.bar.offer(quantities)
+        for quantity in quantities:
+            if quantity not in self.plots:
+                self._add_plot(quantity)
+            self.plots[quantity].setVisible(quantity not in self.bar.hidden)
+        for plot in self.plots.values():
+            if plot.isVisible():
+                plot.show_runs(runs, self._shown, self._highlighted)
+        self.list.table.refresh()
+        self._drawing = time.perf_counter() - began
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._library.follow(True)
+        self.draw()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._library.follow(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    # -- parts
+
+    def _page(self) -> QWidget:
+        self.bar = PlotBar(self._shown, fit=self._reset, copy=self._copy)
+        self.bar.hidden = set(BESIDES)
         self._board = QWidget()
+        self._board.setObjectName("page")
         self._plots = QHBoxLayout(self._board)
         self._plots.setContentsMargins(0, 0, 0, 0)
         self._plots.setSpacing(0)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidget(self._board)
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self._bar())
-        column.addWidget(self._board, 1)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.addWidget(self.list)
-        splitter.addWidget(right)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([248, 900])
-        splitter.setChildrenCollapsible(False)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(splitter)
+        column.addWidget(self.bar)
+        self._panes = QSplitter(Qt.Orientation.Horizontal)
+        self._panes.addWidget(scroll)
+        self._panes.addWidget(self.details)
+        self._panes.setStretchFactor(0, 1)
+        self._panes.setSizes([700, 320])
+        self._panes.setChildrenCollapsible(False)
+        self._curves = scroll
+        column.addWidget(self._panes, 1)
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.list, 1)
+        column.addWidget(self._trash_strip())
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.addWidget(left)
+        self._splitter.addWidget(right)
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setSizes([_LIST, 900])
+        self._splitter.setChildrenCollapsible(False)
+        return self._splitter
 
-        runner.run_added.connect(self._add)
-        runner.events.connect(self._schedule)
-        runner.state_changed.connect(self._schedule)
-        for run in runner.runs:
-            self._add(run)
+    def _trash_strip(self) -> QWidget:
+        """Says what was thrown away, and brings it back."""
+        self._strip = QFrame()
+        self._strip.setProperty("role", "notice")
+        row = QHBoxLayout(self._strip)
+        row.setContentsMargins(12, 4, 4, 4)
+        row.setSpacing(8)
+        self._thrown = ElidedLabel()
+        row.addWidget(self._thrown, 1)
+        self.put_back = buttons.push("Put back", self._put_back, kind="link")
+        row.addWidget(self.put_back)
+        row.addWidget(buttons.tool("close", "Dismiss", self._strip.hide, size=14))
+        self._strip.hide()
+        return self._strip
 
-    def draw(self) -> None:
-        """Draw all runs as they are now."""
-        runs = self._runner.runs
-        for quantity in dict.fromkeys(name for run in runs for name in run.quantities):
-            if quantity not in self.plots:
-                self._add_plot(quantity)
-        for plot in self.plots.values():
-            plot.show_runs(runs, self._shown)
-        if runs:
-            self.list.refresh(runs[-1])
+    def _connect(self) -> None:
+        self.bar.changed.connect(self._show)
+        self.bar.plots_changed.connect(self.draw)
+        self.bar.details.toggled.connect(self._fit)
+        self.details.closed.connect(partial(self.bar.details.setChecked, False))
+        self.details.facts.node_wanted.connect(self._show_node)
+        self.list.toggled.connect(self._toggle)
+        self.list.hovered.connect(self._highlight)
+        self.list.chosen.connect(self._show_details)
+        self.list.menu_wanted.connect(self._open_menu)
+        self.list.renamed.connect(self.do.rename)
+        self.do.rename_wanted.connect(self.list.rename)
+        self.do.said.connect(self.said)
+        self.do.thrown.connect(self._tell_thrown)
+        self._library.runs_changed.connect(self._show_runs)
+        self._library.described.connect(self._refresh)
+        self._library.grown.connect(self._schedule)
+        self._runner.events.connect(self._schedule)
+        self._runner.run_begun.connect(self._begin)
+        self._runner.state_changed.connect(self._refresh)
+        self._fit()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.draw()
-
-    # -- what is above the plots
-
-    def _bar(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(12, 4, 8, 0)
-        row.setSpacing(4)
-        for kind, title in (("train", "Train"), ("validation", "Validation")):
-            row.addWidget(self._switch(kind, title))
-        row.addSpacing(12)
-        row.addWidget(label("Smoothing", "dim"))
-        slider = QSlider(Qt.Orientation.Horizontal)
-        slider.setRange(0, 99)
-        slider.setValue(round(100 * self._shown.smoothing))
-        slider.setFixedWidth(96)
-        slider.setAccessibleName("Smoothing")
-        slider.setToolTip("Share of the past in the strong line. Faint lines are the values of each batch.")
-        slider.valueChanged.connect(self._smooth)
-        row.addWidget(slider)
-        row.addSpacing(12)
-        log = buttons.tool("log-axis", "Logarithmic axis")
-        log.setCheckable(True)
-        log.clicked.connect(lambda on: self._show(replace(self._shown, logarithmic=on)))
-        row.addWidget(log)
-        row.addStretch(1)
-        row.addWidget(buttons.tool("fit", "Show all (double-click in a plot)", self._reset))
-        row.addWidget(buttons.tool("picture", "Copy the plots as a picture", self._copy))
-        row.addWidget(buttons.tool("table", "Save the points as CSV", self._save))
-        return row
-
-    def _switch(self, kind: str, title: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(title)
-        button.setIcon(line_sample(dashed=kind == "validation"))
-        button.setIconSize(QSize(22, 14))
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setCheckable(True)
-        button.setChecked(True)
-        button.setProperty("kind", "legend")
-        button.setToolTip(f"Show or hide {title.lower()}")
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda on: self._show(replace(self._shown, **{kind: on})))
-        return button
+    # -- what is shown
 
     def _show(self, shown: Shown) -> None:
         self._shown = shown
+        self._settings.smoothing = shown.smoothing
         self.draw()
 
-    def _smooth(self, percent: int) -> None:
-        self._settings.smoothing = percent / 100
-        self._shown = replace(self._shown, smoothing=percent / 100)
+    def _fit(self, *_: object) -> None:
+        """Where there is no room for both, details stand in the place of the curves."""
+        is_slim = self.width() < _SLIM
+        direction = Qt.Orientation.Vertical if is_slim else Qt.Orientation.Horizontal
+        if self._splitter.orientation() != direction:
+            self._splitter.setOrientation(direction)
+            self._splitter.setSizes([self.height() // 3, self.height()] if is_slim else [_LIST, self.width() - _LIST])
+        on = self.bar.details.isChecked()
+        self.details.setVisible(on)
+        self._curves.setVisible(not on or self.width() >= _NARROW)
+        if on:
+            self._show_details()
+
+    def _show_runs(self) -> None:
+        """Runs came or went."""
+        runs = self._library.runs
+        self._stack.setCurrentIndex(1 if runs else 0)
+        self.list.show_runs(runs)
+        self._compare()
+        self._show_details()
         self._schedule()
+
+    def _refresh(self, *_: object) -> None:
+        self.list.table.refresh()
+        self._show_details()
+        self._schedule()
+
+    def _compare(self) -> None:
+        """Find out in which settings the runs differ."""
+        runs = list(self._library.runs)
+        self._library.ask(partial(varying, runs, self._store.catalogue), self.list.table.show_differences)
+
+    def _show_details(self) -> None:
+        if self.details.isVisible():
+            self.details.show_runs(self.list.selected)
+
+    def _begin(self, run: Run) -> None:
+        """A run has begun, here."""
+        self.list.select([run], run)
+        self._reset()
+        self._schedule()
+
+    def _toggle(self) -> None:
+        """Curves that were not wanted before are read now."""
+        self._library.look()
+        self.draw()
+
+    def _highlight(self, run: Run | None) -> None:
+        if run is not self._highlighted:
+            self._highlighted = run
+            self.draw()
+
+    def _show_node(self, name: str) -> None:
+        if name in self._store.document.nodes:
+            self.node_wanted.emit(name)
+        else:
+            self.said.emit(f"The canvas has no node {name} now. Restore the graph to see it.")
+
+    def _open_menu(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        for entry in ENTRIES:
+            if entry.separated:
+                menu.addSeparator()
+            action = menu.addAction(icons.themed(entry.icon), entry.title)
+            action.setEnabled(entry.is_possible(self.do))
+            action.triggered.connect(partial(self._run_entry, entry.run))
+        menu.exec(place)
+
+    def _run_entry(self, run: object, *_: object) -> None:
+        assert callable(run)
+        run(self.do)
+
+    def _tell_thrown(self, thrown: list[Trashed]) -> None:
+        what = "1 run" if len(thrown) == 1 else f"{len(thrown)} runs"
+        self._thrown.setText(f"{what} moved to the trash")
+        self.put_back.setVisible(self.do.can_put_back())
+        self._strip.show()
+
+    def _put_back(self) -> None:
+        self._strip.hide()
+        self.do.put_back()
+
+    # -- plots
 
     def _reset(self) -> None:
         for plot in self.plots.values():
@@ -160,36 +293,19 @@ class RunsPanel(QWidget):
     def _copy(self) -> None:
         QApplication.clipboard().setPixmap(self._board.grab())
 
-    def _save(self) -> None:
-        run = self._runner.run
-        if run is None:
-            return
-        suggestion = f"{run.name.lower().replace(' ', '_')}.csv"
-        path, _ = QFileDialog.getSaveFileName(self, "Save the points", suggestion, "CSV (*.csv)")
-        if not path:
-            return
-        try:
-            Path(path).write_text(run.csv(), encoding="utf-8")
-        except OSError as error:
-            self.failed.emit(f"Could not write {path}: {error.strerror}. Choose another folder.")
-
-    # -- runs that come and grow
-
-    def _add(self, run: Run) -> None:
-        self.list.add(run)
-        self._stack.setCurrentIndex(1)
-        for plot in self.plots.values():
-            plot.reset()
-        self._schedule()
-
     def _add_plot(self, quantity: str) -> None:
         plot = CurvePlot(quantity)
         if (first := next(iter(self.plots.values()), None)) is not None:
             plot.setXLink(first)
+        plot.hovered.connect(partial(self._point, plot))
         self.plots[quantity] = plot
         self._plots.addWidget(plot, 1)
 
+    def _point(self, at: CurvePlot, x: float | None) -> None:
+        """The same place in all plots."""
+        for plot in self.plots.values():
+            plot.point_at(x, shows_values=plot is at)
+
     def _schedule(self, *_: object) -> None:
         if self.isVisible() and not self._redraw.isActive():
-            points = sum(len(curve) for run in self._runner.runs if run.is_shown for curve in run.curves.values())
-            self._redraw.start(REDRAW_MS + points // _POINTS_PER_MS)
+            self._redraw.start(max(REDRAW_MS, round(1000 * _REST * self._drawing)))

@@ -12,6 +12,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.ui import figures, fonts
 
+_MOST = 24
+"""Rows that are shown; more would be higher than the panel."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -22,27 +25,31 @@ class Reading:
 
 
 class Readout(QLabel):
+    """Lies over the whole window, so that no plot is too small for it."""
+
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._room = parent
+        self._plot = parent
         self.setProperty("role", "readout")
         self.setFont(fonts.interface(12))
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def show_at(self, place: QPoint, x: float, readings: Sequence[Reading]) -> None:
-        """Beside `place`, on the side where there is room."""
-        if not readings:
-            self.hide()
-            return
-        rows = "".join(map(_row, readings))
-        self.setText(f"Epoch {x:.2f}<table cellspacing='0'>{rows}</table>")
+    def show_at(self, place: QPoint, title: str, readings: Sequence[Reading]) -> None:
+        """Beside `place` in the plot, on the side where there is room."""
+        room = self._plot.window()
+        if self.parentWidget() is not room:
+            self.setParent(room)
+        rows = "".join(map(_row, readings[:_MOST]))
+        more = f"<br>and {len(readings) - _MOST} more" if len(readings) > _MOST else ""
+        self.setText(f"{title}<table cellspacing='0'>{rows}</table>{more}")
         self.adjustSize()
-        left = place.x() + 14
-        if left + self.width() > self._room.width() - 4:
-            left = place.x() - 14 - self.width()
-        top = min(max(place.y() - self.height() // 2, 4), max(self._room.height() - self.height() - 4, 4))
+        at = self._plot.mapTo(room, place)
+        left = at.x() + 14
+        if left + self.width() > room.width() - 4:
+            left = at.x() - 14 - self.width()
+        top = min(max(at.y() - self.height() // 2, 4), max(room.height() - self.height() - 4, 4))
         self.move(max(left, 4), top)
         self.show()
         self.raise_()

@@ -1,96 +1,174 @@
-"""The runs of this session: colour, state, last figures; a tick shows or hides a run's curves."""
+"""The list of runs: filtered, sorted, ticked to show their curves."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPixmap
-from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from collections.abc import Iterable, Sequence
 
-from studio.ui import figures, theme
-from studio.ui.panels.runs.plot import run_color
-from studio.ui.runs import Run
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-_STATES = {
-    "running": "Running",
-    "paused": "Paused",
-    "done": "Done",
-    "stopped": "Stopped",
-    "failed": "Failed",
-    "idle": "Waiting",
-}
+from studio.training.history import Run
+from studio.ui import icons, theme
+from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, RunTable
+
+_WIDTHS = {"name": 112, "state": 96, "epochs": 80, "started": 96, "differs": 240}
+_WIDTH = 84
 
 
-class RunList(QTreeWidget):
+class RunList(QWidget):
     toggled = Signal()
     """A run was shown or hidden."""
+    renamed = Signal(object, str)
+    """A Run, and the name that it should have."""
+    chosen = Signal()
+    """Other rows are selected."""
+    hovered = Signal(object)
+    """The Run under the pointer, or None."""
+    menu_wanted = Signal(QPoint)
+    """On the screen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._items: dict[int, tuple[Run, QTreeWidgetItem]] = {}
-        self.setHeaderLabels(["Run", "State", "Loss"])
-        self.setRootIsDecorated(False)
-        self.setUniformRowHeights(True)
-        self.setAccessibleName("Runs")
-        header = self.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        self.itemChanged.connect(self._toggle)
+        self.table = RunTable()
+        self._sorted = _Sorted()
+        self._sorted.setSourceModel(self.table)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Filter by name, note, state or setting")
+        self.search.setAccessibleName("Filter the runs")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icons.themed("search", "text-dim"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search.textChanged.connect(self._sorted.look_for)
+        self.view = QTreeView()
+        self.view.setModel(self._sorted)
+        self.view.setProperty("role", "outline")
+        self.view.setRootIsDecorated(False)
+        self.view.setUniformRowHeights(True)
+        self.view.setAllColumnsShowFocus(True)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.view.setSortingEnabled(True)
+        self.view.setMouseTracking(True)
+        self.view.setAccessibleName("Runs")
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.viewport().installEventFilter(self)
+        header = self.view.header()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._choose_columns)
+        self.view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        self._hidden: set[str] = set()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        row = QVBoxLayout()
+        row.setContentsMargins(8, 6, 8, 4)
+        row.addWidget(self.search)
+        column.addLayout(row)
+        column.addWidget(self.view, 1)
+        self.table.toggled.connect(self.toggled)
+        self.table.renamed.connect(self.renamed)
+        self.table.modelReset.connect(self._place_columns)
+        self.view.selectionModel().selectionChanged.connect(self._tell_choice)
+        self.view.customContextMenuRequested.connect(self._ask_for_menu)
         theme.manager().changed.connect(self._paint_anew)
+        self._place_columns()
 
-    def add(self, run: Run) -> None:
-        """One more run, first in the list."""
-        item = QTreeWidgetItem()
-        item.setIcon(0, QIcon(_Dot(run.number)))
-        item.setText(0, run.name)
-        item.setToolTip(0, f"Started at {run.started:%H:%M:%S}")
-        item.setCheckState(0, Qt.CheckState.Checked)
-        item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.insertTopLevelItem(0, item)
-        self._items[run.number] = (run, item)
-        self.refresh(run)
+    @property
+    def selected(self) -> list[Run]:
+        """In the order of the list."""
+        rows = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
+        return [row.data(RUN_ROLE) for row in rows]
 
-    def refresh(self, run: Run) -> None:
-        """Show how the run stands now."""
-        item = self._items[run.number][1]
-        loss = run.progress.val_loss if run.progress.val_loss is not None else run.progress.loss
-        item.setText(1, _STATES.get(run.state, run.state.capitalize()))
-        item.setText(2, "" if loss is None else figures.measured(loss))
+    def show_runs(self, runs: Sequence[Run]) -> None:
+        """What is selected stays selected."""
+        before, current = self.selected, self.view.currentIndex().data(RUN_ROLE)
+        self.table.show_runs(runs)
+        if self.selected != before:
+            self.select(before, current)
+
+    def select(self, runs: Iterable[Run], current: Run | None = None) -> None:
+        chosen = QItemSelection()
+        for run in runs:
+            row = self.table.row(run)
+            if row is not None:
+                index = self._sorted.mapFromSource(self.table.index(row, 0))
+                chosen.select(index, index)
+                if run is current:
+                    self.view.setCurrentIndex(index)
+        how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.view.selectionModel().select(chosen, how)
+
+    def rename(self) -> None:
+        """Let the person type another name for the selected run."""
+        rows = self.view.selectionModel().selectedRows()
+        if rows:
+            self.view.edit(rows[0])
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.MouseMove:
+            self.hovered.emit(self.view.indexAt(event.position().toPoint()).data(RUN_ROLE))  # pyright: ignore[reportAttributeAccessIssue]
+        elif event.type() == QEvent.Type.Leave:
+            self.hovered.emit(None)
+        return False
+
+    def _tell_choice(self, *_: object) -> None:
+        self.chosen.emit()
+
+    def _ask_for_menu(self, place: QPoint) -> None:
+        self.menu_wanted.emit(self.view.viewport().mapToGlobal(place))
+
+    def _place_columns(self) -> None:
+        for column, field in enumerate(self.table.fields):
+            self.view.setColumnWidth(column, _WIDTHS.get(field.key, _WIDTH))
+            self.view.setColumnHidden(column, field.key in self._hidden)
+
+    def _choose_columns(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        for field in self.table.fields[1:]:
+            action = menu.addAction(field.title)
+            action.setCheckable(True)
+            action.setChecked(field.key not in self._hidden)
+            action.setData(field.key)
+        chosen = menu.exec(self.view.header().mapToGlobal(place))
+        if chosen is not None:
+            self._hidden ^= {chosen.data()}
+            self._place_columns()
 
     def _paint_anew(self, *_: object) -> None:
-        self.viewport().update()
-
-    def _toggle(self, item: QTreeWidgetItem) -> None:
-        for run, own in self._items.values():
-            is_shown = own.checkState(0) == Qt.CheckState.Checked
-            if own is item and run.is_shown != is_shown:
-                run.is_shown = is_shown
-                self.toggled.emit()
+        self.view.viewport().update()
 
 
-class _Dot(QIconEngine):
-    """A run's colour, in the theme in use."""
-
-    def __init__(self, number: int) -> None:
+class _Sorted(QSortFilterProxyModel):
+    def __init__(self) -> None:
         super().__init__()
-        self._number = number
+        self.setSortRole(SORT_ROLE)
+        self._words: list[str] = []
 
-    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(run_color(self._number))
-        side = min(rect.width(), rect.height()) * 0.6
-        dot = QRectF(0, 0, side, side)
-        dot.moveCenter(QRectF(rect).center())
-        painter.drawEllipse(dot)
+    def look_for(self, text: str) -> None:
+        """Keep the runs that have all of these words in them."""
+        self._words = text.casefold().split()
+        self.setFilterFixedString(text)  # has all rows looked at again
 
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        picture = QPixmap(size)
-        picture.fill(QColor(0, 0, 0, 0))
-        painter = QPainter(picture)
-        self.paint(painter, picture.rect(), mode, state)
-        painter.end()
-        return picture
+    def filterAcceptsRow(self, source_row: int, source_parent: QModelIndex | QPersistentModelIndex) -> bool:
+        if not self._words:
+            return True
+        table = self.sourceModel()
+        assert isinstance(table, RunTable)
+        run = table.run(table.index(source_row, 0))
+        texts = (field.text(run) for field in table.fields if not field.is_number)
+        told = " ".join((run.note, *texts)).casefold()
+        return all(word in told for word in self._words)
 
-    def clone(self) -> QIconEngine:
-        return _Dot(self._number)
+
+__all__ = ["RunList"]

@@ -1,0 +1,258 @@
+"""What can be done with the selected runs. Menus, keys and buttons all come from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from studio.document.difference import settled
+from studio.document.errors import FileError
+from studio.training.exporting import write_csv, write_tensorboard
+from studio.training.history import UNFINISHED, News, Run
+from studio.training.records import annotate
+from studio.ui import trash
+from studio.ui.run_library import RunLibrary
+from studio.ui.runner import Runner
+from studio.ui.store import Store
+
+
+class RunActions(QObject):
+    said = Signal(str)
+    """A remark for the status line."""
+    rename_wanted = Signal()
+    """The person wants to type another name for the selected run."""
+    thrown = Signal(object)
+    """A list of what lies in the trash now."""
+
+    def __init__(
+        self, store: Store, runner: Runner, library: RunLibrary, selected: Callable[[], list[Run]], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._store, self._runner, self._library = store, runner, library
+        self._selected = selected
+        self._window = parent
+        self._trash: list[trash.Trashed] = []
+
+    @property
+    def runs(self) -> list[Run]:
+        """The selected ones."""
+        return self._selected()
+
+    @property
+    def run(self) -> Run | None:
+        """The selected one, if it is one."""
+        runs = self.runs
+        return runs[0] if len(runs) == 1 else None
+
+    # -- what can be done
+
+    def has_one(self) -> bool:
+        return self.run is not None
+
+    def has_folder(self) -> bool:
+        return self.run is not None and self.run.folder is not None
+
+    def has_any(self) -> bool:
+        return bool(self.runs)
+
+    def can_resume(self) -> bool:
+        return self.run is not None and is_resumable(self.run) and not self._runner.is_active
+
+    def can_start_from(self) -> bool:
+        return self.has_folder() and not self._runner.is_active
+
+    def can_delete(self) -> bool:
+        return any(run.folder is not None and not run.is_live for run in self.runs)
+
+    def can_put_back(self) -> bool:
+        return bool(self._trash)
+
+    # -- doing it
+
+    def restore(self) -> None:
+        """Make the graph of the selected run that of the canvas, as one edit."""
+        run = self.run
+        if run is None:
+            return
+        try:
+            document = run.read_document()
+        except FileError as error:
+            self.said.emit(str(error))
+            return
+        before = self._store.document
+        self._store.edit(f"Restore the graph of {run.name}", lambda now: settled(now, document))
+        is_same = self._store.document is before
+        self.said.emit(f"The canvas has the graph of {run.name}{' already' if is_same else ''}.")
+
+    def resume(self, epochs: int | None = None) -> None:
+        """Go on with the selected run until so many epochs are done; else those it was begun for, or twice as many."""
+        run = self.run
+        if run is not None:
+            self._runner.resume(run, epochs=epochs or (epochs_in_all(run) if run.state == "done" else None))
+
+    def start_from(self) -> None:
+        """Begin a new run of the graph on the canvas, with the weights of the selected run that fit."""
+        if self.run is not None and self.run.folder is not None:
+            self._runner.start(weights=self.run.folder)
+
+    def ask_for_name(self) -> None:
+        self.rename_wanted.emit()
+
+    def rename(self, run: Run, name: str) -> None:
+        self._annotate(run, name=name)
+
+    def write_note(self, run: Run, note: str) -> None:
+        self._annotate(run, note=note)
+
+    def open_folder(self) -> None:
+        """Show the selected run's files in the system's file manager."""
+        if self.run is not None and self.run.folder is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.run.folder)))
+
+    def save_csv(self) -> None:
+        """Write all points of the selected runs into a file that the person chooses."""
+        runs = self.runs
+        suggestion = f"{runs[0].name if len(runs) == 1 else 'Runs'}.csv"
+        path, _ = QFileDialog.getSaveFileName(self._window, "Save the points", suggestion, "CSV (*.csv)")
+        if path:
+            self._export(runs, partial(write_csv, runs, Path(path)), Path(path))
+
+    def save_tensorboard(self) -> None:
+        """Write event files of the selected runs into a folder that the person chooses."""
+        folder = QFileDialog.getExistingDirectory(self._window, "Folder for TensorBoard's event files")
+        if folder:
+            self._export(self.runs, partial(write_tensorboard, self.runs, Path(folder)), Path(folder))
+
+    def delete(self) -> None:
+        """Move the selected runs to the trash, but for those that are under way."""
+        gone = [run for run in self.runs if run.folder is not None and not run.is_live]
+        thrown: list[trash.Trashed] = []
+        try:
+            thrown += [trash.throw_away(run.folder) for run in gone if run.folder is not None]
+        except FileError as error:
+            self.said.emit(str(error))
+        paths = {one.path for one in thrown}
+        self._library.remove([run for run in gone if run.folder in paths])
+        self._trash = thrown if all(one.place is not None for one in thrown) else []
+        if thrown:
+            self.thrown.emit(thrown)
+
+    def put_back(self) -> None:
+        """What was deleted last, out of the trash."""
+        thrown, self._trash = self._trash, []
+        try:
+            for one in thrown:
+                trash.put_back(one)
+        except FileError as error:
+            self.said.emit(str(error))
+        self._library.look()
+
+    # -- parts
+
+    def _annotate(self, run: Run, **texts: str) -> None:
+        if run.folder is None:
+            return
+        try:
+            run.about = annotate(run.folder, **texts)
+        except FileError as error:
+            self.said.emit(str(error))
+        self._library.described.emit()
+
+    def _export(self, runs: Sequence[Run], write: Callable[[], None], target: Path) -> None:
+        """Runs whose curves were never shown are read first."""
+        unread = [run for run in runs if run.folder is not None]
+
+        def read() -> list[tuple[Run, list[News]]]:
+            return [(run, self._library.read_whole(run)) for run in unread]
+
+        def go_on(found: list[tuple[Run, list[News]]]) -> None:
+            for run, news in found:
+                for part in news:
+                    run.catch_up(part)
+            try:
+                write()
+            except FileError as error:
+                self.said.emit(str(error))
+            else:
+                self.said.emit(f"Written to {target}")
+
+        self._library.ask(read, go_on, lambda error: self.said.emit(str(error)))
+
+
+def is_resumable(run: Run) -> bool:
+    """Whether it lies on disk and can go on: it did not come to its end, or it may be given more epochs."""
+    return run.folder is not None and (
+        run.state in UNFINISHED or (run.state == "done" and epochs_in_all(run) is not None)
+    )
+
+
+def epochs_in_all(run: Run) -> int | None:
+    """Those that a resumed run trains unless somebody says otherwise; None if it was not begun for so many epochs."""
+    asked: Any = run.settings.get("epochs")
+    if not isinstance(asked, int):
+        return None
+    return 2 * asked if run.state == "done" else asked
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that a person can do with the selected runs."""
+
+    id: str
+    title: str
+    run: Callable[[RunActions], object]
+    is_possible: Callable[[RunActions], bool]
+    icon: str = ""
+    keys: tuple[str, ...] = ()
+    help: str = ""
+    separated: bool = False
+
+
+ENTRIES = (
+    Entry(
+        "restore", "Restore graph", RunActions.restore, RunActions.has_one, "history",
+        help="Make the graph that this run trained that of the canvas; undo brings the present one back",
+    ),
+    Entry(
+        "resume", "Resume run", RunActions.resume, RunActions.can_resume, "run",
+        help="Go on from the last checkpoint to the same numbers; one that came to its end, for as many epochs again",
+    ),
+    Entry(
+        "start-from", "Start from these weights", RunActions.start_from, RunActions.can_start_from, "link",
+        help="Train the graph on the canvas, beginning with the weights of this run that fit",
+    ),
+    Entry(
+        "rename", "Rename", RunActions.ask_for_name, RunActions.has_folder, "edit", ("F2",), separated=True,
+        help="Give the selected run another name",
+    ),
+    Entry(
+        "folder", "Open folder", RunActions.open_folder, RunActions.has_folder, "folder",
+        help="Show the run’s files in the file manager",
+    ),
+    Entry(
+        "csv", "Save points as CSV…", RunActions.save_csv, RunActions.has_any, "table",
+        help="All points of the selected runs, with all their digits",
+    ),
+    Entry(
+        "tensorboard", "Save TensorBoard event files…", RunActions.save_tensorboard, RunActions.has_any, "external",
+        help="The curves of the selected runs for TensorBoard",
+    ),
+    Entry(
+        "delete", "Move to trash", RunActions.delete, RunActions.can_delete, "trash", ("Del",), separated=True,
+        help="Runs that are under way stay",
+    ),
+    Entry(
+        "put-back", "Put back", RunActions.put_back, RunActions.can_put_back, "undo",
+        help="Bring back the runs that were moved to the trash last",
+    ),
+)  # fmt: skip
+
+
+__all__ = ["ENTRIES", "Entry", "RunActions", "epochs_in_all", "is_resumable"]

@@ -1,0 +1,144 @@
+"""The bar above the plots: which curves, over what, how smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
+
+from studio.ui.panels.runs.curves_item import Shown
+from studio.ui.panels.runs.legend import line_sample
+from studio.ui.panels.runs.plot import title
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+
+_NARROW = 640
+"""Pixels below which icons do without words."""
+_TINY = 400
+"""Pixels below which there is no room for the slider."""
+_AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
+
+
+class PlotBar(QWidget):
+    changed = Signal(object)
+    """The Shown that is wanted."""
+    plots_changed = Signal()
+    """Other quantities are wanted."""
+
+    def __init__(
+        self, shown: Shown, *, fit: Callable[[], object], copy: Callable[[], object], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.shown = shown
+        self.hidden: set[str] = set()
+        """Quantities that have no plot now."""
+        self._words: list[QToolButton] = []
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 4, 8, 0)
+        row.setSpacing(4)
+        for kind, words in (("train", "Train"), ("validation", "Validation")):
+            row.addWidget(self._switch(kind, words))
+        row.addSpacing(4)
+        self.axis = QComboBox()
+        for key, words in _AXES:
+            self.axis.addItem(words, key)
+        self.axis.setAccessibleName("Horizontal axis")
+        self.axis.setToolTip("What the curves are drawn over")
+        self.axis.activated.connect(self._choose_axis)
+        row.addWidget(self.axis)
+        row.addSpacing(4)
+        self._smoothing = label("Smoothing", "dim")
+        row.addWidget(self._smoothing)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 99)
+        self.slider.setValue(round(100 * shown.smoothing))
+        self.slider.setMinimumWidth(48)
+        self.slider.setMaximumWidth(96)
+        self.slider.setAccessibleName("Smoothing")
+        self.slider.setToolTip("Share of the past in the strong line. Faint lines are the values of each batch.")
+        self.slider.valueChanged.connect(lambda percent: self._show(smoothing=percent / 100))
+        row.addWidget(self.slider)
+        row.addSpacing(4)
+        for name, icon, tip in (
+            ("log_x", "log-x", "Logarithmic horizontal axis"),
+            ("log_y", "log-axis", "Logarithmic values"),
+        ):
+            button = buttons.tool(icon, tip)
+            button.setCheckable(True)
+            button.clicked.connect(partial(self._switch_to, name))
+            row.addWidget(button)
+        row.addStretch(1)
+        self.plots = buttons.tool("eye", "Which plots are shown")
+        self.plots.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.plots.setMenu(QMenu(self.plots))
+        row.addWidget(self.plots)
+        row.addWidget(buttons.tool("fit", "Show all (double-click in a plot)", fit))
+        row.addWidget(buttons.tool("picture", "Copy the plots as a picture", copy))
+        self.details = buttons.tool("info", "What the selected runs were made of, and what differs")
+        self.details.setCheckable(True)
+        row.addWidget(self.details)
+
+    def offer(self, quantities: Iterable[str]) -> None:
+        """The plots that there can be."""
+        menu = self.plots.menu()
+        names = list(quantities)
+        if [action.data() for action in menu.actions()] == names:
+            return
+        menu.clear()
+        for name in names:
+            action = menu.addAction(title(name))
+            action.setData(name)
+            action.setCheckable(True)
+            action.setChecked(name not in self.hidden)
+            action.toggled.connect(partial(self._choose_plot, name))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_narrow = self.width() < _NARROW
+        self._smoothing.setVisible(not is_narrow)
+        self.slider.setVisible(self.width() >= _TINY)
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if is_narrow else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        for button in self._words:
+            button.setToolButtonStyle(style)
+
+    def minimumSizeHint(self) -> QSize:
+        least = super().minimumSizeHint()
+        return QSize(min(least.width(), _TINY - 64), least.height())
+
+    def _switch(self, kind: str, words: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(words)
+        button.setIcon(line_sample(dashed=kind == "validation"))
+        button.setIconSize(QSize(22, 14))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setCheckable(True)
+        button.setChecked(True)
+        button.setProperty("kind", "legend")
+        button.setToolTip(f"Show or hide {words.lower()}")
+        button.setAccessibleName(words)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(partial(self._switch_to, kind))
+        self._words.append(button)
+        return button
+
+    def _switch_to(self, name: str, on: bool) -> None:
+        self._show(**{name: on})
+
+    def _choose_axis(self, index: int) -> None:
+        self._show(axis=self.axis.itemData(index))
+
+    def _choose_plot(self, name: str, on: bool) -> None:
+        self.hidden = self.hidden - {name} if on else self.hidden | {name}
+        self.plots_changed.emit()
+
+    def _show(self, **changes: Any) -> None:
+        self.shown = replace(self.shown, **changes)
+        self.changed.emit(self.shown)
+
+
+__all__ = ["PlotBar"]

@@ -1,0 +1,44 @@
+"""What can be done with the selected runs, as commands: for menus, the command palette and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.commands import Command
+from studio.ui.panels.runs.actions import ENTRIES, Entry, RunActions
+
+
+def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> tuple[Command, ...]:
+    """Commands that act on the runs that `current()` tells of; their keys work while `scope` has the focus."""
+    return tuple(
+        Command(
+            f"runs.{entry.id}",
+            entry.title,
+            partial(_run, current, entry),
+            entry.keys,
+            "Run/Selected runs",
+            entry.icon,
+            help=entry.help,
+            enabled=partial(_is_possible, current, entry),
+            separated=entry.separated,
+            scope=scope,
+        )
+        for entry in ENTRIES
+    )
+
+
+def _run(current: Callable[[], RunActions | None], entry: Entry) -> None:
+    do = current()
+    if do is not None:
+        entry.run(do)
+
+
+def _is_possible(current: Callable[[], RunActions | None], entry: Entry) -> bool:
+    do = current()
+    return do is not None and entry.is_possible(do)
+
+
+__all__ = ["runs_commands"]

@@ -1,0 +1,177 @@
+"""The pane beside the curves: the selected run with all that it was made of, or two of them compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.nodes.catalogue import Catalogue
+from studio.training.comparing import facts
+from studio.training.history import Run
+from studio.ui.panels.runs.actions import RunActions, epochs_in_all
+from studio.ui.panels.runs.facts import Facts
+from studio.ui.panels.runs.run_table import Dot
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.labels import ElidedLabel, label
+
+_MOST_EPOCHS = 1_000_000
+
+
+class Details(QWidget):
+    closed = Signal()
+
+    def __init__(self, do: RunActions, catalogue: Catalogue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._do, self._catalogue = do, catalogue
+        self._runs: Sequence[Run] = ()
+        self.facts = Facts()
+        self._empty = EmptyState("runs", "Nothing selected", "Select one run to read it, two to compare them.")
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addWidget(self._one_run())
+        column.addWidget(self._two_runs())
+        column.addWidget(self.facts, 1)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+        self.show_runs(())
+
+    def show_runs(self, runs: Sequence[Run]) -> None:
+        """These runs as they are now."""
+        is_same = list(runs) == list(self._runs)
+        self._runs = tuple(runs)
+        if len(runs) not in (1, 2):
+            words = ("Nothing selected", "Select one run to read it, two to compare them.")
+            if runs:
+                words = (
+                    f"{len(runs)} runs selected",
+                    "Two are compared here, one is shown with all that it is made of.",
+                )
+            self._empty.set_text(*words)
+            self._stack.setCurrentIndex(0)
+            return
+        self._stack.setCurrentIndex(1)
+        self._title.setText(" and ".join(run.name for run in runs))
+        self._dot.setVisible(len(runs) == 1)
+        self._dot.setPixmap(QIcon(Dot(runs[0].number)).pixmap(QSize(16, 16), self.devicePixelRatioF()))
+        self._single.setVisible(len(runs) == 1)
+        self._double.setVisible(len(runs) == 2)
+        if len(runs) == 1:
+            self._show_actions(runs[0], is_same=is_same)
+        self.facts.show_facts(runs, facts(runs, self._catalogue), only_differences=self.only_differences.isChecked())
+
+    # -- parts
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(12, 6, 4, 4)
+        row.setSpacing(6)
+        self._dot = QLabel()
+        self._title = ElidedLabel()
+        font = self._title.font()
+        font.setWeight(font.Weight.DemiBold)
+        self._title.setFont(font)
+        row.addWidget(self._dot)
+        row.addWidget(self._title, 1)
+        self._close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
+        row.addWidget(self._close)
+        return row
+
+    def _one_run(self) -> QWidget:
+        self._single = QWidget()
+        column = QVBoxLayout(self._single)
+        column.setContentsMargins(12, 0, 12, 8)
+        column.setSpacing(6)
+        self._trouble = label("", "warning", wrap=True)
+        column.addWidget(self._trouble)
+        self.note = QLineEdit()
+        self.note.setPlaceholderText("Add a note")
+        self.note.setAccessibleName("Note")
+        self.note.editingFinished.connect(self._write_note)
+        column.addWidget(self.note)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self.restore = buttons.push("Restore graph", self._do.restore, icon="history")
+        self.restore.setToolTip("Make the graph that this run trained that of the canvas")
+        self.resume = buttons.push("Resume", self._resume, icon="run")
+        row.addWidget(self.restore)
+        row.addStretch(1)
+        column.addLayout(row)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.resume)
+        self._until = label("until epoch", "dim")
+        row.addWidget(self._until)
+        self.epochs = QSpinBox()
+        self.epochs.setRange(1, _MOST_EPOCHS)
+        self.epochs.setAccessibleName("Epochs in all")
+        self.epochs.setToolTip("Epochs in all, those that are done already among them")
+        row.addWidget(self.epochs)
+        row.addStretch(1)
+        column.addLayout(row)
+        return self._single
+
+    def _two_runs(self) -> QWidget:
+        self._double = QWidget()
+        row = QHBoxLayout(self._double)
+        row.setContentsMargins(12, 0, 12, 8)
+        self.only_differences = QCheckBox("Only what differs")
+        self.only_differences.setChecked(True)
+        self.only_differences.toggled.connect(self._show_again)
+        row.addWidget(self.only_differences)
+        row.addStretch(1)
+        return self._double
+
+    def _show_actions(self, run: Run, *, is_same: bool) -> None:
+        self._trouble.setText(run.trouble)
+        self._trouble.setVisible(bool(run.trouble))
+        if not (is_same and self.note.hasFocus()):
+            self.note.setText(run.note)
+        self.note.setEnabled(run.folder is not None)
+        epochs = epochs_in_all(run)
+        can_resume = self._do.can_resume()
+        self.resume.setVisible(can_resume)
+        for widget in (self._until, self.epochs):
+            widget.setVisible(can_resume and epochs is not None)
+        if epochs is not None and not (is_same and self.epochs.hasFocus()):
+            self.epochs.setMinimum(max(int(run.last.get("epoch", 0)), 1))
+            self.epochs.setValue(epochs)
+        done = run.state == "done"
+        self.resume.setToolTip(
+            "Train on from the end" if done else "Go on from the last checkpoint, to the same numbers"
+        )
+
+    def _write_note(self) -> None:
+        if len(self._runs) == 1 and self.note.text() != self._runs[0].note:
+            self._do.write_note(self._runs[0], self.note.text())
+
+    def _resume(self) -> None:
+        self._do.resume(None if self.epochs.isHidden() else self.epochs.value())
+
+    def _show_again(self, *_: object) -> None:
+        self.show_runs(self._runs)
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, 240)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(280, 120)
+
+
+__all__ = ["Details"]

@@ -1,0 +1,152 @@
+"""What runs were made of and what came of it, as a tree: of one run to read, of two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QIcon
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
+
+from studio.training.comparing import MISSING, Group, Row
+from studio.training.history import Run
+from studio.ui import figures, fonts, theme
+from studio.ui.panels.runs.run_table import Dot
+
+_NODE = Qt.ItemDataRole.UserRole
+_OPEN = ("Figures", "Graph", "Settings")
+"""Groups that are open at first."""
+
+
+class Facts(QTreeWidget):
+    node_wanted = Signal(str)
+    """The name of a node that should come into view."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._groups: Sequence[Group] = ()
+        self._runs: Sequence[Run] = ()
+        self._names: tuple[str, ...] = ()
+        self._only_differences = True
+        self.setProperty("role", "outline")
+        self.setUniformRowHeights(True)
+        self.setIndentation(16)
+        self.setAccessibleName("What the runs were made of")
+        self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.header().setStretchLastSection(True)
+        self.itemActivated.connect(self._tell)
+        self.itemClicked.connect(self._tell)
+        theme.manager().changed.connect(self._paint_anew)
+
+    def show_facts(self, runs: Sequence[Run], groups: Sequence[Group], *, only_differences: bool) -> None:
+        """`only_differences` leaves out the rows in which two runs are alike."""
+        only_differences = only_differences and len(runs) > 1
+        names = tuple(run.name for run in runs)
+        shown = (names, tuple(runs), tuple(groups), only_differences)
+        if shown == (self._names, tuple(self._runs), tuple(self._groups), self._only_differences):
+            return
+        is_same_choice = tuple(runs) == tuple(self._runs)
+        opened = {key: item.isExpanded() for key, item in self._items()} if is_same_choice else {}
+        place = self.verticalScrollBar().value()
+        self._names, self._runs, self._groups, self._only_differences = names, runs, groups, only_differences
+        self.clear()
+        self.setColumnCount(1 + len(runs))
+        self.setHeaderLabels(["", *names])
+        for column, run in enumerate(runs, start=1):
+            self.headerItem().setIcon(column, QIcon(Dot(run.number)))
+            self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setHeaderHidden(len(runs) == 1)
+        for group in groups:
+            if not only_differences or group.differs:
+                self._add_group(group)
+        for key, item in self._items():
+            item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _OPEN)))
+        if not is_same_choice:
+            self.setColumnWidth(0, 168)
+            for column in range(1, len(runs)):
+                self.setColumnWidth(column, 120)
+        self.verticalScrollBar().setValue(place if is_same_choice else 0)
+
+    def _add_group(self, group: Group) -> None:
+        item = QTreeWidgetItem([group.title])
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        item.setFont(0, bold)
+        self.addTopLevelItem(item)
+        item.setFirstColumnSpanned(True)
+        self._add_rows(item, group.rows)
+
+    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[Row]) -> None:
+        for row in rows:
+            if self._only_differences and not row.differs:
+                continue
+            item = QTreeWidgetItem([_title(row.name), *map(_shown, row.values)])
+            for column, value in enumerate(row.values, start=1):
+                item.setFont(column, fonts.monospace() if row.node is None else self.font())
+                item.setToolTip(column, _shown(value))
+            item.setToolTip(0, f"{row.name}: show it on the canvas" if row.node else row.name)
+            item.setData(0, _NODE, row.node)
+            parent.addChild(item)
+            self._add_rows(item, row.rows)
+            self._color(item)
+
+    def _color(self, item: QTreeWidgetItem) -> None:
+        colors = theme.current()
+        if item.data(0, _NODE):
+            item.setForeground(0, colors.color("accent"))
+        for column in range(1, item.columnCount()):
+            if item.text(column) == "–":
+                item.setForeground(column, colors.color("text-dim"))
+
+    def _items(self) -> Iterator[tuple[tuple[str, ...], QTreeWidgetItem]]:
+        walk = QTreeWidgetItemIterator(self)
+        while (item := walk.value()) is not None:
+            yield _path(item), item
+            walk += 1
+
+    def _tell(self, item: QTreeWidgetItem, *_: object) -> None:
+        at: QTreeWidgetItem | None = item
+        while at is not None and not at.data(0, _NODE):
+            at = at.parent()
+        if at is not None:
+            self.node_wanted.emit(at.data(0, _NODE))
+
+    def _paint_anew(self, *_: object) -> None:
+        for _, item in self._items():
+            self._color(item)
+
+
+def _path(item: QTreeWidgetItem) -> tuple[str, ...]:
+    parent = item.parent()
+    return (*_path(parent), item.text(0)) if parent is not None else (item.text(0),)
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "–"
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return figures.measured(value) if value != int(value) else f"{value:g}"
+        case int():
+            return f"{value:,}"
+        case timedelta():
+            return figures.duration(value.total_seconds())
+        case dict():
+            return ", ".join(f"{name}={part}" for name, part in value.items()) or "none"
+        case list() | tuple():
+            return ", ".join(map(_shown, value))
+        case _:
+            return str(value)
+
+
+__all__ = ["Facts"]

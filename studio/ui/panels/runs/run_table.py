@@ -1,0 +1,285 @@
+"""The runs as a table: name and colour, how they stand, their figures, what is different in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPixmap
+
+from studio.training.history import Run
+from studio.ui import figures
+from studio.ui.panels.runs.curves_item import run_color
+from studio.ui.panels.runs.plot import title
+
+Index = QModelIndex | QPersistentModelIndex
+
+_STATES = {
+    "running": "Running",
+    "paused": "Paused",
+    "done": "Done",
+    "stopped": "Stopped",
+    "failed": "Failed",
+    "interrupted": "Interrupted",
+    "idle": "Waiting",
+}
+_TIPS = {
+    "interrupted": "Its process ended without a word. Resume goes on from the last checkpoint.",
+    "stopped": "Somebody stopped it. Resume goes on from there.",
+}
+SORT_ROLE = Qt.ItemDataRole.UserRole
+RUN_ROLE = Qt.ItemDataRole.UserRole + 1
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column."""
+
+    key: str
+    title: str
+    text: Callable[[Run], str]
+    order: Callable[[Run], Any]
+    """What it is sorted by; of one type in all runs."""
+    is_number: bool = False
+
+
+class RunTable(QAbstractTableModel):
+    toggled = Signal()
+    """A run was shown or hidden."""
+    renamed = Signal(object, str)
+    """A Run, and the name that it should have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs: list[Run] = []
+        self._differing: Mapping[Run, Mapping[str, Any]] = {}
+        self._fields = _fields((), self._differences)
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self._fields
+
+    def run(self, index: Index) -> Run:
+        return self._runs[index.row()]
+
+    def row(self, run: Run) -> int | None:
+        return self._runs.index(run) if run in self._runs else None
+
+    def show_runs(self, runs: Sequence[Run]) -> None:
+        """These runs, whatever was there before."""
+        if self._runs != list(runs):
+            self.beginResetModel()
+            self._runs = list(runs)
+            self._fields = _fields(self._metrics(), self._differences)
+            self.endResetModel()
+        else:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """The runs stand otherwise than before."""
+        metrics = self._metrics()
+        wanted = _fields(metrics, self._differences)
+        if [field.key for field in wanted] != [field.key for field in self._fields]:
+            self.beginResetModel()
+            self._fields = wanted
+            self.endResetModel()
+        elif self._runs:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, len(self._fields) - 1))
+
+    def show_differences(self, differing: Mapping[Run, Mapping[str, Any]]) -> None:
+        """The settings in which the runs are not all alike."""
+        self._differing = differing
+        self.refresh()
+
+    # -- what Qt asks
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        return 0 if parent.isValid() else len(self._runs)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._fields)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal or section >= len(self._fields):
+            return None
+        field = self._fields[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return field.title
+        return _RIGHT if role == Qt.ItemDataRole.TextAlignmentRole and field.is_number else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        run, field = self._runs[index.row()], self._fields[index.column()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return field.text(run)
+            case Qt.ItemDataRole.EditRole:
+                return run.name
+            case Qt.ItemDataRole.ToolTipRole:
+                return _tip(run, field)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _RIGHT if field.is_number else None
+            case Qt.ItemDataRole.DecorationRole if field.key == "name":
+                return QIcon(Dot(run.number))
+            case Qt.ItemDataRole.CheckStateRole if field.key == "name":
+                return Qt.CheckState.Checked if run.is_shown else Qt.CheckState.Unchecked
+            case _:
+                pass
+        if role == SORT_ROLE:
+            return field.order(run)
+        return run if role == RUN_ROLE else None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        run = self.run(index)
+        if role == Qt.ItemDataRole.CheckStateRole:
+            run.is_shown = Qt.CheckState(value) == Qt.CheckState.Checked
+            self.dataChanged.emit(index, index)
+            self.toggled.emit()
+            return True
+        if role == Qt.ItemDataRole.EditRole:
+            self.renamed.emit(run, str(value).strip())
+            return True
+        return False
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+        if index.isValid() and self._fields[index.column()].key == "name":
+            flags |= Qt.ItemFlag.ItemIsUserCheckable
+            if self.run(index).folder is not None:
+                flags |= Qt.ItemFlag.ItemIsEditable
+        return flags
+
+    # -- parts
+
+    def _metrics(self) -> tuple[str, ...]:
+        """Those of any run, without loss."""
+        names = dict.fromkeys(name for run in self._runs for name in run.last)
+        metrics = dict.fromkeys(name.partition("_")[2] for name in names if name.startswith(("train_", "val_")))
+        return tuple(name for name in metrics if name != "loss")
+
+    def _differences(self, run: Run) -> str:
+        return " · ".join(f"{name} {_brief(value)}" for name, value in self._differing.get(run, {}).items())
+
+
+def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[Field, ...]:
+    return (
+        Field("name", "Run", lambda run: run.name, lambda run: run.number),
+        Field("state", "State", _state, lambda run: run.state),
+        *(_figure(name, label) for name, label in (("train_loss", "Loss"), ("val_loss", "Val. loss"))),
+        Field("best", "Best loss", _best, _best_order, is_number=True),
+        *(_figure(f"val_{name}", title(name), f"train_{name}") for name in metrics),
+        Field("epochs", "Epochs", _epochs, lambda run: float(run.last.get("epoch", 0)), is_number=True),
+        Field("step", "Steps", lambda run: f"{run.step:,}", lambda run: run.step, is_number=True),
+        Field("started", "Started", lambda run: when(run.started), lambda run: str(run.about.get("started", ""))),
+        Field("device", "Device", lambda run: run.device.upper().replace("CUDA", "GPU"), lambda run: run.device),
+        Field("differs", "Differs in", differences, differences),
+    )
+
+
+def _figure(name: str, label: str, instead: str = "") -> Field:
+    def value(run: Run) -> float | None:
+        found = run.last.get(name, run.last.get(instead))
+        if found is None and name == "train_loss":
+            found = run.progress.loss
+        return found if isinstance(found, (int, float)) else None
+
+    def text(run: Run) -> str:
+        found = value(run)
+        return "" if found is None else figures.measured(found)
+
+    def order(run: Run) -> float:
+        found = value(run)
+        return float("inf") if found is None or found != found else found
+
+    return Field(name, label, text, order, is_number=True)
+
+
+def _best_loss(run: Run) -> float | None:
+    found = run.best.get("val_loss", run.best.get("train_loss"))
+    return found if isinstance(found, (int, float)) else None
+
+
+def _best(run: Run) -> str:
+    found = _best_loss(run)
+    return "" if found is None else figures.measured(found)
+
+
+def _best_order(run: Run) -> float:
+    found = _best_loss(run)
+    return float("inf") if found is None else found
+
+
+def _state(run: Run) -> str:
+    word = _STATES.get(run.state, run.state.capitalize())
+    share = run.progress.fraction
+    return f"{word}, {share:.0%}" if run.is_live and share else word
+
+
+def _epochs(run: Run) -> str:
+    done = max(int(run.last.get("epoch", 0)), run.progress.epoch if run.is_live else 0)
+    asked = run.settings.get("epochs")
+    return f"{done} of {asked}" if asked else f"{done}"
+
+
+def _tip(run: Run, field: Field) -> str:
+    if field.key == "state":
+        message = run.about.get("message") if run.state == "failed" else None
+        return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.trouble)))
+    if field.key == "differs":
+        return field.text(run).replace(" · ", "\n")
+    if field.key == "name":
+        return "\n".join(filter(None, (run.note, str(run.folder or "Not written to disk"))))
+    return ""
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value)
+    return f"{text[:23]}…" if len(text) > 24 else text
+
+
+def when(time: datetime | None) -> str:
+    """``14:05`` today, ``12 Nov, 14:05`` before."""
+    if time is None:
+        return ""
+    now = datetime.now().astimezone()
+    if time.date() == now.date():
+        return f"{time:%H:%M}"
+    return f"{time.day} {time:%b, %H:%M}" if time.year == now.year else f"{time.day} {time:%b %Y}"
+
+
+class Dot(QIconEngine):
+    """A run's colour, in the theme in use."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(run_color(self._number))
+        side = min(rect.width(), rect.height()) * 0.6
+        dot = QRectF(0, 0, side, side)
+        dot.moveCenter(QRectF(rect).center())
+        painter.drawEllipse(dot)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        picture = QPixmap(size)
+        picture.fill(QColor(0, 0, 0, 0))
+        painter = QPainter(picture)
+        self.paint(painter, picture.rect(), mode, state)
+        painter.end()
+        return picture
+
+    def clone(self) -> QIconEngine:
+        return Dot(self._number)
+
+
+__all__ = ["RUN_ROLE", "SORT_ROLE", "Dot", "Field", "RunTable", "when"]
