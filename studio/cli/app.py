@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from studio.cli import using
+from studio.cli import runs, using
 from studio.cli.data import data
 from studio.cli.listing import record, table
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, fields, read, sentence, sound
@@ -190,6 +190,9 @@ def explain(
 
 for command in (sweep, data, using.evaluate, using.predict, using.find_rate, using.overfit):
     app.command()(command)
+
+
+app.add_typer(runs.app, name="runs")
 
 
 @app.command()

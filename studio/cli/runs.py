@@ -1,0 +1,157 @@
+"""The commands `runs list`, `runs show` and `runs export`: what training has left behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from studio.cli.options import File, Json
+from studio.cli.problems import InputError, complain, explained, print_line
+from studio.nodes.catalogue import catalogue
+from studio.training.comparing import MISSING, Row, facts
+from studio.training.exporting import table_of, write_csv, write_tensorboard
+from studio.training.history import Follower, Run, Shelf, run_of
+
+app = typer.Typer(help="List, compare and export the runs of a project.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="RUN", help="a run's number, name or folder")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[RUN...]", help="numbers, names or folders; else all")]
+
+
+@app.command("list")
+def list_runs(file: File, as_json: Json = False) -> None:
+    """List the runs of a project, the oldest first."""
+    runs = _runs(file)
+    if as_json:
+        for run in runs:
+            print_line(_record(run))
+        return
+    if not runs:
+        typer.echo(f"{file}: no runs in {file.with_suffix('.runs')}")
+    titles = ("number", "name", "state", "started", "epochs", "val_loss", "best", "folder")
+    lines = [titles, *([_text(value) for value in _line(run)] for run in runs)] if runs else []
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        typer.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+@app.command()
+def show(
+    file: File,
+    name: Name,
+    other: Annotated[str | None, typer.Argument(metavar="[RUN]", help="another run, to be compared with it")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what a run was made of and what came of it; of two, in what they differ."""
+    with explained(as_json=as_json):
+        runs = _runs(file)
+        chosen = [_named(runs, each) for each in (name, other) if each is not None]
+    groups = facts(chosen, catalogue())
+    if as_json:
+        print_line({group.title.lower(): {row.name: _plain(row) for row in group.rows} for group in groups})
+        return
+    if other is not None:
+        typer.echo(" | ".join(run.name for run in chosen))
+    for group in groups:
+        if other is None or group.differs:
+            typer.echo(group.title)
+            _print_rows(group.rows, 1, only_differences=other is not None)
+
+
+@app.command()
+def export(
+    file: File,
+    names: Names = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="*.csv, or a folder for event files; else CSV on standard output")
+    ] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write event files for TensorBoard")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write all points of runs as CSV, or as event files for TensorBoard."""
+    with explained(as_json=as_json):
+        runs = _runs(file)
+        chosen = [_named(runs, each) for each in names] if names else runs
+        if not chosen:
+            raise InputError(f"{file}: there are no runs in {file.with_suffix('.runs')}. Train it first.")
+        if tensorboard and out is None:
+            raise InputError("--tensorboard needs a folder: name it by --out.")
+        for run in chosen:
+            _read(run)
+        if out is None:
+            table_of(chosen, sys.stdout)
+            return
+        (write_tensorboard if tensorboard else write_csv)(chosen, out)
+    if as_json:
+        print_line({"event": "exported", "runs": len(chosen), "out": str(out)})
+
+
+def _runs(file: Path) -> list[Run]:
+    found: list[Run] = []
+    for one in Shelf(file.with_suffix(".runs")).look():
+        found.append(run_of(one, 1 + max((run.number for run in found), default=0)))
+    return found
+
+
+def _named(runs: Sequence[Run], name: str) -> Run:
+    for run in runs:
+        assert run.folder is not None
+        if name in (str(run.number), run.name, run.folder.name) or Path(name).absolute() == run.folder.absolute():
+            return run
+    known = ", ".join(f"{run.number} ({run.name})" for run in runs) or "none"
+    raise InputError(f"there is no run {name!r}; there are: {known}.")
+
+
+def _read(run: Run) -> None:
+    assert run.folder is not None
+    follower = Follower(run.folder)
+    while True:
+        news = follower.read()
+        run.catch_up(news)
+        if news.is_all:
+            break
+    if run.trouble:
+        complain(f"{run.name}: {run.trouble}")
+
+
+def _record(run: Run) -> dict[str, Any]:
+    told = {name: run.about.get(name) for name in ("started", "ended", "settings", "last", "best", "note")}
+    return {"number": run.number, "name": run.name, "folder": str(run.folder), "state": run.state, **told}
+
+
+def _line(run: Run) -> tuple[Any, ...]:
+    started = "" if run.started is None else f"{run.started:%Y-%m-%d %H:%M}"
+    best = run.best.get("val_loss", run.best.get("train_loss"))
+    folder = "" if run.folder is None else run.folder.name
+    epochs = f"{run.last.get('epoch', 0)}/{run.settings.get('epochs') or '-'}"
+    return run.number, run.name, run.state, started, epochs, run.last.get("val_loss"), best, folder
+
+
+def _print_rows(rows: Iterable[Row], depth: int, *, only_differences: bool) -> None:
+    for row in rows:
+        if row.differs or not only_differences:
+            typer.echo(f"{'  ' * depth}{row.name}: {' | '.join(map(_text, row.values))}")
+            _print_rows(row.rows, depth + 1, only_differences=only_differences)
+
+
+def _plain(row: Row) -> Any:
+    values = [None if value is MISSING else value if _is_json(value) else str(value) for value in row.values]
+    own = values[0] if len(values) == 1 else values
+    return {"": own, **{below.name: _plain(below) for below in row.rows}} if row.rows else own
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, list, dict))
+
+
+def _text(value: Any) -> str:
+    if value is None or value is MISSING:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+__all__ = ["app"]
