@@ -93,6 +93,10 @@ class ImageFolder(Splits):
     def files(self) -> tuple[Path, ...]:
         return self._train.folders + (() if self._held is None else self._held.folders)
 
+    def unlabelled(self, path: Path) -> Samples:
+        """An image, or all that are in a folder and in the folders in it, in the order of their names."""
+        return _Unlabelled(path, self._channels)
+
 
 def _parts_of(root: Path) -> tuple[Path, Path | None]:
     """The folders of the two parts, or the whole one."""
@@ -116,6 +120,21 @@ class _Files(PictureSamples):
     def source(self, row: int) -> tuple[Path, str]:
         path = self.folders[self._targets[row]] / self._images[row]
         return path, str(path)
+
+
+class _Unlabelled(PictureSamples):
+    """Images of no known class."""
+
+    def __init__(self, path: Path, colour: Colour) -> None:
+        with Reading(path):
+            found = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+        self._paths = [each for each in found if each.name.lower().endswith(SUFFIXES)]
+        if not self._paths:
+            raise DataError(f"{path}: has no images ({', '.join(SUFFIXES)}).")
+        super().__init__(np.zeros(len(self._paths), np.int64), colour, "stop")
+
+    def source(self, row: int) -> tuple[Path, str]:
+        return self._paths[row], str(self._paths[row])
 
 
 def _folders(root: Path | None) -> list[str]:

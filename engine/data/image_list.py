@@ -81,6 +81,15 @@ class ImageList(HeldOutSplits):
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
 
+    def unlabelled(self, path: Path) -> Samples:
+        """Of a list that may lack the target."""
+        image = self._columns[0]
+        names = column_names(path, self._separator)
+        if image not in names:
+            raise DataError(f"{path}: has no column {image!r}, only {', '.join(map(repr, names[:20]))}.")
+        images = read_columns(path, self._separator, [image], [])[image].tolist()
+        return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._colour, "stop")
+
     @cached_property
     def _listed(self) -> tuple[list[str], NDArray[Any], tuple[str, ...]]:
         """Names of images, targets and class names."""

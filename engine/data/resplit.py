@@ -59,6 +59,9 @@ class Redivided(Splits):
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
 
+    def unlabelled(self, path: Path) -> Samples | None:
+        return self._splits.unlabelled(path)
+
     @cached_property
     def _everything(self) -> Samples:
         validation = self._splits.validation

@@ -61,6 +61,14 @@ class Splits(ABC):
     def files(self) -> tuple[Path, ...]:
         """The files that the samples come from; a folder stands for all that is directly in it."""
 
+    def unlabelled(self, path: Path) -> Samples | None:
+        """Samples of another file or folder of the same kind. Targets are not looked for: they are zeros.
+
+        They are encoded and transformed as validation samples are: categories are those of the training samples. None
+        where a source reads nothing but what it was given.
+        """
+        return None
+
     def map(self, transform: Transform, on: Side = "inputs") -> Splits:
         """The same samples with a transform applied.
 
@@ -141,6 +149,12 @@ class MappedSplits(Splits):
     @property
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
+
+    def unlabelled(self, path: Path) -> Samples | None:
+        samples = self._splits.unlabelled(path)
+        if samples is None or self._on == "targets":
+            return samples
+        return MappedSamples(samples, self._transform).with_augmentations(False)
 
 
 class HeldOutSplits(Splits):

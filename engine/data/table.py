@@ -33,11 +33,12 @@ class Table(NamedTuple):
     inputs: NDArray[np.float32]
     targets: NDArray[Any]
     class_names: tuple[str, ...]
-    feature_names: tuple[str, ...]
+    categories: dict[str, list[str]]
+    """By column, in the order of their places in a one-hot vector."""
 
 
 class TableSplits(Splits):
-    """Rows of a table. Subclasses give `_blocks`.
+    """Rows of a table. Subclasses give `_blocks` and `_names_in`.
 
     Args:
         path: the file
@@ -75,8 +76,12 @@ class TableSplits(Splits):
             raise DataError(f"{path}: has no column but the target {target!r}. {hint}")
 
     @abstractmethod
-    def _blocks(self) -> Iterator[pa.RecordBatch]:
-        """All columns that are needed, some thousand rows at a time; texts as texts, numbers as numbers."""
+    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+        """These columns of a table, some thousand rows at a time; texts as texts, numbers as numbers."""
+
+    @abstractmethod
+    def _names_in(self, path: Path) -> list[str]:
+        """The names of the columns of a table."""
 
     @property
     def input(self) -> Spec:
@@ -99,7 +104,10 @@ class TableSplits(Splits):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the inputs; of a category ``column=text``."""
-        return self._table.feature_names if self._texts else tuple(self._numbers)
+        if not self._texts:
+            return tuple(self._numbers)
+        texts = (f"{name}={text}" for name, categories in self._table.categories.items() for text in categories)
+        return (*self._numbers, *texts)
 
     @property
     def train(self) -> Samples:
@@ -117,28 +125,46 @@ class TableSplits(Splits):
         table = self._table
         return ArraySamples(table.inputs, table.targets, hold_out(len(table.inputs), self._share)[part])
 
+    def unlabelled(self, path: Path) -> Samples:
+        """Of a table that may lack the target. A row that misses a value is not dropped but refused."""
+        known = self._names_in(path)
+        lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
+        if lacking is not None:
+            raise DataError(f"{path}: has no column {lacking!r}, only {', '.join(map(repr, known[:20]))}.")
+        features = [*self._numbers, *self._texts]
+        blocks = list(self._blocks(path, features, may_miss=self._missing == "keep"))
+        inputs = self._encoded(_joined(blocks, features), self._table.categories if self._texts else {})
+        number = self._task == "number"
+        return ArraySamples(
+            inputs, np.zeros((len(inputs), 1), np.float32) if number else np.zeros(len(inputs), np.int64)
+        )
+
     @cached_property
     def _table(self) -> Table:
-        blocks = [self._kept(block) for block in self._blocks()]
+        names = [*self._numbers, *self._texts, self._target]
+        blocks = [self._kept(block) for block in self._blocks(self._path, names, may_miss=self._missing != "stop")]
         if not sum(len(block) for block in blocks):
             kind = " without missing values" if self._missing == "drop" else ""
             raise DataError(f"{self._path}: has no rows{kind} below the column names.")
-        columns = {
-            name: np.concatenate([as_array(block.column(name)) for block in blocks])
-            for name in (*self._numbers, *self._texts, self._target)
-        }
+        columns = _joined(blocks, names)
         train = hold_out(len(columns[self._target]), self._share)[0]
-        parts = [np.column_stack([columns[name] for name in self._numbers]).astype(np.float32)] if self._numbers else []
-        names = list(self._numbers)
-        for name in self._texts:
-            encoded, categories = _one_hot(self._path, name, columns[name], train)
-            parts.append(encoded)
-            names += [f"{name}={category}" for category in categories]
-        targets = columns[self._target]
+        categories = {name: _categories(self._path, name, columns[name][train]) for name in self._texts}
+        inputs, targets = self._encoded(columns, categories), columns[self._target]
         if self._task == "number":
-            return Table(np.hstack(parts), targets.astype(np.float32)[:, np.newaxis], (), tuple(names))
+            return Table(inputs, targets.astype(np.float32)[:, np.newaxis], (), categories)
         codes, class_names = class_codes(targets)
-        return Table(np.hstack(parts), codes, class_names, tuple(names))
+        return Table(inputs, codes, class_names, categories)
+
+    def _encoded(self, columns: dict[str, NDArray[Any]], categories: dict[str, list[str]]) -> NDArray[np.float32]:
+        """N×…: numbers, then a one-hot vector for each column of texts."""
+        parts = [columns[name].astype(np.float32)[:, np.newaxis] for name in self._numbers]
+        parts += [
+            (columns[name][:, np.newaxis] == np.array(known)).astype(np.float32) for name, known in categories.items()
+        ]
+        return np.hstack(parts)
+
+    def _is_text(self, name: str) -> bool:
+        return name in self._texts or (name == self._target and self._task != "number")
 
     def _kept(self, block: pa.RecordBatch) -> pa.RecordBatch:
         """Without the rows that are not wanted: those with missing values, or with a missing target."""
@@ -185,11 +211,13 @@ class CSV(TableSplits):
         super().__init__(Path(path), names, target, task, columns, ignore, categorical, missing, validation, hint)
         self._separator: Separator = separator
 
-    def _blocks(self) -> Iterator[pa.RecordBatch]:
-        number = self._task == "number"
-        texts = self._texts if number else [*self._texts, self._target]
-        numbers = [*self._numbers, self._target] if number else self._numbers
-        return csv_blocks(self._path, self._separator, texts, numbers, self._missing != "stop")
+    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+        texts = [name for name in names if self._is_text(name)]
+        numbers = [name for name in names if not self._is_text(name)]
+        return csv_blocks(path, self._separator, texts, numbers, may_miss)
+
+    def _names_in(self, path: Path) -> list[str]:
+        return column_names(path, self._separator)
 
 
 @DATASETS.register(
@@ -224,51 +252,53 @@ class Parquet(TableSplits):
         missing: Missing = "stop",
     ) -> None:
         found = existing("Parquet", "path", path, "file")
-        with _ReadingParquet(found), parquet.ParquetFile(found) as file:
-            schema, self._rows = file.schema_arrow, file.metadata.num_rows
+        schema = _schema(found)
         hint = "Add columns to learn from."
         super().__init__(found, schema.names, target, task, columns, ignore, categorical, missing, validation, hint)
-        for name in [*self._numbers, *([target] if task == "number" else [])]:
+        self._check_kinds(found, schema, [*self._numbers, *([target] if task == "number" else [])])
+
+    def _names_in(self, path: Path) -> list[str]:
+        schema = _schema(path)
+        self._check_kinds(path, schema, [name for name in self._numbers if name in schema.names])
+        return schema.names
+
+    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+        row = 0
+        with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+            check_memory(path, file.metadata.num_rows * len(names) * 4, "Choose fewer columns.")
+            for batch in file.iter_batches(columns=names):
+                kinds = (pa.string() if self._is_text(name) else pa.float64() for name in names)
+                arrays = [batch.column(name).cast(kind) for name, kind in zip(names, kinds, strict=True)]
+                block = pa.RecordBatch.from_arrays(arrays, names)
+                _check_values(path, block, row, may_miss=may_miss)
+                row += len(block)
+                yield block
+
+    def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
+        for name in numbers:
             kind = schema.field(name).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise DataError(
                     f"{path}: column {name!r} holds {kind}, no numbers. Name it in categorical or in ignore."
                 )
 
-    def _blocks(self) -> Iterator[pa.RecordBatch]:
-        size = self._rows * (len(self._numbers) + len(self._texts) + 1) * 4
-        check_memory(self._path, size, "Choose fewer columns.")
-        needed = [*self._numbers, *self._texts, self._target]
-        texts = {*self._texts, *([] if self._task == "number" else [self._target])}
-        row = 0
-        with _ReadingParquet(self._path), parquet.ParquetFile(self._path) as file:
-            for batch in file.iter_batches(columns=needed):
-                arrays = [batch.column(name).cast(pa.string() if name in texts else pa.float64()) for name in needed]
-                block = pa.RecordBatch.from_arrays(arrays, needed)
-                self._check(block, row)
-                row += len(block)
-                yield block
 
-    def _check(self, block: pa.RecordBatch, row: int) -> None:
-        for name in block.schema.names:
-            column = block.column(name)
-            if self._missing == "stop" and column.null_count:
-                place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
-                raise DataError(
-                    f"{self._path}: row {place}, column {name!r}: is missing. Set missing, or ignore the column."
-                )
-            if pa.types.is_floating(column.type):
-                values = column.to_numpy(zero_copy_only=False)
-                with np.errstate(over="ignore"):
-                    wrong = np.isinf(values.astype(np.float32)) | (np.isnan(values) & column.is_valid().to_numpy(False))
-                if self._missing != "stop":
-                    wrong &= ~np.isnan(values)
-                if wrong.any():
-                    place = int(np.argmax(wrong))
-                    where = f"{self._path}: row {row + place + 1}, column {name!r}"
-                    raise DataError(
-                        f"{where}: {values[place]} is not a finite number. Correct it, or ignore the column."
-                    )
+def _check_values(path: Path, block: pa.RecordBatch, row: int, *, may_miss: bool) -> None:
+    for name in block.schema.names:
+        column = block.column(name)
+        if not may_miss and column.null_count:
+            place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
+            raise DataError(f"{path}: row {place}, column {name!r}: is missing. Set missing, or ignore the column.")
+        if pa.types.is_floating(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            with np.errstate(over="ignore"):
+                wrong = np.isinf(values.astype(np.float32)) | (np.isnan(values) & column.is_valid().to_numpy(False))
+            if may_miss:
+                wrong &= ~np.isnan(values)
+            if wrong.any():
+                place = int(np.argmax(wrong))
+                where = f"{path}: row {row + place + 1}, column {name!r}"
+                raise DataError(f"{where}: {values[place]} is not a finite number. Correct it, or ignore the column.")
 
 
 class _ReadingParquet:
@@ -285,15 +315,25 @@ class _ReadingParquet:
             raise DataError(f"{self.path}: cannot be read as Parquet: {text}. Check the file.") from None
 
 
-def _one_hot(
-    path: Path, name: str, texts: NDArray[Any], train: NDArray[np.int64]
-) -> tuple[NDArray[np.float32], list[str]]:
-    """N×K, and the K texts that the training rows have; what is missing has a row of zeros."""
-    categories = [text for text in np.unique(texts[train]).tolist() if text]
+def _schema(path: Path) -> pa.Schema:
+    with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+        return file.schema_arrow
+
+
+def _joined(blocks: list[pa.RecordBatch], names: list[str]) -> dict[str, NDArray[Any]]:
+    """Whole columns by name."""
+    if not blocks:
+        return {name: np.empty(0) for name in names}
+    return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in names}
+
+
+def _categories(path: Path, name: str, texts: NDArray[Any]) -> list[str]:
+    """Those that the training rows have; what is missing is none."""
+    categories = [text for text in np.unique(texts).tolist() if text]
     if len(categories) > MOST_CATEGORIES:
         raise DataError(
             f"{path}: column {name!r} holds {len(categories)} different texts, too many to choose from. Ignore it."
         )
     if not categories:
         raise DataError(f"{path}: column {name!r} is empty in all training rows. Ignore it.")
-    return (texts[:, np.newaxis] == np.array(categories)).astype(np.float32), categories
+    return categories

@@ -13,6 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from engine import fit
+from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound
 from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
@@ -23,7 +24,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training.lines import line
 from studio.training.settings import resolved
 from studio.training.trying import LEARNS
-from studio.training.using import ARRAYS, answers, reading, samples_of, with_weights
+from studio.training.using import ARRAYS, answers, names_of, reading, samples_of, with_weights
 
 Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
 Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
@@ -64,19 +65,23 @@ def predict(
         if out is not None and out.suffix not in (".csv", ".npy"):
             raise InputError(f"--out {out}: choose a name that ends in .csv or .npy.")
         document = read(file, assignments)
+        trained_with = _splits(file, document)
         found: list[NDArray[Any]] = []
-        names: tuple[str, ...] = ()
+        names: list[str] = []
+        classes: tuple[str, ...] = ()
         for path in inputs:
             if not path.exists():
                 raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
-            own = document if path.suffix in ARRAYS else reading(document, catalogue(), path)
+            unlabelled = None if trained_with is None or path.suffix in ARRAYS else trained_with.unlabelled(path)
+            own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)
             task = _task(file, own, weights, device, as_json=as_json)
-            samples = samples_of(task, path if path.suffix in ARRAYS else None)
+            samples = unlabelled or samples_of(task, path if path.suffix in ARRAYS else None)
             found += answers(task, samples)
-            names = names or _class_names(file, document, task)
+            names += names_of(samples, len(names))
+            classes = classes or _class_names(trained_with or task.setup().splits)
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
         try:
-            _write(answered, names, out)
+            _write(answered, names, classes, out)
         except OSError as error:
             raise FileError.from_os_error(out or "standard output", "cannot be written", error) from None
     if as_json and out is not None:
@@ -147,37 +152,41 @@ def _task(file: Path, document: Document, weights: Path | None, device: str | No
     return task
 
 
-def _class_names(file: Path, document: Document, task: fit.Task) -> tuple[str, ...]:
-    """Of the classes that a network answers by a score for each: as in the data that it was trained with."""
+def _splits(file: Path, document: Document) -> Splits | None:
+    """What a network was trained with; None if that is not there any more."""
     try:
-        splits = lower(document, catalogue(), base=base(file)).build().setup().splits
-    except (LoweringError, EngineError):  # they are not there any more
-        splits = task.setup().splits
+        return lower(document, catalogue(), base=base(file)).build().setup().splits
+    except (LoweringError, EngineError):
+        return None
+
+
+def _class_names(splits: Splits) -> tuple[str, ...]:
+    """Of the classes that a network answers by a score for each."""
     return splits.class_names or tuple(map(str, range(splits.classes or 0)))
 
 
-def _write(answered: NDArray[Any], names: tuple[str, ...], out: Path | None) -> None:
+def _write(answered: NDArray[Any], names: list[str], classes: tuple[str, ...], out: Path | None) -> None:
     if out is not None and out.suffix == ".npy":
         with out.open("wb") as file:
             np.save(file, answered)
         return
     if out is None:
-        _write_table(sys.stdout, answered, names)
+        _write_table(sys.stdout, answered, names, classes)
         return
     with out.open("w", encoding="utf-8", newline="") as file:
-        _write_table(file, answered, names)
+        _write_table(file, answered, names, classes)
 
 
-def _write_table(file: TextIO, answered: NDArray[Any], names: tuple[str, ...]) -> None:
+def _write_table(file: TextIO, answered: NDArray[Any], names: list[str], classes: tuple[str, ...]) -> None:
     """A row for each sample: its class if the network scores classes, then all that it answered."""
     rows = answered.reshape(len(answered), -1)
-    scores = answered.ndim == 2 and len(names) == answered.shape[1] > 1
+    scores = answered.ndim == 2 and len(classes) == answered.shape[1] > 1
     writer = csv.writer(file, lineterminator="\n")
-    columns = names if scores else tuple(f"output_{number}" for number in range(rows.shape[1]))
+    columns = classes if scores else tuple(f"output_{number}" for number in range(rows.shape[1]))
     writer.writerow(["sample", *(["class"] if scores else []), *columns])
-    for number, row in enumerate(rows):
+    for name, row in zip(names, rows, strict=True):
         values: Iterable[Any] = (format(value, ".9g") for value in row.tolist())
-        writer.writerow([number, *([names[int(row.argmax())]] if scores else []), *values])
+        writer.writerow([name, *([classes[int(row.argmax())]] if scores else []), *values])
 
 
 __all__ = ["evaluate", "find_rate", "overfit", "predict"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
 from engine.data.numpy_files import stored
+from engine.data.picture_samples import PictureSamples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.dtypes import from_numpy
 from engine.errors import EngineError, ShapeError
@@ -80,6 +81,16 @@ def samples_of(task: fit.Task, arrays: Path | None = None) -> Samples:
     return samples.with_augmentations(False)
 
 
+def names_of(samples: Samples, first: int) -> list[str]:
+    """What samples are called: images by their files, others by numbers from `first`."""
+    source = samples
+    while isinstance(source, MappedSamples):
+        [source] = source.sources
+    if isinstance(source, PictureSamples):
+        return [source.source(row)[1] for row in range(len(source))]
+    return [str(first + row) for row in range(len(samples))]
+
+
 def answers(task: fit.Task, samples: Samples, size: int = 256) -> Iterator[NDArray[Any]]:
     """What the network answers, batch by batch. Raises ShapeError where it takes more than the samples' inputs."""
     task.model.eval()
@@ -123,4 +134,4 @@ def _role(catalogue: Catalogue, key: str) -> Role:
     return Role.UNKNOWN if known is None else known.role
 
 
-__all__ = ["ARRAYS", "answers", "read_array", "reading", "samples_of", "with_weights"]
+__all__ = ["ARRAYS", "answers", "names_of", "read_array", "reading", "samples_of", "with_weights"]

@@ -5,7 +5,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from PIL import Image
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from engine.data import Digits
 from studio.document import files
@@ -96,6 +100,90 @@ def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) 
     assert np.mean([row[1] == name for row, name in zip(rows, names[150:], strict=True)]) > 0.9
 
 
+def saved(path: Path, nodes: dict[str, Node], wires: list[str], epochs: int = 1) -> Path:
+    ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
+    files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=epochs)), path)
+    return path
+
+
+WIRES = ["loader.input scores.input", "scores.output loss.input", "loader.target loss.target", "loss.loss adam.loss"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_new_table_needs_no_target_and_keeps_the_categories_of_the_old_one(gradwire, tmp_path: Path, suffix) -> None:
+    def write(name: str, columns: dict[str, list]) -> Path:
+        path = tmp_path / f"{name}.{suffix}"
+        table_of = pa.table(columns)
+        arrow_csv.write_csv(table_of, path) if suffix == "csv" else parquet.write_table(table_of, path)
+        return path
+
+    colours, sizes = ["red", "green", "blue"] * 40, list(range(120))
+    known = {"size": sizes, "colour": colours, "label": ["warm" if each == "red" else "cold" for each in colours]}
+    kind = "data.CSV" if suffix == "csv" else "data.Parquet"
+    source = {"path": str(write("known", known)), "target": "label", "categorical": "colour", "validation": 0.1}
+    nodes = {
+        "table": Node(kind, source),
+        "scale": Node("transforms.Normalize", {"mean": [60.0, 0.0, 0.0, 0.0], "std": [60.0, 1.0, 1.0, 1.0]}),
+        "loader": Node("data.Batches", {"batch_size": 16}),
+        "scores": Node("nn.Linear", {"out_features": 2}),
+        "loss": Node("nn.CrossEntropyLoss"),
+        "adam": Node("optim.Adam", {"lr": 0.1}),
+    }
+    wires = ["table.samples scale.samples", "scale.samples loader.samples", *WIRES]
+    project = saved(tmp_path / "colours.gradwire", nodes, wires, epochs=15)
+    assert gradwire("run", project, "--out", tmp_path / "run").code == 0
+    new = write(
+        "new", {"colour": ["blue", "red", "purple", "red"], "more": ["a", "b", "c", "d"], "size": [3, 1, 2, 80]}
+    )
+    result = gradwire("predict", project, new, "-w", tmp_path / "run")
+    assert (result.code, result.err) == (0, "")
+    head, *rows = [line.split(",") for line in result.out.splitlines()]
+    assert head == ["sample", "class", "cold", "warm"]
+    assert [row[1] for row in rows if row[0] != "2"] == ["cold", "warm", "warm"]
+    result = gradwire("predict", project, write("other", {"size": [1]}), "-w", tmp_path / "run")
+    assert result.code == 2
+    assert "has no column 'colour', only 'size'" in result.err
+    empty = write("empty", {"size": [1, None], "colour": ["red", "red"]})
+    result = gradwire("predict", project, empty, "-w", tmp_path / "run", "--set", "table.missing=drop")
+    assert result.code == 2, "an answer for each row, or none at all"
+    assert "size" in result.err
+
+
+def test_images_need_no_folders_of_classes_and_are_named(gradwire, tmp_path: Path) -> None:
+    def paint(path: Path, level: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (6, 6), level).save(path)
+
+    for number in range(8):
+        paint(tmp_path / "known" / "dark" / f"{number}.png", 5 * number)
+        paint(tmp_path / "known" / "light" / f"{number}.png", 255 - 5 * number)
+    nodes = {
+        "photos": Node("data.ImageFolder", {"folder": str(tmp_path / "known"), "channels": "grey"}),
+        "size": Node("transforms.Resize", {"size": [4, 4]}),
+        "float": Node("transforms.ToFloat"),
+        "loader": Node("data.Batches", {"batch_size": 4}),
+        "flatten": Node("nn.Flatten"),
+        "scores": Node("nn.Linear", {"out_features": 2}),
+        "loss": Node("nn.CrossEntropyLoss"),
+        "adam": Node("optim.Adam", {"lr": 0.1}),
+    }
+    wires = ["photos.samples size.samples", "size.samples float.samples", "float.samples loader.samples", *WIRES[1:]]
+    wires += ["loader.input flatten.input", "flatten.output scores.input"]
+    project = saved(tmp_path / "photos.gradwire", nodes, wires, epochs=15)
+    assert gradwire("run", project, "--out", tmp_path / "run").code == 0
+    paint(tmp_path / "new" / "b.png", 250)
+    paint(tmp_path / "new" / "a" / "c.png", 3)
+    result = gradwire("predict", project, tmp_path / "new", tmp_path / "new" / "b.png", "-w", tmp_path / "run")
+    assert (result.code, result.err) == (0, "")
+    rows = [line.split(",")[:2] for line in result.out.splitlines()[1:]]
+    light, dark = str(tmp_path / "new" / "b.png"), str(tmp_path / "new" / "a" / "c.png")
+    assert rows == [[dark, "dark"], [light, "light"], [light, "light"]]
+    (tmp_path / "nothing").mkdir()
+    result = gradwire("predict", project, tmp_path / "nothing", "-w", tmp_path / "run")
+    assert result.code == 2
+    assert "has no images" in result.err
+
+
 def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> None:
     folder = project.parent
     np.save(folder / "flat.npy", np.zeros((3, 5), np.uint8))
@@ -146,6 +234,6 @@ def test_settings_of_the_training_for_one_run(gradwire, project: Path) -> None:
         "training.accumulate=0": "expected `int` >= 1",
         "training.acumulate=2": "Did you mean 'accumulate'?",
         "training.clip_norm=often": "expected `float | null`",
-        "training.follow=val_f1": "there is no figure 'val_f1' to follow",
+        "training.follow=val_f1": "follows val_f1, but there is no such figure",
     }.items():
         assert said in gradwire("run", project, *options, wrong).err, wrong
