@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
@@ -14,8 +19,9 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
-_NUMBERS = 3
-_NUMBER_WIDTH = 148
+_NUMBERS = 7
+_LOTS_OF_WAITING = 0.2
+"""Share of the time spent waiting for data, from which on that is worth a warning."""
 
 
 class TopBar(QWidget):
@@ -42,10 +48,8 @@ class TopBar(QWidget):
         row.addSpacing(12)
         row.addLayout(self._progress(), 2)
         row.addSpacing(16)
-        self._numbers = [_Number() for _ in range(_NUMBERS)]
-        for number in self._numbers:
-            row.addWidget(number)
-        row.addStretch(1)
+        self.numbers = _Numbers()
+        row.addWidget(self.numbers, 5)
         search = buttons.push("Search commands", commands.action("help.commands").trigger, icon="search", kind="search")
         keys = commands.shortcuts("help.commands")
         search.setToolTip(f"Find and run any command ({keys[0]})" if keys else "Find and run any command")
@@ -74,7 +78,7 @@ class TopBar(QWidget):
         self._bar.setValue(round(1000 * progress.fraction))
         self._bar.setVisible(run is not None)
         self._words.setText(_words(progress, state))
-        self._show_numbers(progress)
+        self.numbers.show_figures(self._figures(progress))
         if self._project is not None:
             self.device.setCurrentIndex(self.device.findData(self._project.store.document.training.device))
 
@@ -94,15 +98,25 @@ class TopBar(QWidget):
         column.addStretch(1)
         return column
 
-    def _show_numbers(self, progress: Progress) -> None:
-        shown: list[tuple[str, float, float | None]] = []
-        if progress.loss is not None:
-            shown.append(("Loss", progress.loss, progress.val_loss))
-        shown += [(title(name), value, progress.val_metrics.get(name)) for name, value in progress.metrics.items()]
-        for index, number in enumerate(self._numbers):
-            number.setVisible(index < len(shown))
-            if index < len(shown):
-                number.show_values(*shown[index])
+    def _figures(self, progress: Progress) -> list[_Figure]:
+        """What is told of a run, the most important first: where there is no room, the last ones are left out."""
+        project = self._project
+        if project is None or progress.loss is None:
+            return []
+        found = [_measured("Loss", progress.loss, progress.val_loss)]
+        found += [_measured(title(n), value, progress.val_metrics.get(n)) for n, value in progress.metrics.items()]
+        if progress.learning_rate is not None:
+            rate = f"{progress.learning_rate:.3g}"
+            found.append(_Figure("Learning rate", rate, tip="Of the first optimizer, in the last step"))
+        if project.runner.is_active:
+            rate = figures.rate(progress.samples_per_second).removesuffix("/s")
+            found.append(_Figure("Samples/s", rate, tip="Training samples a second, the time to load them included"))
+            where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "the studio"
+            memory = figures.size(project.runner.memory)
+            found.append(_Figure("Memory", memory, tip=f"In use by {where}, data and window included"))
+            if progress.waiting is not None:
+                found.append(_waiting(progress.waiting))
+        return found
 
     def _choose_device(self, index: int) -> None:
         if self._project is not None:
@@ -110,30 +124,107 @@ class TopBar(QWidget):
             self._project.store.edit("Set device", lambda document: edits.set_training(document, device=device))
 
 
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    title: str
+    value: str
+    beside: str = ""
+    """The same in validation."""
+    tip: str = ""
+    is_warning: bool = False
+
+
+class _Numbers(QWidget):
+    """Figures in a row; those that there is no room for are left out, the last ones first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        self._shown = 0
+        self.all = [_Number() for _ in range(_NUMBERS)]
+        for number in self.all:
+            row.addWidget(number)
+        row.addStretch(1)
+
+    def show_figures(self, found: Sequence[_Figure]) -> None:
+        self._shown = min(len(found), _NUMBERS)
+        for number, figure in zip(self.all, found, strict=False):
+            number.show_figure(figure)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.all[0].sizeHint().width() if self._shown else 0, super().minimumSizeHint().height())
+
+    def sizeHint(self) -> QSize:
+        width = sum(number.sizeHint().width() for number in self.all[: self._shown])
+        return QSize(width, super().sizeHint().height())
+
+    def _fit(self) -> None:
+        room = self.width()
+        for place, number in enumerate(self.all):
+            room -= number.sizeHint().width()
+            number.setVisible(place < self._shown and (room >= 0 or not place))
+
+
 class _Number(QWidget):
     """A quantity with its value in training, and greyed in validation."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setMinimumWidth(_NUMBER_WIDTH)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 0, 8, 0)
         column.setSpacing(0)
-        self._title = label("", "small")
-        self._train, self._validation = label("", "mono"), label("", "mono-dim")
+        self.title = label("", "small")
+        self.value, self.beside = label("", "mono"), label("", "mono-dim")
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(self._train)
-        row.addWidget(self._validation)
+        row.addWidget(self.value)
+        row.addWidget(self.beside)
         row.addStretch(1)
-        column.addWidget(self._title)
+        column.addWidget(self.title)
         column.addLayout(row)
+        self._widest = 0
 
-    def show_values(self, name: str, train: float, validation: float | None) -> None:
-        self._title.setText(name)
-        self._train.setText(figures.measured(train))
-        self._validation.setText("" if validation is None else f"val {figures.measured(validation)}")
-        self.setToolTip(f"{name} of the batches of this epoch so far, and of the last validation")
+    def show_figure(self, figure: _Figure) -> None:
+        is_other = figure.title != self.title.text()
+        self.title.setText(figure.title)
+        self.value.setText(figure.value)
+        self.beside.setText(figure.beside)
+        self.beside.setVisible(bool(figure.beside))
+        self.setToolTip(figure.tip)
+        role = "mono-warning" if figure.is_warning else "mono"
+        if self.value.property("role") != role:
+            self.value.setProperty("role", role)
+            self.style().unpolish(self.value)
+            self.style().polish(self.value)
+        self._widest = max(0 if is_other else self._widest, super().sizeHint().width())
+
+    def sizeHint(self) -> QSize:
+        """As wide as it ever was, so that nothing dances while numbers change."""
+        return QSize(max(self._widest, super().sizeHint().width()), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+def _measured(name: str, train: float, validation: float | None) -> _Figure:
+    beside = "" if validation is None else f"val {figures.measured(validation)}"
+    tip = f"{name} of the batches of this epoch so far, and of the last validation"
+    return _Figure(name, figures.measured(train), beside, tip)
+
+
+def _waiting(share: float) -> _Figure:
+    is_much = share >= _LOTS_OF_WAITING
+    tip = "Share of the time in which training waits for the next batch"
+    if is_much:
+        tip += ". More workers in the loader, or fewer transforms, would make it faster"
+    return _Figure("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
 def _words(progress: Progress, state: str) -> str:
@@ -146,7 +237,6 @@ def _words(progress: Progress, state: str) -> str:
     if state == "running":
         if (left := progress.seconds_left) is not None:
             parts.append(f"{figures.duration(left)} left")
-        parts.append(figures.rate(progress.samples_per_second).replace("/s", " samples/s"))
     else:
         parts.append(state)
     return " · ".join(parts)

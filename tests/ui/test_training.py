@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from engine import nn
 from studio.document import edits
 from studio.training.points import Kind
+from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
@@ -40,6 +41,33 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     assert "Epoch" in window.topbar._words.text()
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
+
+
+def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    window.commands.run("run.start")
+    numbers = window.topbar.numbers
+
+    def shown() -> dict[str, str]:
+        return {each.title.text(): each.value.text() for each in numbers.all if each.isVisible()}
+
+    qtbot.waitUntil(lambda: len(shown()) == 6 and numbers.all[0].beside.text().startswith("val "))
+    assert list(shown()) == ["Loss", "Accuracy", "Learning rate", "Samples/s", "Memory", "Data wait"]
+    assert shown()["Learning rate"] == "0.005"
+    assert shown()["Memory"].endswith("B") and shown()["Data wait"].endswith("%")
+    qtbot.waitUntil(lambda: "left" in window.topbar._words.text())
+    window.resize(900, 700)
+    qtbot.waitUntil(lambda: len(shown()) < 6)
+    assert list(shown())[0] == "Loss"
+    assert all(each.geometry().right() <= numbers.width() for each in numbers.all if each.isVisible())
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped" and "Memory" not in shown())
+
+
+def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
+    numbers = window.topbar.numbers
+    numbers.show_figures([topbar._waiting(0.05), topbar._waiting(0.4)])
+    assert [each.value.property("role") for each in numbers.all[:2]] == ["mono", "mono-warning"]
+    assert "workers" in numbers.all[1].toolTip()
 
 
 def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
