@@ -70,7 +70,8 @@ def shared_files() -> list[str]:
 
 def workers() -> list[psutil.Process]:
     found = psutil.Process().children(recursive=True)
-    return [child for child in found if not any(helper in " ".join(child.cmdline()) for helper in HELPERS)]
+    living = [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in living if not any(helper in " ".join(child.cmdline()) for helper in HELPERS)]
 
 
 @pytest.fixture

@@ -166,12 +166,10 @@ def test_people_read_a_table_with_the_best_first(project: Path) -> None:
 
 
 def children() -> list[psutil.Process]:
-    """Trials under way anywhere on this machine that were begun by processes of this test."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if "studio.cli.sweep.trial" in " ".join(child.cmdline())
-    ]
+    """Trials under way that were begun by processes of this test."""
+    found = psutil.Process().children(recursive=True)
+    living = [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in living if "studio.cli.sweep.trial" in " ".join(child.cmdline())]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
