@@ -57,7 +57,7 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
     qtbot.waitUntil(lambda: "left" in window.topbar._words.text())
     window.resize(900, 700)
     qtbot.waitUntil(lambda: len(shown()) < 6)
-    assert list(shown())[0] == "Loss"
+    assert next(iter(shown())) == "Loss"
     assert all(each.geometry().right() <= numbers.width() for each in numbers.all if each.isVisible())
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped" and "Memory" not in shown())
