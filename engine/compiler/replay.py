@@ -254,6 +254,8 @@ def _fixed_numbers(call: Call, before: Sequence[Any]) -> list[Any]:
     """The numbers of a call that are the same in every call; marks in place of the others."""
     scalars: list[Any] = list(call.segment.scalars)
     drawn = [event.state for event in call.events if isinstance(event, Drawn)]
+    if len(set(drawn)) < len(drawn):
+        raise Unreplayable("random numbers that are drawn a second time, as by a checkpoint")
     for event in call.events:
         if isinstance(event, Stepped):
             scalars[event.begin : event.end] = [_STEP] * (event.end - event.begin)

@@ -20,6 +20,8 @@ from engine.optim.lr_scheduler.scheduler import set_rate
 
 _SMOOTHING = 0.9
 """How much of the running mean of losses stays with each step."""
+_LAG = round(_SMOOTHING / (1 - _SMOOTHING))
+"""Steps by which the running mean is behind."""
 _DIVERGED = 4.0
 """Times the lowest loss, at which a search is over."""
 
@@ -138,9 +140,11 @@ def _judged(tried: list[RateTried]) -> RateFound:
         return RateFound(None, None)
     lowest = min(tried, key=lambda one: one.smoothed)
     falling = tried[: tried.index(lowest) + 1]
-    slopes = [(after.smoothed - before.smoothed, after.rate) for before, after in itertools.pairwise(falling)]
-    steepest = min(slopes, default=(0.0, 0.0))
-    return RateFound(steepest[1] if steepest[0] < 0 else None, lowest.rate)
+    slopes = [after.smoothed - before.smoothed for before, after in itertools.pairwise(falling)]
+    if not slopes or min(slopes) >= 0:
+        return RateFound(None, lowest.rate)
+    steepest = slopes.index(min(slopes)) + 1
+    return RateFound(tried[max(steepest - _LAG, 0)].rate, lowest.rate)
 
 
 __all__ = ["BatchTrained", "RateFound", "RateTried", "find_rate", "overfit_one_batch"]

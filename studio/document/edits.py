@@ -98,10 +98,11 @@ def set_flag(
     *,
     muted: bool | None = None,
     frozen: bool | None = None,
+    recomputed: bool | None = None,
     collapsed: bool | None = None,
 ) -> Document:
     """With flags set or cleared; None leaves a flag as it is."""
-    wanted = {"muted": muted, "frozen": frozen, "collapsed": collapsed}
+    wanted = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
     flags = {flag: value for flag, value in wanted.items() if value is not None}
     changes: dict[str, Node] = {}
     for name in _known(document, names):

@@ -28,6 +28,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Left out of the computation: passes its input through."""
     frozen: bool = False
     """Its parameters are not trained."""
+    recomputed: bool = False
+    """What it saves for the backward pass is dropped and computed again: less memory, more time."""
     collapsed: bool = False
     note: str = ""
     trains: tuple[str, ...] = ()

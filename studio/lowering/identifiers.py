@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-MODULES = frozenset({"engine", "data", "fit", "lr_scheduler", "metrics", "nn", "optim", "transforms"})
+MODULES = frozenset({"checkpoint", "engine", "data", "fit", "lr_scheduler", "metrics", "nn", "optim", "transforms"})
 """What the head of every program may import."""
 
 TAKEN = MODULES | {"self", "super", "batch"}

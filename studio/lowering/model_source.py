@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from itertools import groupby
 
+from engine import nn
 from studio.document.model import End
 from studio.lowering import syntax
 from studio.lowering.evaluate import takes_list
@@ -15,7 +17,8 @@ from studio.nodes.types import Role
 
 def model_class(writer: Writer, title: str) -> ast.ClassDef:
     base = syntax.attribute(writer.module("nn"), "Module")
-    return syntax.subclass(title, base, [_init(writer), _forward(writer)])
+    forward, blocks = _forward(writer)
+    return syntax.subclass(title, base, [_init(writer), forward, *blocks])
 
 
 def _init(writer: Writer) -> ast.FunctionDef:
@@ -32,16 +35,41 @@ def _init(writer: Writer) -> ast.FunctionDef:
     return syntax.method("__init__", (), body)
 
 
-def _forward(writer: Writer) -> ast.FunctionDef:
-    scope = Locals()
+def _forward(writer: Writer) -> tuple[ast.FunctionDef, list[ast.FunctionDef]]:
+    """The method, and one for each block of nodes whose tensors are computed again in the backward pass."""
+    scope, titles = Locals(), Locals({*writer.order, *dir(nn.Module)})
     nodes = writer.having(*MODEL_ROLES)
     names = {end: scope.new(writer.local(end)) for name in nodes for end in _outputs(writer, name)}
     batch = writer.batch()
     inputs = {end: scope.new(batch[end]) for end in writer.model_inputs()}
     names.update(inputs)
-    body: list[ast.stmt] = [writer.mark(_step(writer, name, names), name) for name in nodes]
+    body: list[ast.stmt] = []
+    blocks: list[ast.FunctionDef] = []
+    for recomputed, run in groupby(nodes, key=lambda name: writer.flow.document.nodes[name].recomputed):
+        if recomputed:
+            title = titles.new(f"{(members := list(run))[0]}_block")
+            call, block = _block(writer, title, members, names)
+            body.append(call)
+            blocks.append(block)
+        else:
+            body += [writer.mark(_step(writer, name, names), name) for name in run]
     results = [syntax.name(names[end]) for end in writer.model_outputs()]
-    return syntax.method("forward", inputs.values(), [*body, syntax.returns(list(results))])
+    return syntax.method("forward", inputs.values(), [*body, syntax.returns(list(results))]), blocks
+
+
+def _block(writer: Writer, title: str, nodes: list[str], names: dict[End, str]) -> tuple[ast.stmt, ast.FunctionDef]:
+    """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method that it calls."""
+    made = {end: None for name in nodes for end in _outputs(writer, name)}
+    given = [end for end in dict.fromkeys(end for name in nodes for end in writer.inputs(name)) if end not in made]
+    others = [name for name in writer.having(*MODEL_ROLES) if name not in nodes]
+    wanted = {*(end for name in others for end in writer.inputs(name)), *writer.model_outputs()}
+    results = [end for end in made if end in wanted]
+    again = syntax.attribute(writer.module("checkpoint"), "checkpoint")
+    arguments = [syntax.attribute("self", title), *(syntax.name(names[end]) for end in given)]
+    call = syntax.assign([syntax.name(names[end]) for end in results], syntax.call(again, arguments))
+    steps: list[ast.stmt] = [writer.mark(_step(writer, name, names), name) for name in nodes]
+    returned = syntax.returns([syntax.name(names[end]) for end in results])
+    return writer.mark(call, nodes[0]), syntax.method(title, [names[end] for end in given], [*steps, returned])
 
 
 def _step(writer: Writer, name: str, names: dict[End, str]) -> ast.Assign:

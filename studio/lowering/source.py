@@ -14,7 +14,7 @@ from studio.lowering.model_source import model_class
 from studio.lowering.task_source import task_class
 from studio.lowering.writer import Writer
 
-SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim"}
+SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim", "checkpoint": "engine.utils"}
 """Where modules are that are no direct part of the engine."""
 
 

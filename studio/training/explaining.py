@@ -84,7 +84,8 @@ def is_same_step(one: Document, other: Document) -> bool:
         return False
     return all(
         node is (twin := other.nodes[name])
-        or (node.type, node.params, node.muted, node.frozen) == (twin.type, twin.params, twin.muted, twin.frozen)
+        or (node.type, node.params, node.muted, node.frozen, node.recomputed, node.trains)
+        == (twin.type, twin.params, twin.muted, twin.frozen, twin.recomputed, twin.trains)
         for name, node in one.nodes.items()
     )
 

@@ -8,7 +8,7 @@ from engine import dtypes
 from engine.creation import empty, zeros
 from engine.dtypes import DType
 from engine.errors import ShapeError
-from engine.modes import no_grad
+from engine.modes import MODES, no_grad
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.layers.annotations import AnyDevice
@@ -112,7 +112,8 @@ class BatchNorm(ChannelNorm):
     def forward(self, input: Tensor) -> Tensor:
         self._check(input, self.dimensions, 1)
         measures = self.training or self.running_mean is None
-        counts = self.training and self.track_running_stats and self.running_mean is not None
+        # A checkpoint that computes a batch again has counted it before.
+        counts = self.training and self.track_running_stats and self.running_mean is not None and not MODES.again
         running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
         return F.batch_norm(
             input, *running, self.weight, self.bias, measures, self._count() if counts else 0.0, self.eps

@@ -226,6 +226,9 @@ class Actions:
     def freeze(self) -> None:
         self._toggle("frozen", "Freeze", "Unfreeze")
 
+    def recompute(self) -> None:
+        self._toggle("recomputed", "Recompute", "Keep the tensors of")
+
     def collapse(self) -> None:
         self._toggle("collapsed", "Collapse", "Expand")
 

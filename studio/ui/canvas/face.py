@@ -30,6 +30,7 @@ class Face:
     error: str = ""
     warning: str = ""
     frozen: bool = False
+    recomputed: bool = False
     muted: bool = False
     collapsed: bool = False
 
@@ -75,6 +76,7 @@ def face(
         error=_texts(problems, "error"),
         warning=_texts(problems, "warning"),
         frozen=node.frozen,
+        recomputed=node.recomputed,
         muted=node.muted,
         collapsed=node.collapsed,
     )

@@ -83,7 +83,15 @@ def _editing(make: _Maker) -> tuple[Command, ...]:
         ),
         make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", needs=1, separated=True),
         make("mute", "Mute", lambda v: v.do.mute(), "M", menu="Edit", icon="mute", needs=1),
-        make("freeze", "Freeze", lambda v: v.do.freeze(), menu="Edit", icon="frozen", needs=1),
+        make("freeze", "Freeze", lambda v: v.do.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
+        make(
+            "recompute",
+            "Recompute in the backward pass",
+            lambda v: v.do.recompute(),
+            menu="Edit",
+            icon="recomputed",
+            needs=1,
+        ),
         make("collapse", "Collapse", lambda v: v.do.collapse(), menu="Edit", needs=1),
     )
 

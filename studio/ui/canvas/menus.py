@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.ui.canvas.hit import Hit
 
 NODE = (
-    ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.collapse"),
+    ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.select-linked", "canvas.layout"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
 SEVERAL = (
-    ("canvas.mute", "canvas.freeze", "canvas.collapse"),
+    ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.layout",),
     ("canvas.align-left", "canvas.align-center", "canvas.align-right"),

@@ -206,6 +206,7 @@ def _paint_badges(painter: QPainter, face: Face, width: float, style: Style, zoo
             ("error", style.error, bool(face.error)),
             ("warning", style.warning, bool(face.warning)),
             ("frozen", style.accent, face.frozen),
+            ("recomputed", style.accent, face.recomputed),
             ("mute", style.dim, face.muted),
         )
         if shown

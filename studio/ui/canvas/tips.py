@@ -43,6 +43,7 @@ def _node(store: Store, scene: CanvasScene, name: str) -> str:
         _mono(face.summary),
         "Muted: passes its input through." if face.muted else "",
         "Frozen: its parameters are not trained." if face.frozen else "",
+        "Recomputed: its tensors are not kept for the backward pass." if face.recomputed else "",
         _error(face.error),
         _warning(face.warning),
     )

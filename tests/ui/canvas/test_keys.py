@@ -325,3 +325,15 @@ def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Store,
     assert view.tidy.is_busy
     qtbot.waitUntil(lambda: not view.tidy.is_busy)
     assert all(item.at == store.document.nodes[name].at for name, item in view.canvas.nodes.items())
+
+
+def test_freezing_and_recomputing_show_their_badges(hand: Hand, store: Store) -> None:
+    store.select(["hidden", "relu"])
+    hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    assert {name for name, node in store.document.nodes.items() if node.frozen} == {"hidden", "relu"}
+    assert hand.view.canvas.nodes["hidden"].face.frozen
+    hand.view.do.recompute()
+    assert hand.view.canvas.nodes["relu"].face.recomputed
+    store.undo()
+    hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    assert not any(node.frozen or node.recomputed for node in store.document.nodes.values())

@@ -378,7 +378,7 @@ def test_a_right_click_selects_and_opens_the_menu_of_a_node(hand: Hand, store: S
     assert store.selection == {"hidden"}
     assert menu is not None
     titles = [action.text() for action in menu.actions() if action.text()]
-    assert titles[:4] == ["Rename…", "Mute", "Freeze", "Collapse"]
+    assert titles[:5] == ["Rename…", "Mute", "Freeze", "Recompute in the backward pass", "Collapse"]
     menu.close()
 
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, 
 
 from studio.document import edits, names
 from studio.document.model import Document
-from studio.nodes.types import NodeType
+from studio.nodes.types import NodeType, Role
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
@@ -22,6 +22,7 @@ class NodeHeader(QWidget):
         self._store = store
         self._name = name
         self._has_weights = kind is not None and kind.category == "layer"
+        self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
         node = store.document.nodes[name]
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -56,27 +57,40 @@ class NodeHeader(QWidget):
             self.name.setText(self._name)
             self._check(self._name)
 
-    def _switches(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+    def _switches(self) -> QVBoxLayout:
+        """Two beside each other: there is no room for more."""
+        rows = [QHBoxLayout(), QHBoxLayout()]
         self._flags: dict[str, QToolButton] = {}
         switches = [("muted", "mute", "Muted", "Left out: passes its input through (M)")]
         if self._has_weights:
-            switches.insert(0, ("frozen", "frozen", "Frozen", "Its parameters are not trained"))
-        for flag, icon, title, tip in switches:
+            switches.insert(0, ("frozen", "frozen", "Frozen", "Its parameters are not trained (Shift+M)"))
+        if self._is_of_model:
+            tip = "What it saves for the backward pass is computed again: less memory, more time"
+            switches.append(("recomputed", "recomputed", "Recomputed", tip))
+        for place, (flag, icon, title, tip) in enumerate(switches):
             button = buttons.tool(icon, tip)
             button.setProperty("kind", "chip")
             button.setText(title)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setCheckable(True)
-            button.clicked.connect(lambda checked, flag=flag, title=title: self._switch(flag, title, checked))
-            row.addWidget(button)
+            button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
+            rows[place // 2].addWidget(button)
             self._flags[flag] = button
-        row.addStretch(1)
-        return row
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        for row in rows:
+            row.setSpacing(4)
+            row.addStretch(1)
+            column.addLayout(row)
+        return column
 
-    def _switch(self, flag: str, title: str, on: bool) -> None:
-        verb = {"Frozen": ("Freeze", "Unfreeze"), "Muted": ("Mute", "Unmute")}[title][0 if on else 1]
+    def _switch(self, flag: str, on: bool) -> None:
+        verbs = {
+            "frozen": ("Freeze", "Unfreeze"),
+            "muted": ("Mute", "Unmute"),
+            "recomputed": ("Recompute", "Keep the tensors of"),
+        }
+        verb = verbs[flag][0 if on else 1]
         self._store.edit(f"{verb} {self._name}", lambda document: _flagged(document, self._name, flag, on))
 
     def _check(self, text: str) -> str | None:
@@ -113,6 +127,4 @@ class SeveralHeader(QWidget):
 
 
 def _flagged(document: Document, name: str, flag: str, on: bool) -> Document:
-    if flag == "frozen":
-        return edits.set_flag(document, [name], frozen=on)
-    return edits.set_flag(document, [name], muted=on)
+    return edits.set_flag(document, [name], **{flag: on})

@@ -15,7 +15,7 @@ from studio.ui.panels.inspector.values import shown
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 
-LABEL_WIDTH = 124
+LABEL_WIDTH = 112
 
 _FIELDS: dict[str, Callable[[Parameter], Field]] = {
     "bool": BoolField,
@@ -51,7 +51,13 @@ class Value:
 class Row(QWidget):
     """A parameter of one or several nodes."""
 
-    def __init__(self, parameter: Parameter, edit: Callable[[Any], None], clear: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        parameter: Parameter,
+        edit: Callable[[Any], None],
+        clear: Callable[[], None],
+        label_width: int = LABEL_WIDTH,
+    ) -> None:
         super().__init__()
         self.parameter = parameter
         self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
@@ -61,10 +67,10 @@ class Row(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
-        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        grid.setColumnMinimumWidth(0, label_width)
         grid.setColumnStretch(1, 1)
         name = ElidedLabel(parameter.name)
-        name.setFixedWidth(LABEL_WIDTH)
+        name.setFixedWidth(label_width)
         name.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
         self._reset = buttons.tool(

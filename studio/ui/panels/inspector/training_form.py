@@ -15,6 +15,7 @@ from studio.ui.store import Store
 from studio.ui.widgets.labels import label
 
 _USUAL = Training()
+_LABEL_WIDTH = 124
 _ONE, _NONE, _ABOVE = Range(ge=1), Range(ge=0), Range(gt=0)
 
 
@@ -116,7 +117,7 @@ class TrainingForm(QWidget):
                 merge=f"training:{name}",
             )
 
-        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default))
+        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default), _LABEL_WIDTH)
         return row
 
     def _offer_figures(self, document: Document) -> None:

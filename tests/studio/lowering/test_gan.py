@@ -1,0 +1,111 @@
+"""Two networks against each other: the template, and what each optimizer changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine import fit, random
+from studio.document import edits
+from studio.document.templates import template
+from studio.lowering import check, lower
+from studio.nodes import catalogue
+
+GAN = template("digits-gan").document
+GENERATOR, JUDGE = {"generator_hidden", "generator_pixels"}, {"judge_hidden", "judgement"}
+
+
+def task(seed: int = 0) -> fit.Task:
+    return lower(GAN, catalogue()).build(seed=seed)
+
+
+def pictures(task: fit.Task) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """As many generated pictures as there are digits to train with, and these, N×64 from 0 to 1."""
+    drawn: list[Any] = []
+    batches = task.setup().train
+    hook = (
+        task.modules["model"]
+        .get_submodule("generated")
+        .register_forward_hook(lambda module, inputs, output: drawn.append(output.numpy().copy()))
+    )
+    written = [batch[0] for batch in batches]
+    with engine.no_grad():
+        for images in written:
+            task.model(images)
+    hook.remove()
+    return np.concatenate(drawn), np.concatenate([images.numpy().reshape(-1, 64) for images in written])
+
+
+def differences(task: fit.Task) -> tuple[float, float]:
+    """How far mean and standard deviation of drawn pictures are from those of digits, on average over the pixels."""
+    drawn, written = pictures(task)
+    mean, spread = (abs(f(drawn, axis=0) - f(written, axis=0)).mean() for f in (np.mean, np.std))
+    return float(mean), float(spread)
+
+
+def test_shapes_of_a_joined_batch() -> None:
+    report = check(GAN, catalogue())
+    assert report.problems == ()
+    texts = {str(wire): text for wire, text in report.wires.items()}
+    assert texts["both.output -> judge_hidden.input"] == "2·N×64 float32"
+    assert texts["apart.second -> generator_loss.input"] == "N×1 float32"
+    assert {name: set(layers) for name, layers in report.trained.items()} == {
+        "generator_adam": GENERATOR,
+        "judge_adam": JUDGE,
+    }
+
+
+def test_each_loss_changes_its_own_network_alone() -> None:
+    """A step of one optimizer by the gradients that `fit` gives it: nothing of the other loss is in them."""
+    whole = task()
+    whole.setup()
+    batch = next(iter(whole.setup().train))
+    state = random.get_rng_state()
+    fit.step(whole, batch)
+    for own, layers in (("generator_adam", GENERATOR), ("judge_adam", JUDGE)):
+        alone = task()
+        alone.setup()
+        random.set_rng_state(state)
+        losses = alone.losses(batch)
+        losses[alone.optimizers[own]].backward()
+        alone.optimizers[own].step()
+        fresh = task()
+        fresh.setup()
+        tensors = zip(*(each.model.state_dict().items() for each in (whole, alone, fresh)), strict=True)
+        for (name, together), (_, by_itself), (_, before) in tensors:
+            if name.partition(".")[0] in layers:
+                np.testing.assert_allclose(together.numpy(), by_itself.numpy(), rtol=1e-5, atol=1e-7, err_msg=name)
+                assert not np.array_equal(together.numpy(), before.numpy())
+            else:
+                np.testing.assert_array_equal(by_itself.numpy(), before.numpy(), err_msg=name)
+
+
+def test_compiled_and_eager_training_agree() -> None:
+    found: list[list[fit.Step]] = []
+    for compile in (False, True):
+        events = fit.fit(task(), steps=30, compile=compile)
+        found.append([event for event in events if isinstance(event, fit.Step)])
+    for eager, compiled in zip(*found, strict=True):
+        assert compiled.losses == pytest.approx(dict(eager.losses), rel=1e-4)
+
+
+def test_a_muted_optimizer_leaves_its_network_as_it_was() -> None:
+    only_judge = edits.set_flag(GAN, ["generator_adam"], muted=True)
+    codes = {problem.code for problem in check(only_judge, catalogue()).problems}
+    assert "left-alone" in codes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_draws_what_its_description_says(seed: int) -> None:
+    assert "no more than three pictures of four" in GAN.description and "within a tenth" in GAN.description
+    trained = task(seed)
+    before = differences(task(seed))
+    *_, last = (event for event in fit.fit(trained, epochs=GAN.training.epochs) if isinstance(event, fit.Epoch))
+    assert 0.4 < last.train_metrics["accuracy"] < 0.75
+    mean, spread = differences(trained)
+    assert mean < 0.1 and spread < 0.06
+    assert mean < before[0] / 1.5 and spread < before[1] / 3
