@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from engine import fit
 from studio.training.events import Failed, Warned
+from studio.training.supply import slow_supply
 from studio.ui import figures
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_layer import Choice
@@ -73,6 +74,8 @@ class Desk(QObject):
         self._settings = settings
         self._has_begun = False
         self._lights_trained = False
+        self._warned_run: object = None
+        """The last run that was said to wait for its data."""
         self.trial: TrialDialog | None = None
         """The window of a trial, while it is open."""
         self._runs_when_checked = False
@@ -172,6 +175,7 @@ class Desk(QObject):
         steps = [event for event in events if isinstance(event, fit.Step)]
         if steps:
             self._show_figures(steps[-1])
+            self._warn_of_waiting()
         for event in events:
             match event:
                 case fit.Epoch():
@@ -183,6 +187,16 @@ class Desk(QObject):
                     self.said.emit(event.message)
                 case _:
                     pass
+
+    def _warn_of_waiting(self) -> None:
+        """Once a run: data that do not keep up, with a remedy."""
+        run, store = self.project.runner.run, self.project.store
+        if run is None or run is self._warned_run or run.document is not store.document:
+            return
+        problem = slow_supply(store.document, store.catalogue, run.progress)
+        if problem is not None:
+            self._warned_run = run
+            store.set_run_problems((problem,))
 
     @property
     def zoom(self) -> float:

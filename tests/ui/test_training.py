@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from engine import nn
 from studio.document import edits
+from studio.training import supply
 from studio.training.points import Kind
 from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
@@ -227,3 +228,19 @@ def test_curves_can_be_read_hidden_and_copied(
     tick = panel.list.view.visualRect(panel.list.view.model().index(0, 0)).center()
     QTest.mouseClick(panel.list.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(16, tick.y()))
     assert plot.curves.points == 0
+
+
+def test_waiting_for_data_is_a_problem_with_a_remedy(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"MUCH": 0.0, "LEAST_SECONDS": 0.0, "STEPS": 3}.items():
+        monkeypatch.setattr(supply, name, value)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: any(problem.code == "slow-data" for problem in project.store.report.problems))
+    window.commands.run("run.stop")
+    [row] = window.desks[project].problems.rows
+    QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    assert project.store.document.nodes["batches"].params["workers"] == 2
+    qtbot.waitUntil(lambda: project.store.report.problems == ())
+    project.store.undo()
+    assert "workers" not in project.store.document.nodes["batches"].params
