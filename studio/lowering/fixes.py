@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from studio.document import edits
 from studio.document.model import Document, End, Json, Node, Wire
 from studio.lowering.report import Fix
+from studio.nodes.losses import SUM
 
 STEP = 232.0
 """From the left edge of a node to that of the next: its width and room for the wire's label."""
@@ -65,6 +66,24 @@ def retype(name: str, key: str) -> Fix:
         return replace(document, nodes={**document.nodes, name: changed})
 
     return Fix(f"Use {key.rpartition('.')[2]}", edit)
+
+
+def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
+    """Add a loss to the one that an optimizer makes small: at a free input of its sum, or by a new sum."""
+    way_in = End(optimizer, "loss")
+
+    def edit(document: Document) -> Document:
+        if free is not None:
+            return edits.connect(document, Wire(loss, free))
+        x, y = document.nodes[optimizer].at
+        document = edits.move(document, _shifted(document, optimizer))
+        name = edits.fresh_name(document, "total_loss")
+        document = edits.add(document, name, Node(SUM, at=(x, y)))
+        for source, port in ((present, "a"), (loss, "b")):
+            document = edits.connect(document, Wire(source, End(name, port)))
+        return edits.connect(document, Wire(End(name, "loss"), way_in))
+
+    return Fix(f"Add it to the loss of {optimizer}", edit)
 
 
 def bypass(name: str, way_in: str) -> Fix:

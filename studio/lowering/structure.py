@@ -11,7 +11,7 @@ from studio.document.model import Document, End, Wire
 from studio.lowering import fixes
 from studio.lowering.connect import refusal
 from studio.lowering.graph import Graph, port_of
-from studio.lowering.report import Problem
+from studio.lowering.report import Fix, Problem
 from studio.nodes.types import NodeType, Role
 
 IN_MODEL = frozenset({Role.LAYER})
@@ -160,7 +160,25 @@ def _unused(graph: Graph, name: str) -> Iterator[Problem]:
         return
     what = "feeds no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "feeds nothing"
     message = f"{name} {what}, so it is left out. Connect its output, or remove it."
-    yield Problem("warning", "unused", message, node=name)
+    fix = _added_loss(graph, name) if node_type.role is Role.LOSS else None
+    yield Problem("warning", "unused", message, node=name, fix=fix)
+
+
+def _added_loss(graph: Graph, name: str) -> Fix | None:
+    """To train for this loss as well, beside the one that the only optimizer has."""
+    if len(graph.optimized) != 1:
+        return None
+    optimizer = graph.optimized[0]
+    present = graph.feeding[optimizer].get("loss")
+    if present is None:
+        return None
+    free = None
+    if graph.types[present.node].role is Role.LOSS_SUM:
+        ends = (End(present.node, port.name) for port in graph.types[present.node].inputs)
+        free = next((end for end in ends if end.port not in graph.feeding[present.node]), None)
+        if free is None:
+            return None
+    return fixes.add_loss(End(name, graph.types[name].outputs[0].name), optimizer, present, free)
 
 
 def _wired(graph: Graph, name: str, node_type: NodeType) -> bool:

@@ -6,6 +6,8 @@ from engine.registry import parameters
 from studio.nodes.derive import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
+SUM = "studio.LossSum"
+
 WEIGHTS = {"a": "weight_a", "b": "weight_b", "c": "weight_c", "d": "weight_d"}
 """The parameter that holds the weight of each input."""
 
@@ -28,7 +30,7 @@ def loss_types() -> list[NodeType]:
     help = plain_help(weighted_sum)
     return [
         NodeType(
-            key="studio.LossSum",
+            key=SUM,
             title="Combine losses",
             category="loss",
             group="Combination",

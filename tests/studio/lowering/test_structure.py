@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine import fit
+from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.structure import RESERVED
 from studio.nodes.types import Role
@@ -134,3 +135,23 @@ def test_a_muted_source_of_samples_is_named() -> None:
     problem = coded(muted, "muted-source")
     assert problem.message.startswith("Nothing arrives at scale.samples, because digits is muted.")
     assert report(fixed(muted, problem)).problems == ()
+
+
+def test_a_second_loss_is_added_to_the_first() -> None:
+    wires = ["logits.output -> margin.input", "batches.target -> margin.target"]
+    document = mlp()
+    for name, weight in (("margin", "nn.MultiMarginLoss"), ("other", "nn.MultiMarginLoss")):
+        document = edits.add(document, name, Node(weight))
+        for text in wires:
+            document = edits.connect(document, wire(text.replace("margin", name)))
+        problem = next(each for each in report(document).problems if each.node == name)
+        assert problem.code == "unused" and problem.fix is not None
+        assert problem.fix.title == "Add it to the loss of adam"
+        document = fixed(document, problem)
+    assert codes(document) == []
+    assert {str(each) for each in document.wires if "total_loss" in str(each)} == {
+        "cross_entropy.loss -> total_loss.a",
+        "margin.loss -> total_loss.b",
+        "other.loss -> total_loss.c",
+        "total_loss.loss -> adam.loss",
+    }

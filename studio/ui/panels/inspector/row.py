@@ -56,7 +56,7 @@ class Row(QWidget):
         parameter: Parameter,
         edit: Callable[[Any], None],
         clear: Callable[[], None],
-        label_width: int = LABEL_WIDTH,
+        title: str = "",
     ) -> None:
         super().__init__()
         self.parameter = parameter
@@ -67,10 +67,10 @@ class Row(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
-        grid.setColumnMinimumWidth(0, label_width)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
-        name = ElidedLabel(parameter.name)
-        name.setFixedWidth(label_width)
+        name = ElidedLabel(title or parameter.name)
+        name.setFixedWidth(LABEL_WIDTH)
         name.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
         self._reset = buttons.tool(

@@ -15,7 +15,6 @@ from studio.ui.store import Store
 from studio.ui.widgets.labels import label
 
 _USUAL = Training()
-_LABEL_WIDTH = 124
 _ONE, _NONE, _ABOVE = Range(ge=1), Range(ge=0), Range(gt=0)
 
 
@@ -71,6 +70,15 @@ GROUPS: dict[str, tuple[Parameter, ...]] = {
     ),
 }
 
+_TITLES = {
+    "validate_epochs": "each … epochs",
+    "validate_steps": "each … batches",
+    "checkpoint_seconds": "each … seconds",
+    "checkpoint_steps": "each … batches",
+    "checkpoints": "kept",
+}
+"""What stands before a field whose group says the rest."""
+
 _NOTES = {
     "Training": "Training is deterministic: equal seeds give equal numbers, whatever the number of threads or workers.",
     "Best weights and early stopping": "The best weights are kept beside the last ones.",
@@ -117,7 +125,7 @@ class TrainingForm(QWidget):
                 merge=f"training:{name}",
             )
 
-        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default), _LABEL_WIDTH)
+        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default), _TITLES.get(name, ""))
         return row
 
     def _offer_figures(self, document: Document) -> None:
