@@ -100,7 +100,7 @@ def as_array(column: Any) -> NDArray[Any]:
 def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Class numbers and the names of classes, in the order of their names: as numbers if all are numbers."""
     names, codes = np.unique(labels, return_inverse=True)
-    order = _class_order(names.tolist())
+    order = class_order(names.tolist())
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return rank[codes], tuple(names[order].tolist())
@@ -130,7 +130,8 @@ def _leaves_quotation_open(path: Path) -> bool:
         return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
 
 
-def _class_order(names: list[str]) -> list[int]:
+def class_order(names: list[str]) -> list[int]:
+    """Places of names that are sorted as texts, in the order of their numbers if all are numbers."""
     try:
         return sorted(range(len(names)), key=lambda code: float(names[code]))
     except ValueError:

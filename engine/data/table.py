@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import parquet
 
-from engine.data.columns import Separator, as_array, class_codes, column_names, csv_blocks, listed, separator_hint
-from engine.data.reading import check_memory, existing
-from engine.data.samples import ArraySamples, Samples, hold_out
-from engine.data.splits import Share, Splits
+from engine.data.columns import Separator, column_names, csv_blocks, listed, separator_hint
+from engine.data.reading import Reading, existing
+from engine.data.samples import Samples
+from engine.data.splits import Share, Splits, divided
+from engine.data.table_rows import Columns, Table, TableSamples, read_table, shared
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
@@ -24,21 +24,9 @@ from engine.shape import Spec
 
 Missing: TypeAlias = Literal["stop", "drop", "keep"]
 
-MOST_CATEGORIES = 1000
-
-
-class Table(NamedTuple):
-    """What a table holds, ready to learn from."""
-
-    inputs: NDArray[np.float32]
-    targets: NDArray[Any]
-    class_names: tuple[str, ...]
-    categories: dict[str, list[str]]
-    """By column, in the order of their places in a one-hot vector."""
-
 
 class TableSplits(Splits):
-    """Rows of a table. Subclasses give `_blocks` and `_names_in`.
+    """Rows of a table, read in pieces; many of them lie in a file. Subclasses give `_blocks`, `_names_in`, `_dialect`.
 
     Args:
         path: the file
@@ -84,6 +72,11 @@ class TableSplits(Splits):
         """The names of the columns of a table."""
 
     @property
+    @abstractmethod
+    def _dialect(self) -> str:
+        """What decides about the rows beside the file and the columns."""
+
+    @property
     def input(self) -> Spec:
         """Reads the file if there are categories, as their number is part of the shape."""
         return Spec((len(self.feature_names),), float32)
@@ -104,26 +97,19 @@ class TableSplits(Splits):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the inputs; of a category ``column=text``."""
-        if not self._texts:
-            return tuple(self._numbers)
-        texts = (f"{name}={text}" for name, categories in self._table.categories.items() for text in categories)
-        return (*self._numbers, *texts)
+        return self._table.feature_names if self._texts else tuple(self._numbers)
 
     @property
     def train(self) -> Samples:
-        return self._part(0)
+        return divided(TableSamples(self._table), self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        return self._part(1) if self._share else None
+        return divided(TableSamples(self._table), self._share)[1]
 
     @property
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
-
-    def _part(self, part: int) -> ArraySamples:
-        table = self._table
-        return ArraySamples(table.inputs, table.targets, hold_out(len(table.inputs), self._share)[part])
 
     def unlabelled(self, path: Path) -> Samples:
         """Of a table that may lack the target. A row that misses a value is not dropped but refused."""
@@ -131,37 +117,39 @@ class TableSplits(Splits):
         lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
         if lacking is not None:
             raise DataError(f"{path}: has no column {lacking!r}, only {', '.join(map(repr, known[:20]))}.")
-        features = [*self._numbers, *self._texts]
-        blocks = list(self._blocks(path, features, may_miss=self._missing == "keep"))
-        inputs = self._encoded(_joined(blocks, features), self._table.categories if self._texts else {})
-        number = self._task == "number"
-        return ArraySamples(
-            inputs, np.zeros((len(inputs), 1), np.float32) if number else np.zeros(len(inputs), np.int64)
-        )
+        blocks = self._blocks(path, [*self._numbers, *self._texts], may_miss=self._missing == "keep")
+        categories = self._table.categories if self._texts else {}
+        return TableSamples(self._collected(path, blocks, categories))
 
     @cached_property
     def _table(self) -> Table:
-        names = [*self._numbers, *self._texts, self._target]
-        blocks = [self._kept(block) for block in self._blocks(self._path, names, may_miss=self._missing != "stop")]
-        if not sum(len(block) for block in blocks):
-            kind = " without missing values" if self._missing == "drop" else ""
-            raise DataError(f"{self._path}: has no rows{kind} below the column names.")
-        columns = _joined(blocks, names)
-        train = hold_out(len(columns[self._target]), self._share)[0]
-        categories = {name: _categories(self._path, name, columns[name][train]) for name in self._texts}
-        inputs, targets = self._encoded(columns, categories), columns[self._target]
-        if self._task == "number":
-            return Table(inputs, targets.astype(np.float32)[:, np.newaxis], (), categories)
-        codes, class_names = class_codes(targets)
-        return Table(inputs, codes, class_names, categories)
+        with Reading(self._path):
+            status = self._path.stat()
+        stamp = (str(self._path.absolute()), status.st_size, status.st_mtime_ns)
+        columns = (tuple(self._numbers), tuple(self._texts), self._target)
+        return shared((stamp, columns, self._task, self._missing, self._share, self._dialect), self._read)
 
-    def _encoded(self, columns: dict[str, NDArray[Any]], categories: dict[str, list[str]]) -> NDArray[np.float32]:
-        """N×…: numbers, then a one-hot vector for each column of texts."""
-        parts = [columns[name].astype(np.float32)[:, np.newaxis] for name in self._numbers]
-        parts += [
-            (columns[name][:, np.newaxis] == np.array(known)).astype(np.float32) for name, known in categories.items()
-        ]
-        return np.hstack(parts)
+    def _read(self) -> Table:
+        names = [*self._numbers, *self._texts, self._target]
+        found = self._collected(
+            self._path, map(self._kept, self._blocks(self._path, names, may_miss=self._missing != "stop"))
+        )
+        if len(found.targets):
+            return found
+        if self._missing == "drop":
+            raise DataError(
+                f"{self._path}: has no rows without missing values below the column names. Ignore the columns that "
+                "lack most, or set missing to keep."
+            )
+        raise DataError(f"{self._path}: has no rows below the column names. Add some.")
+
+    def _collected(
+        self, path: Path, blocks: Iterable[pa.RecordBatch], categories: Mapping[str, Sequence[str]] | None = None
+    ) -> Table:
+        """Rows with a target, unless the categories are known: then it is zero."""
+        target = self._target if categories is None else None
+        columns = Columns(tuple(self._numbers), tuple(self._texts), target, classes=self._task == "classes")
+        return read_table(path, blocks, columns, self._share, categories)
 
     def _is_text(self, name: str) -> bool:
         return name in self._texts or (name == self._target and self._task != "number")
@@ -219,6 +207,10 @@ class CSV(TableSplits):
     def _names_in(self, path: Path) -> list[str]:
         return column_names(path, self._separator)
 
+    @property
+    def _dialect(self) -> str:
+        return self._separator
+
 
 @DATASETS.register(
     category="Tables", title="Parquet table", outputs=("samples",), tags=("table", "tabular", "Arrow", "columns")
@@ -265,7 +257,6 @@ class Parquet(TableSplits):
     def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
         row = 0
         with _ReadingParquet(path), parquet.ParquetFile(path) as file:
-            check_memory(path, file.metadata.num_rows * len(names) * 4, "Choose fewer columns.")
             for batch in file.iter_batches(columns=names):
                 kinds = (pa.string() if self._is_text(name) else pa.float64() for name in names)
                 arrays = [batch.column(name).cast(kind) for name, kind in zip(names, kinds, strict=True)]
@@ -273,6 +264,10 @@ class Parquet(TableSplits):
                 _check_values(path, block, row, may_miss=may_miss)
                 row += len(block)
                 yield block
+
+    @property
+    def _dialect(self) -> str:
+        return "Parquet"
 
     def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
         for name in numbers:
@@ -318,22 +313,3 @@ class _ReadingParquet:
 def _schema(path: Path) -> pa.Schema:
     with _ReadingParquet(path), parquet.ParquetFile(path) as file:
         return file.schema_arrow
-
-
-def _joined(blocks: list[pa.RecordBatch], names: list[str]) -> dict[str, NDArray[Any]]:
-    """Whole columns by name."""
-    if not blocks:
-        return {name: np.empty(0) for name in names}
-    return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in names}
-
-
-def _categories(path: Path, name: str, texts: NDArray[Any]) -> list[str]:
-    """Those that the training rows have; what is missing is none."""
-    categories = [text for text in np.unique(texts).tolist() if text]
-    if len(categories) > MOST_CATEGORIES:
-        raise DataError(
-            f"{path}: column {name!r} holds {len(categories)} different texts, too many to choose from. Ignore it."
-        )
-    if not categories:
-        raise DataError(f"{path}: column {name!r} is empty in all training rows. Ignore it.")
-    return categories

@@ -12,7 +12,9 @@ from pyarrow import parquet
 from engine import data, dtypes
 from engine.data import transforms
 from engine.data.samples import hold_out
+from engine.data.table import TableSplits
 from engine.data.table_check import find_fault
+from engine.data.table_rows import TableSamples
 from engine.errors import DataError
 from engine.shape import Spec
 
@@ -30,9 +32,11 @@ def table(tmp_path: Path) -> Callable[[str | bytes], str]:
 IRIS = "length,width,kind\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica\n4.9,3.0,setosa\n"
 
 
-def whole(source: data.CSV) -> tuple[np.ndarray, np.ndarray]:
+def whole(source: TableSplits) -> tuple[np.ndarray, np.ndarray]:
     """All rows in the order of the file."""
-    return source._table.inputs, source._table.targets
+    samples = TableSamples(source._table)
+    inputs, targets = samples.arrays(np.arange(len(samples)))
+    return np.asarray(inputs), np.asarray(targets)
 
 
 def test_classes(table) -> None:
@@ -246,13 +250,13 @@ def test_parquet_is_as_csv(table, parquet_file) -> None:
     source = data.Parquet(path, "kind", categorical="size", validation=0.25)
     assert (source.input, source.target, source.classes) == (Spec((5,), dtypes.float32), Spec((), dtypes.int64), 3)
     assert source.feature_names == ("length", "n", "sure", "size=m", "size=s")
-    np.testing.assert_allclose(source._table.inputs[:2], [[5.1, 1, 1, 0, 1], [7, 2, 0, 1, 0]], rtol=1e-6)
+    np.testing.assert_allclose(whole(source)[0][:2], [[5.1, 1, 1, 0, 1], [7, 2, 0, 1, 0]], rtol=1e-6)
     text = "length,n,kind\n5.1,1,a\n7.0,2,b\n6.3,3,c\n4.9,4,a\n"
     other, chosen = data.CSV(table(text), "kind"), data.Parquet(path, "kind", columns="length, n")
     np.testing.assert_array_equal(other.train.arrays(np.arange(3))[0], chosen.train.arrays(np.arange(3))[0])
     assert other.class_names == chosen.class_names
     number = data.Parquet(path, "length", task="number", columns="n", validation=0)
-    assert number._table.targets.shape == (4, 1)
+    assert whole(number)[1].shape == (4, 1)
 
 
 def test_parquet_reads_only_the_header_for_specs(parquet_file, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +272,7 @@ def test_bad_parquet(tmp_path: Path, parquet_file) -> None:
     with pytest.raises(DataError, match="row 2, column 'a': is missing"):
         _ = data.Parquet(path, "y", columns="a").train
     assert len(data.Parquet(path, "y", columns="a", missing="drop", validation=0).train) == 3
-    assert np.isnan(data.Parquet(path, "y", columns="a", missing="keep")._table.inputs).sum() == 1
+    assert np.isnan(whole(data.Parquet(path, "y", columns="a", missing="keep"))[0]).sum() == 1
     endless = parquet_file({"a": [1.0, float("inf")], "y": [0, 1]})
     with pytest.raises(DataError, match="row 2, column 'a': inf is not a finite number"):
         _ = data.Parquet(endless, "y").train
