@@ -86,7 +86,7 @@ def read_columns(
     """Whole columns by name, of which no value may be missing."""
     blocks = list(csv_blocks(path, separator, texts, numbers, may_miss=False))
     if not sum(len(block) for block in blocks):
-        raise DataError(f"{path}: has no rows below the column names.")
+        raise DataError(f"{path}: has no rows below the column names. Add some.")
     return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
 
 

@@ -41,7 +41,7 @@ class Pair:
                 "Download both files again, from the same place."
             )
         if self.images.shape[0] == 0:
-            raise DataError(f"{images}: has no images.")
+            raise DataError(f"{images}: has no images. Download the file again.")
 
     def __len__(self) -> int:
         return self.images.shape[0]
@@ -99,7 +99,8 @@ class PairSplits(Splits):
 
     @property
     def classes(self) -> int:
-        return int(self._pair.targets.max()) + 1
+        pairs = [self._pair, self._held] if isinstance(self._held, Pair) else [self._pair]
+        return max(int(pair.targets.max()) for pair in pairs) + 1
 
     @property
     def class_names(self) -> tuple[str, ...]:

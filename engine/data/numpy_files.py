@@ -137,7 +137,7 @@ class NPY(HeldOutSplits):
         if count != other:
             raise DataError(f"{self._targets.name}: has {other} rows, but {self._inputs.name} has {count}.")
         if not count:
-            raise DataError(f"{self._inputs.name}: has no rows.")
+            raise DataError(f"{self._inputs.name}: has no rows. Save an array with a row for each sample.")
         self._are_classes = self._targets.dtype.kind in "iub" and math.prod(self._targets.shape[1:]) == 1
         shape = self._targets.shape[1:]
         target = Spec((), int64) if self._are_classes else Spec(shape or (1,), _kind(self._targets))

@@ -121,7 +121,7 @@ class Text(Splits):
         """Numbers of the training and the validation part, and the vocabulary."""
         units = self._units(self._text())
         if not units:
-            raise DataError(f"{self._path}: has no {self._unit}.")
+            raise DataError(f"{self._path}: has no {self._unit}. Choose a file with some text.")
         cut = len(units) - round(len(units) * self._share)
         counts = Counter(units[:cut])
         known = [unit for unit, _ in counts.most_common(self._most - 1)]

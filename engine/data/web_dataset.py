@@ -27,6 +27,8 @@ from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
 
 _LONGEST_LABEL = 1000
+_MOST_DIGITS = 6
+"""Of a class number: a network has an output for each class."""
 
 
 class Member(NamedTuple):
@@ -101,15 +103,20 @@ class WebDataset(HeldOutSplits):
                 images.append(image)
                 labels.append(text)
         if not images:
-            raise DataError(f"{self._shards[0].parent}: the tar files have no images with labels.")
+            raise DataError(
+                f"{self._shards[0].parent}: the tar files have no images with labels. Choose the folder of the shards."
+            )
         if self._label == "txt":
             return images, *class_codes(np.array(labels))
         return images, np.array([self._number(*pair) for pair in zip(images, labels, strict=True)], np.int64), ()
 
     def _number(self, image: Member, text: str) -> int:
-        if not text.isdecimal() or len(text) > 9:
+        if not text.isdecimal() or len(text) > _MOST_DIGITS:
             name = f"{self._shards[image.shard]}: the label of {image.name}"
-            raise DataError(f"{name} is {text[:40]!r}, which is no class number. Write a whole number from 0.")
+            raise DataError(
+                f"{name} is {text[:40]!r}, which is no class number. Write a whole number from 0, with "
+                f"{_MOST_DIGITS} digits at most."
+            )
         return int(text)
 
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.fit.task import Task
@@ -49,6 +51,22 @@ class Timed:
 
     def stop(self) -> float:
         return time.perf_counter() - self._began
+
+
+def check_numbers(batch: Any) -> None:
+    """For a batch of which the loss is no number: raises DataError if its own numbers are why."""
+    parts = [part for part in batch if isinstance(part, Tensor)] if isinstance(batch, (list, tuple)) else []
+    for part, name in zip(parts, ("inputs", "targets"), strict=False):
+        if not part.dtype.is_floating_point or not part.ndim:
+            continue
+        wrong = ~np.isfinite(part.detach().cpu().numpy())
+        if wrong.any():
+            samples = int(wrong.reshape(len(wrong), -1).any(1).sum())
+            raise DataError(
+                f"the {name} of {samples} of {len(wrong)} samples in a batch hold {int(wrong.sum())} numbers that are "
+                "NaN or infinite, so that the loss is no number. Add Fill missing or Clip, or leave these samples out; "
+                "statistics of the data tell where they are."
+            )
 
 
 def count_batches(loader: DataLoader) -> int:

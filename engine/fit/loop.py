@@ -11,7 +11,7 @@ from engine.data.batches import Batches
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
-from engine.fit.batches import Mean, Timed, batch_size, count_batches
+from engine.fit.batches import Mean, Timed, batch_size, check_numbers, count_batches
 from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept
 from engine.fit.stopping import EarlyStopping, Judge
@@ -238,6 +238,8 @@ class Training(Iterator[Event]):
         losses = self._by.train(self.task, batch, *self._part())
         values = self._named(losses)
         loss, size = sum(values.values()), batch_size(batch)
+        if not math.isfinite(loss):
+            check_numbers(batch)
         self._mean.add(loss, size)
         rate = self._learning_rate()
         self.step += 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from engine.dtypes import float32, int64
 from engine.shape import Spec, format_shape
 from studio.document.model import End, Node
 from studio.lowering import fixes
-from studio.lowering.evaluate import SampleSpec
+from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.origin import origin_of_rank, origin_of_size
 from studio.lowering.report import Problem
@@ -97,6 +98,50 @@ def _lone_column(flow: Flow, name: str, facts: Facts) -> Problem | None:
     return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
 
 
+def _wrong_dtype(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A layer gets numbers of another dtype than it computes with: bytes of images, or float64."""
+    port = facts.type.inputs[0].name
+    spec, end = facts.spec(port), flow.graph.source(name, port)
+    if facts.type.role is not Role.LAYER or spec is None or end is None or spec.dtype == float32:
+        return None
+    wished = {each: Spec(value.shape, float32) for each, value in facts.inputs.items() if isinstance(value, Spec)}
+    if Evaluator().evaluate(facts.type, facts.arguments.values, wished).failure:
+        return None
+    message = f"{name} computes with float32 but gets {spec} from {end.node}."
+    loaders = flow.graph.having(Role.LOADER)
+    if len(loaders) != 1:
+        return Problem("error", "wrong-dtype", f"{message} Convert the numbers before it.", node=name, port=port)
+    title = f"Insert To float before {loaders[0]}"
+    way_in = End(loaders[0], flow.facts[loaders[0]].type.inputs[0].name)
+    fix = fixes.insert(way_in, Node("transforms.ToFloat"), title=title, way_in="samples", way_out="samples")
+    return Problem("error", "wrong-dtype", f"{message} {title}.", node=name, port=port, fix=fix)
+
+
+def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A loss of classes gets numbers to learn, or a loss of numbers gets classes."""
+    spec, target = facts.spec("input"), facts.spec("target")
+    source = flow.graph.source(name, "target")
+    if facts.type.role is not Role.LOSS or spec is None or target is None or source is None:
+        return None
+    numbers = target.dtype.is_floating_point
+    other = Spec(spec.shape[:1], int64) if numbers else Spec(spec.shape, float32)
+    if Evaluator().evaluate(facts.type, facts.arguments.values, {**facts.inputs, "target": other}).failure:
+        return None
+    if numbers and target.ndim == 2 and target.shape[1] == 1:
+        message = (
+            f"{name} learns classes, but {source.node} gives numbers to learn, {target}. "
+            "Use a loss for numbers, such as MSELoss, or have the source give classes."
+        )
+        return Problem("error", "wrong-target", message, node=name, port="target")
+    if not numbers and target.ndim == 1 and spec.shape != target.shape:
+        message = (
+            f"{name} learns numbers, but {source.node} gives class numbers, {target}. "
+            "Use CrossEntropyLoss, or have the source give numbers to learn."
+        )
+        return Problem("error", "wrong-target", message, node=name, port="target")
+    return None
+
+
 def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:
     """Branches that are to be joined have different sizes."""
     specs = {port: spec for port in facts.inputs if (spec := facts.spec(port)) is not None}
@@ -148,7 +193,9 @@ def _general(flow: Flow, name: str, facts: Facts) -> Problem:
 EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
     _override,
     _unflattened_scores,
+    _wrong_dtype,
     _lone_column,
+    _wrong_goal,
     _branches,
     _flattened_image,
     _general,

@@ -1,0 +1,336 @@
+"""Bad input through sources on the canvas: found by the check or by the run, named with place, values and remedy."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import shutil
+import struct
+import tarfile
+from collections import namedtuple
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from engine import fit
+from engine.data.samples import hold_out
+from engine.errors import EngineError
+from studio.document.model import Document, Node
+from studio.lowering import check, lower
+from studio.nodes import catalogue
+from tests.studio.lowering.graphs import document, fixed
+
+RANDOM = np.random.default_rng(0)
+SMALL: list[str | Node] = [Node("transforms.Resize", {"size": [8, 8]}), "transforms.ToFloat"]
+
+
+def trained(
+    *data: str | Node, loss: str = "nn.CrossEntropyLoss", out: int = 3, batches: Node | None = None
+) -> Document:
+    """Data nodes a, b, … one after the other, and a linear network behind them."""
+    nodes: dict[str, str | Node] = {chr(ord("a") + place): node for place, node in enumerate(data)}
+    names = [*nodes, "batches"]
+    nodes |= {
+        "batches": batches or Node("data.Batches"),
+        "flat": "nn.Flatten",
+        "scores": Node("nn.Linear", {"out_features": out}),
+        "loss": loss,
+        "adam": "optim.Adam",
+    }
+    types = {name: node if isinstance(node, str) else node.type for name, node in nodes.items()}
+    ports = {name: catalogue()[types[name]].inputs[0].name for name in names[1:]}
+    wires = [f"{one}.samples -> {two}.{ports[two]}" for one, two in pairwise(names)]
+    wires += ["batches.input -> flat.input", "flat.output -> scores.input", "scores.output -> loss.input"]
+    return document(nodes, [*wires, "batches.target -> loss.target", "loss.loss -> adam.loss"])
+
+
+def arrays(folder: Path, inputs: Any, targets: Any) -> Node:
+    np.savez(folder / "arrays.npz", x=inputs, y=targets)
+    return Node("data.NPY", {"path": "arrays.npz"})
+
+
+def numbers(count: int = 40) -> np.ndarray:
+    return RANDOM.random((count, 5)).astype(np.float32)
+
+
+def with_nan() -> np.ndarray:
+    """In one of the training samples."""
+    values = numbers()
+    values[hold_out(40, 0.2)[0][3], :2] = np.nan
+    return values
+
+
+def pictures(folder: Path, sizes: tuple[int, ...] = (8,)) -> Node:
+    for name in ("cats", "dogs"):
+        (folder / "pictures" / name).mkdir(parents=True)
+        for number in range(12):
+            picture = Image.new("RGB", (sizes[number % len(sizes)], 8), (number, 80, 90))
+            picture.save(folder / "pictures" / name / f"{number}.png")
+    return Node("data.ImageFolder", {"folder": "pictures"})
+
+
+def idx(folder: Path, labels: dict[str, np.ndarray], images: bytes | None = None) -> Node:
+    for part, own in labels.items():
+        pixels = RANDOM.integers(0, 255, (len(own), 8, 8), dtype=np.uint8)
+        content = struct.pack(">4I", 0x803, *pixels.shape) + pixels.tobytes() if images is None else images
+        (folder / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(content))
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, len(own)) + own.tobytes())
+    return Node("data.IDX", {"folder": "."})
+
+
+def shard(folder: Path, files: dict[str, bytes]) -> Node:
+    with tarfile.open(folder / "a.tar", "w") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return Node("data.WebDataset", {"folder": "."})
+
+
+def png() -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(content, "PNG")
+    return content.getvalue()
+
+
+def emptied(folder: Path) -> Node:
+    node = pictures(folder)
+    shutil.rmtree(folder / "pictures" / "dogs")
+    (folder / "pictures" / "dogs").mkdir()
+    return node
+
+
+def text(folder: Path, content: str, **params: Any) -> Node:
+    (folder / "table.csv").write_text(content)
+    return Node("data.CSV", {"path": "table.csv", "target": "y", **params})
+
+
+Made = Callable[[Path], Document]
+LABELS = np.arange(40, dtype=np.uint8) % 3
+
+FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
+    "numbers for a loss of classes": (
+        lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40))),
+        "loss",
+        r"loss learns classes, but batches gives numbers to learn, N×1 float64. Use .*MSELoss",
+    ),
+    "classes for a loss of numbers": (
+        lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3), loss="nn.MSELoss"),
+        "loss",
+        r"loss learns numbers, but batches gives class numbers, N int64. Use CrossEntropyLoss",
+    ),
+    "bytes for a layer": (
+        lambda folder: trained(idx(folder, {"train": LABELS})),
+        "scores",
+        r"scores computes with float32 but gets N×64 uint8 from flat. Insert To float before batches",
+    ),
+    "float64 for a layer": (
+        lambda folder: trained(arrays(folder, RANDOM.random((40, 5)), np.arange(40) % 3)),
+        "scores",
+        r"gets N×5 float64 from flat. Insert To float",
+    ),
+    "labels of validation beyond those of training": (
+        lambda folder: trained(idx(folder, {"train": LABELS, "t10k": LABELS + 4}), "transforms.ToFloat"),
+        "scores",
+        r"The data have 7 classes, but scores gives scores for 3",
+    ),
+    "negative labels": (
+        lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3 - 1)),
+        "a",
+        r"arrays.npz: y: holds the label -1, but classes are counted from 0. Save",
+    ),
+    "a class number that no network has outputs for": (
+        lambda folder: trained(shard(folder, {"1.png": png(), "1.cls": b"500000000"}), *SMALL),
+        "a",
+        r"a.tar: the label of 1.png is '500000000', which is no class number. Write",
+    ),
+    "no rows": (
+        lambda folder: trained(arrays(folder, numbers(0), np.zeros(0, np.int64))),
+        "a",
+        r"arrays.npz: x: has no rows. Save",
+    ),
+    "no rows below the names": (
+        lambda folder: trained(text(folder, "a,y\n")),
+        "a",
+        r"table.csv: has no rows below the column names. Add",
+    ),
+    "no rows without missing values": (
+        lambda folder: trained(text(folder, "a,b,y\n1,,0\n,2,1\n", missing="drop")),
+        "a",
+        r"has no rows without missing values below the column names. Ignore",
+    ),
+    "an empty folder of a class": (
+        lambda folder: trained(emptied(folder), *SMALL),
+        "a",
+        r"dogs: has no images .*Add some, or remove the folder",
+    ),
+    "sizes that differ": (
+        lambda folder: trained(pictures(folder, (8, 9)), "transforms.ToFloat"),
+        "batches",
+        r"H and W differ from one to the next. Add Resize or a crop",
+    ),
+    "objects": (
+        lambda folder: trained(arrays(folder, np.array([{}, 1], object), np.arange(2))),
+        "a",
+        r"holds Python objects, which are never read. Save an array of numbers",
+    ),
+    "a size beyond what gzip can hold": (
+        lambda folder: trained(idx(folder, {"train": LABELS}, struct.pack(">4I", 0x803, 40, 2**20, 2**20))),
+        "a",
+        r"declares 40×1048576×1048576 numbers of 1 bytes, 40.0 TiB, but .* of gzip cannot hold them",
+    ),
+    "a path out of an archive": (
+        lambda folder: trained(shard(folder, {"../1.png": png(), "../1.cls": b"1"}), *SMALL),
+        "a",
+        r"'../1.png' leads out of the archive. Make the shard again without it",
+    ),
+    "a damaged number in a table": (
+        lambda folder: trained(text(folder, "a,y\n1,0\nx,1\n")),
+        "a",
+        r"table.csv: line 3, column 1 \('a'\): 'x' is not a finite number. Correct it",
+    ),
+    "a file that is not there": (
+        lambda folder: trained(Node("data.CSV", {"path": "gone.csv", "target": "y"})),
+        "a",
+        r"gone.csv: there is no such file. Check the path",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND_BY_CHECK)
+def test_the_check_finds_it(tmp_path: Path, case: str) -> None:
+    make, node, words = FOUND_BY_CHECK[case]
+    [problem, *_] = check(make(tmp_path), catalogue(), tmp_path).errors
+    assert problem.node == node
+    assert re.search(words, problem.message), problem.message
+
+
+def test_the_remedy_for_a_dtype_is_one_click(tmp_path: Path) -> None:
+    made = trained(arrays(tmp_path, RANDOM.random((40, 5)), np.arange(40) % 3))
+    [problem] = check(made, catalogue(), tmp_path).errors
+    assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
+
+
+def goes(folder: Path) -> None:
+    shutil.rmtree(folder / "pictures")
+
+
+def unchanged(folder: Path) -> None:
+    """Nothing happens to the data."""
+
+
+def damaged(folder: Path) -> None:
+    (folder / "pictures" / "cats" / "3.png").write_bytes(b"no image")
+
+
+FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
+    "a folder that disappears": (
+        lambda folder: trained(pictures(folder), *SMALL),
+        goes,
+        r"pictures.*\.png: there is no such file any more. Check whether the folder was moved",
+    ),
+    "an image that does not decode": (
+        lambda folder: trained(pictures(folder), *SMALL),
+        damaged,
+        r"3.png: is no image that can be read. Remove it, or set on_error to skip",
+    ),
+    "gzip data that end early": (
+        lambda folder: trained(
+            idx(folder, {"train": LABELS}, struct.pack(">4I", 0x803, 40, 8, 8) + bytes(100)), "transforms.ToFloat"
+        ),
+        unchanged,
+        r"declares 40×8×8 numbers of 1 bytes, 2.5 KiB, but only 100 bytes follow. Download the file again",
+    ),
+    "gzip data without end": (
+        lambda folder: trained(
+            idx(folder, {"train": LABELS}, struct.pack(">4I", 0x803, 40, 8, 8) + bytes(30_000_000)),
+            "transforms.ToFloat",
+        ),
+        unchanged,
+        r"2.5 KiB, but more data follow",
+    ),
+    "batches larger than the data": (
+        lambda folder: trained(
+            arrays(folder, numbers(), np.arange(40) % 3),
+            batches=Node("data.Batches", {"batch_size": 100, "drop_last": True}),
+        ),
+        unchanged,
+        r"32 training samples give no batch of 100.*Set batch_size to 32 or less",
+    ),
+    "classes beyond one-hot vectors": (
+        lambda folder: trained(
+            arrays(folder, numbers(), np.arange(40) % 3),
+            Node("transforms.OneHot", {"on": "targets", "size": 2}),
+            loss="nn.MSELoss",
+            out=2,
+        ),
+        unchanged,
+        r"OneHot: the class 2 is none of 2, which are counted from 0. Set size higher",
+    ),
+    "NaN among the inputs": (
+        lambda folder: trained(arrays(folder, with_nan(), np.arange(40) % 3)),
+        unchanged,
+        r"the inputs of 1 of 32 samples in a batch hold 2 numbers that are NaN or infinite.*Add Fill missing",
+    ),
+    "infinity among the targets": (
+        lambda folder: trained(arrays(folder, numbers(), with_nan()[:, :1] * np.inf), loss="nn.MSELoss", out=1),
+        unchanged,
+        r"the targets of 32 of 32 samples in a batch hold 32 numbers that are NaN or infinite",
+    ),
+    "more folds than samples": (
+        lambda folder: trained(arrays(folder, numbers(3), np.arange(3)), "data.KFold"),
+        unchanged,
+        r"3 samples do not make 5 folds. Set folds to 3 or less",
+    ),
+    "shares of classes where there are none": (
+        lambda folder: trained(
+            arrays(folder, numbers(), numbers()[:, 0]),
+            Node("data.HoldOut", {"stratify": True}),
+            loss="nn.MSELoss",
+            out=1,
+        ),
+        unchanged,
+        r"no classes to keep a share of. Turn stratify off",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND_BY_RUN)
+def test_the_run_ends_with_it(tmp_path: Path, case: str) -> None:
+    make, happens, words = FOUND_BY_RUN[case]
+    made = make(tmp_path)
+    assert check(made, catalogue(), tmp_path).errors == ()
+    training = fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1)
+
+    def run() -> None:
+        for event in training:
+            if isinstance(event, fit.Started):
+                happens(tmp_path)
+
+    with pytest.raises(EngineError, match=words):
+        run()
+
+
+def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
+    node = pictures(tmp_path)
+    damaged(tmp_path)
+    made = trained(Node(node.type, {**node.params, "on_error": "skip"}), *SMALL)
+    training = fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1)
+    with pytest.warns(UserWarning, match=r"3.png: is no image .* The next image takes its place"):
+        events = list(training)
+    assert isinstance(events[-1], fit.Done)
+
+
+def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "arrays.npz", x=np.zeros((50_000, 100), np.float32), y=np.arange(50_000) % 3)
+    memory = namedtuple("memory", "available")(10_000_000)
+    monkeypatch.setattr("engine.data.reading.psutil.virtual_memory", lambda: memory)
+    made = trained(Node("data.NPY", {"path": "arrays.npz"}))
+    with pytest.raises(EngineError, match=r"needs 19.1 MiB of memory, but 9.5 MiB are free. Save it with np.savez"):
+        list(fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1))
