@@ -106,4 +106,6 @@ def _hint(output: Port, way_in: Port) -> str:
         return " Put a loader between them, which makes batches of samples."
     if pair == (PortType.TENSOR, PortType.LOSS):
         return " Put a loss between them."
+    if pair == (PortType.LOSS, PortType.OPTIMIZER):
+        return " Put an optimizer between them."
     return ""

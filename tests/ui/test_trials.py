@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.model import Document, End, Node, Wire
 from studio.training import trying
 from studio.ui.project import Project
 from studio.ui.trials.dialog import TrialDialog
@@ -53,6 +54,20 @@ def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWi
     assert project.store.document is before
 
 
+def test_the_rate_is_the_highest_of_a_cycle(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    def function(document: Document) -> Document:
+        document = edits.add(document, "cycle", Node("lr_scheduler.OneCycleLR", {"max_lr": 1e-6}))
+        return edits.connect(document, Wire(End("adam", "optimizer"), End("cycle", "optimizer")))
+
+    project.store.edit("Add a cycle", function)
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    dialog = begun(window, project, "run.find-rate")
+    done(qtbot, dialog)
+    QTest.mouseClick(button(dialog, "Use "), Qt.MouseButton.LeftButton)
+    nodes = project.store.document.nodes
+    assert nodes["cycle"].params["max_lr"] == nodes["adam"].params["lr"] != 0.005
+
+
 def test_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
@@ -64,7 +79,7 @@ def test_a_network_that_does_not(
 ) -> None:
     monkeypatch.setattr(trying, "STEPS", 10)
 
-    def spoil(document: edits.Document) -> edits.Document:
+    def spoil(document: Document) -> Document:
         document = edits.set_flag(document, ["hidden"], frozen=True)
         return edits.set_param(document, "adam", "lr", 1e-7)
 

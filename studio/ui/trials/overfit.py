@@ -48,6 +48,8 @@ class OverfitDialog(TrialDialog):
         document, report = self.document, self.store.report
         if report.problems:
             yield f"Problems: {report.problems[0].message}"
+        if len(report.trained) > 1:
+            yield "Losses that work against each other, as in a GAN, do not get close to nothing together."
         frozen = [name for name, node in document.nodes.items() if node.frozen]
         if frozen:
             yield f"Frozen layers do not learn: {', '.join(frozen[:5])}."

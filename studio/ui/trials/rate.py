@@ -58,16 +58,21 @@ class RateDialog(TrialDialog):
             self.offer(f"Use {rate:g}{whose}", lambda: self._use(rate), kind="primary")
 
     def _optimizers(self) -> list[str]:
-        """Those of the graph that have a learning rate."""
-        types = {name: self.store.catalogue.get(node.type) for name, node in self.store.document.nodes.items()}
-        return [n for n, kind in types.items() if kind is not None and kind.role is Role.OPTIMIZER and kind.param("lr")]
+        return self._having("lr", Role.OPTIMIZER)
+
+    def _having(self, param: str, role: Role) -> list[str]:
+        """The nodes of a role that have a parameter."""
+        kinds = {name: self.store.catalogue.get(node.type) for name, node in self.store.document.nodes.items()}
+        return [name for name, kind in kinds.items() if kind is not None and kind.role is role and kind.param(param)]
 
     def _use(self, rate: float) -> None:
-        names = self._optimizers()
+        names, highest = self._optimizers(), self._having("max_lr", Role.SCHEDULER)
 
         def change(document: Document) -> Document:
             for name in names:
                 document = edits.set_param(document, name, "lr", rate)
+            for name in highest:  # of schedules that say what the learning rate is
+                document = edits.set_param(document, name, "max_lr", rate)
             return document
 
         self.store.edit(f"Use the learning rate {rate:g}", change)

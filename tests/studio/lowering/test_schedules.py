@@ -155,6 +155,21 @@ def test_a_muted_schedule_is_passed_through() -> None:
     assert "self.cosine = lr_scheduler.CosineAnnealingLR(self.adam, T_max=6)" in text(muted)
 
 
+def test_a_training_is_taken_up_in_the_midst_of_its_plan() -> None:
+    nodes = {"a": ("LinearLR", {"per": "step", "total_iters": 30}, "adam")}
+    nodes["b"] = ("CosineAnnealingLR", {"per": "step"}, "a")
+    program = lower(network(epochs=2, **nodes), catalogue())
+    whole = [event.learning_rate for event in fit.fit(program.build(), epochs=2) if isinstance(event, fit.Step)]
+    for halt in (10, 35):
+        first = fit.fit(program.build(), epochs=2)
+        for event in first:
+            if isinstance(event, fit.Step) and event.step == halt:
+                break
+        second = fit.fit(program.build(), epochs=2)
+        second.load_state_dict(first.state_dict())
+        assert [event.learning_rate for event in second if isinstance(event, fit.Step)] == whole[halt:]
+
+
 # -- what cannot be ---------------------------------------------------------------------------
 
 
