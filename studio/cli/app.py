@@ -234,6 +234,8 @@ def new(
     """Begin a project from a template."""
     with explained():
         document: Document = template(key).document
+        if out.suffix != SUFFIX:
+            raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
         if out.exists() and not force:
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
         files.save(document, out)

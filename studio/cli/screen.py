@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -13,6 +13,8 @@ from rich.text import Text
 
 from engine import fit
 from studio.training import Failed, SessionEvent, Warned
+
+T = TypeVar("T")
 
 
 class _Speed(ProgressColumn):
@@ -99,6 +101,15 @@ class Screen:
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
         if not event.finite:
             self.say("warning: the loss is not a number any more. Lower the learning rate.", always=True)
+
+
+def tracked(items: Iterable[T], total: int, doing: str, *, hidden: bool) -> Iterator[T]:
+    """The items, with a bar on standard error while they come, where that is a terminal."""
+    console = Console(file=sys.stderr)
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
+    shown = console.is_terminal and not hidden
+    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+        yield from bar.track(items, total=total, description=doing)
 
 
 def _figures(values: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound
 from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
+from studio.cli.screen import tracked
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
@@ -24,7 +25,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training.lines import line
 from studio.training.settings import resolved
 from studio.training.trying import LEARNS
-from studio.training.using import ARRAYS, answers, names_of, reading, samples_of, with_weights
+from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, with_weights
 
 Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
 Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
@@ -36,7 +37,9 @@ def evaluate(
     """Judge weights by the validation samples of a project: loss and metrics."""
     with explained(as_json=as_json):
         task = _task(file, read(file, assignments), weights, device, as_json=as_json)
-        [*_, found] = fit.evaluate(task)
+        held = task.setup().validation
+        batches = 0 if held is None else len(held)
+        [*_, found] = tracked(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:
         print_line({**(line(found) or {}), "event": "evaluated"})
@@ -76,7 +79,8 @@ def predict(
             own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)
             task = _task(file, own, weights, device, as_json=as_json)
             samples = unlabelled or samples_of(task, path if path.suffix in ARRAYS else None)
-            found += answers(task, samples)
+            batches = -(-len(samples) // BATCH)
+            found += tracked(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
             names += names_of(samples, len(names))
             classes = classes or _class_names(trained_with or task.setup().splits)
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
@@ -102,7 +106,7 @@ def find_rate(
         task = _task(file, read(file, assignments), None, device, as_json=as_json)
         if not 0 < low < high:
             raise InputError(f"--low {low:g} must be above 0 and below --high {high:g}.")
-    for event in fit.find_rate(task, low=low, high=high, steps=steps):
+    for event in tracked(fit.find_rate(task, low=low, high=high, steps=steps), steps, "trying", hidden=as_json):
         if isinstance(event, fit.RateTried):
             if as_json:
                 print_line({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
@@ -125,7 +129,7 @@ def overfit(
     """Train with one batch alone: a network that is wired up as it is meant drives its loss close to nothing."""
     with explained(as_json=as_json):
         task = _task(file, read(file, assignments), None, device, as_json=as_json)
-    [*_, last] = fit.overfit_one_batch(task, steps=steps)
+    [*_, last] = tracked(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
     learns = last.share < LEARNS
     if as_json:
         print_line(

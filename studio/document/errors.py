@@ -24,7 +24,7 @@ class FileError(DocumentError):
         """A path into the JSON such as "nodes.hidden.at[0]", "line 3, column 7", or empty for the file itself."""
         self.problem = problem
         self.remedy = remedy
-        super().__init__(f"{path}{', ' if place else ''}{place}: {problem}. {remedy}")
+        super().__init__(f"{path}{', ' if place else ''}{place}: {problem}. {remedy}".rstrip())
 
     def __reduce__(self) -> tuple[type[FileError], tuple[str, str, str, str]]:
         return type(self), (self.path, self.place, self.problem, self.remedy)

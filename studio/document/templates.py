@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from engine.resources import asset
@@ -35,8 +36,10 @@ def templates() -> tuple[Template, ...]:
 
 
 def template(key: str) -> Template:
-    """One template. Raises FileError that lists all if there is none of that name."""
+    """One template. Raises FileError that says which ones there are if there is none of that name."""
     found = {each.key: each for each in templates()}
     if key not in found:
-        raise FileError(key, "", "there is no template of this name", f"Known templates: {', '.join(found)}.")
+        close = difflib.get_close_matches(key, found, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"Known templates: {', '.join(found)}."
+        raise FileError(key, "", "there is no template of this name", remedy)
     return found[key]

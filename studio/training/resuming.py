@@ -103,6 +103,8 @@ def begin_with(path: Path, task: fit.Task) -> str:
 
 def weights_from(path: Path) -> Mapping[str, Tensor]:
     """The weights of a model: from a run's folder its last ones, else from a checkpoint or a weights file."""
+    if not path.exists():
+        raise FileError(str(path), "", "there is no such run, checkpoint or weights file", "Check the path.")
     if path.is_dir():
         if (path / WEIGHTS).exists():
             return weights_from(path / WEIGHTS)
@@ -116,7 +118,7 @@ def weights_from(path: Path) -> Mapping[str, Tensor]:
         try:
             return load_file(path)
         except WeightsError as error:
-            raise FileError(str(path), "", str(error).removeprefix(f"{path}: "), "") from None
+            raise FileError(str(path), "", str(error).removeprefix(f"{path}: ").rstrip("."), "") from None
 
 
 def weights_in(checkpoint: Mapping[str, Any]) -> Mapping[str, Tensor]:

@@ -25,6 +25,8 @@ from studio.nodes.types import Role
 from studio.training.resuming import weights_from
 
 ARRAYS = (".npy", ".npz")
+BATCH = 256
+"""Samples that are answered at once."""
 
 
 def with_weights(
@@ -91,11 +93,11 @@ def names_of(samples: Samples, first: int) -> list[str]:
     return [str(first + row) for row in range(len(samples))]
 
 
-def answers(task: fit.Task, samples: Samples, size: int = 256) -> Iterator[NDArray[Any]]:
+def answers(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
     """What the network answers, batch by batch. Raises ShapeError where it takes more than the samples' inputs."""
     task.model.eval()
-    for start in range(0, len(samples), size):
-        batch = samples.batch(np.arange(start, min(start + size, len(samples))))
+    for start in range(0, len(samples), BATCH):
+        batch = samples.batch(np.arange(start, min(start + BATCH, len(samples))))
         with no_grad():
             try:
                 found = task.model(task.to_device(batch)[0])
@@ -134,4 +136,4 @@ def _role(catalogue: Catalogue, key: str) -> Role:
     return Role.UNKNOWN if known is None else known.role
 
 
-__all__ = ["ARRAYS", "answers", "names_of", "read_array", "reading", "samples_of", "with_weights"]
+__all__ = ["ARRAYS", "BATCH", "answers", "names_of", "read_array", "reading", "samples_of", "with_weights"]

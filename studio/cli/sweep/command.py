@@ -137,8 +137,10 @@ class _Sweep:
         if event == "ended":
             self._end(row, content["state"])
             return
-        if event == "started":
-            row.state, row.batches, row.message = "running", content["batches"], ""
+        if event == "begun":
+            row.state, row.message = "running", ""
+        elif event == "started":
+            row.batches = content["batches"]
             row.epochs = "" if content["epochs"] is None else f"/{content['epochs']}"
             self._tell({"event": "trial", **self._known(row)})
         elif event == "step":

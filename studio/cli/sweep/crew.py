@@ -51,7 +51,7 @@ class Crew:
     def events(self, timeout: float) -> list[tuple[int, dict[str, Any]]]:
         """What trials have told since the last call, with their numbers. Begins those that there is room for.
 
-        The last that each tells is "ended", with its state.
+        The first about each is "begun", the last "ended", with its state.
         """
         while self._waiting and len(self._running) < self._jobs:
             self._begin(self._waiting.popleft())
@@ -94,6 +94,7 @@ class Crew:
             start_new_session=True,  # Ctrl+C comes to the sweep alone
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
+        self._told.put((number, {"event": "begun"}))
         threading.Thread(target=_follow, args=(number, process, complaints, self._told), daemon=True).start()
 
 

@@ -109,9 +109,12 @@ def test_new(gradwire, tmp_path: Path) -> None:
     assert "--force" in result.err
     assert gradwire("new", "digits-mlp", "-o", path, "--force").code == 0
     assert gradwire("check", path).code == 0
-    unknown = gradwire("new", "digits", "-o", tmp_path / "x.gradwire")
+    unknown = gradwire("new", "ghost", "-o", tmp_path / "x.gradwire")
     assert unknown.code == 2
     assert "Known templates: digits-mlp" in unknown.err
+    assert "Did you mean digits-cnn?" in gradwire("new", "digits-cn", "-o", tmp_path / "x.gradwire").err
+    assert "ends in .gradwire" in gradwire("new", "digits-mlp", "-o", tmp_path / "x.json").err
+    assert sorted(path.name for path in tmp_path.glob("x.*")) == []
     nowhere = gradwire("new", "digits-mlp", "-o", tmp_path / "no" / "x.gradwire")
     assert (nowhere.code, nowhere.err.count("\n")) == (2, 1)
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,8 @@ from pyarrow import parquet
 from engine.data import Digits
 from studio.document import files
 from studio.document.model import Document, End, Node, Training, Wire
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -211,7 +215,11 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     other = gradwire("evaluate", project, "-w", trained, "--set", "hidden.out_features=3")
     assert other.code == 2
     assert "weights of another graph" in other.err
-    assert gradwire("evaluate", project, "-w", folder / "nowhere").code == 2
+    nowhere = gradwire("evaluate", project, "-w", folder / "nowhere")
+    assert (nowhere.code, nowhere.err) == (
+        2,
+        f"gradwire: {folder / 'nowhere'}: there is no such run, checkpoint or weights file. Check the path.\n",
+    )
 
 
 def test_the_commands_before_a_training(gradwire, project: Path) -> None:
@@ -225,6 +233,24 @@ def test_the_commands_before_a_training(gradwire, project: Path) -> None:
     assert result.code == 1
     assert result.lines[-1]["learns"] is False
     assert "the loss is still" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("command", ["find-rate", "overfit"])
+def test_ctrl_c_ends_a_trial_without_a_word(project: Path, command: str) -> None:
+    code = (
+        "import signal, sys, main\n"
+        "from engine import fit\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def interrupted(*_, **__):\n"
+        "    yield signal.raise_signal(signal.SIGINT)\n"
+        "fit.find_rate = fit.overfit_one_batch = interrupted\n"
+        "sys.exit(main.main(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, str(project)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_settings_of_the_training_for_one_run(gradwire, project: Path) -> None:
