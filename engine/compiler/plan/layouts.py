@@ -54,9 +54,10 @@ def _viewed(step: Node, known: dict[Value, Strides]) -> tuple[Strides, bool]:
 def _dummy(value: Value, strides: Strides) -> Any:
     if 0 in value.shape:
         return np.empty(value.shape, value.dtype)
-    reach = 1 + sum((size - 1) * abs(step) for size, step in zip(value.shape, strides, strict=True))
-    memory = np.empty(reach, value.dtype)
-    return np.lib.stride_tricks.as_strided(memory, value.shape, [step * value.dtype.itemsize for step in strides])
+    steps = [(size - 1) * step for size, step in zip(value.shape, strides, strict=True)]
+    memory = np.empty(1 + sum(map(abs, steps)), value.dtype)
+    first = -sum(step for step in steps if step < 0) * memory.itemsize
+    return np.ndarray(value.shape, value.dtype, memory, first, [step * memory.itemsize for step in strides])
 
 
 __all__ = ["Strides", "strides_of"]

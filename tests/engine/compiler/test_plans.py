@@ -398,3 +398,16 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
         return ran.plan.memory
 
     assert memory(checkpoint) < 0.7 * memory(lambda function, value: function(value))
+
+
+@pytest.mark.parametrize("look", [lambda x: x.T, lambda x: x.flip(0), lambda x: x.expand(3, 3, 4)])
+def test_views_of_all_of_the_memory_are_planned(look: Callable[[Any], Any]) -> None:
+    x = look(engine.arange(12.0).reshape(3, 4))
+
+    def f(x: Any) -> Any:
+        return x.as_strided((2, 2), (4, 1), 5) * 2
+
+    compiled = Compiled(f)
+    for _ in range(3):
+        assert compiled(x).tolist() == f(x).tolist()
+    assert "as_strided" in str(engine.compiler.explain(compiled)(x))

@@ -64,8 +64,8 @@ def _(node: Node) -> Routine | None:
 
 @computes(spread_picked)
 def _(node: Node) -> Routine | None:
-    g, _ = node.values
-    return Pool(node, "spread_picked", node.out.shape, g.shape) if _fits(node) else None
+    g, number = node.values
+    return Pool(node, "spread_picked", node.out.shape, g.shape) if number.dtype == np.uint8 and _fits(node) else None
 
 
 __all__: list[str] = []

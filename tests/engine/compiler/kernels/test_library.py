@@ -188,6 +188,15 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
             assert one.tobytes() == np.ascontiguousarray(other).tobytes()
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_picked_places_that_are_no_bytes_are_left_to_numpy(dtype: Any) -> None:
+    windows = Windows.of(2, 2, 0, 1, 2)
+    g, number = np.ones((2, 3, 3, 3), np.float32), np.zeros((2, 3, 3, 3), dtype)
+    statics = {"windows": windows, "sizes": (6, 6)}
+    assert routine_of(node_of(spread_picked, [g, number], statics)[0]) is None
+    assert routine_of(node_of(spread_picked, [g, number.astype(np.uint8)], statics)[0]) is not None
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
     """Repeated and negative positions, positions in two dimensions, rows of several, rows of one number."""
