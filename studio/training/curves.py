@@ -16,6 +16,8 @@ Array: TypeAlias = NDArray[np.float64]
 Axis = Literal["step", "epoch", "seconds"]
 
 FACTOR = 8
+_BLOCKS = 512
+_PIECE = 1 << 14
 _NEGLIGIBLE = 1e-17
 """A share of the past that no longer changes a double."""
 
@@ -100,7 +102,7 @@ class Column:
 
     def bounds(self, *, positive: bool = False) -> tuple[float, float] | None:
         """The least and the greatest finite value, or of those above zero; None if there is none."""
-        low, high = self._blocks(0, len(self), 1)[1:]
+        low, high = self._blocks(0, len(self), _BLOCKS)[1:]
         low, high = _only_positive(low, high) if positive else (low, high)
         found = np.concatenate([low, high])
         found = found[np.isfinite(found)]
@@ -113,10 +115,10 @@ class Column:
         """
         first = max(int(np.searchsorted(x, left, "left")) - 1, 0)
         last = min(int(np.searchsorted(x, right, "right")) + 1, len(x))
-        if last - first <= 2 * columns:
+        if last - first <= columns:
             values = self.values[first:last]
             return Band(x[first:last], values, values)
-        starts, low, high = self._blocks(first, last, 2 * columns)
+        starts, low, high = self._blocks(first, last, columns)
         places = x[starts]
         pixels = np.floor((places - left) * (columns / max(right - left, 1e-300)))
         begins = np.flatnonzero(np.diff(pixels, prepend=pixels[0] - 1))
@@ -166,15 +168,9 @@ class Track:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def x(self, axis: Axis, batches: int) -> Array:
-        """Places of the points, of whole epochs of so many `batches`."""
-        match axis:
-            case "step":
-                return self._steps.array
-            case "epoch":
-                return self._steps.array / max(batches, 1)
-            case "seconds":
-                return self._seconds.array
+    def places(self, axis: Axis) -> Array:
+        """Of the points; epochs are told in steps."""
+        return self._seconds.array if axis == "seconds" else self._steps.array
 
     def extend(self, steps: Array, seconds: Array, values: Mapping[str, Array]) -> None:
         """More points. A quantity that is missing in some has no value (NaN) there."""
@@ -205,9 +201,11 @@ class _Smoother:
         """Of the values and of their number, after the last one."""
 
     def follow(self, values: Array) -> None:
-        fresh = values[len(self.column) :]
-        if not len(fresh):
-            return
+        """Smooth what is new, in pieces that stay in the processor's cache."""
+        while len(self.column) < len(values):
+            self._append(values[len(self.column) : len(self.column) + _PIECE])
+
+    def _append(self, fresh: Array) -> None:
         known = np.isfinite(fresh)
         sums = np.stack([np.where(known, fresh, 0.0), known.astype(np.float64)]) * (1 - self.share)
         power, distance = self.share, 1

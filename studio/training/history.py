@@ -44,7 +44,17 @@ class Curve:
         return len(self.column)
 
     def x(self, axis: Axis) -> Array:
-        return self.track.x(axis, self.batches)
+        """Places of the points along an axis. An array of their own for epochs; see `places`."""
+        unit = self.unit(axis)
+        return self.places(axis) if unit == 1 else self.places(axis) / unit
+
+    def places(self, axis: Axis) -> Array:
+        """The same in a finer unit, without computing anything, however many they are."""
+        return self.track.places(axis)
+
+    def unit(self, axis: Axis) -> float:
+        """That many of `places` are one on the axis."""
+        return float(max(self.batches, 1)) if axis == "epoch" else 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -194,7 +204,7 @@ class Run:
         for track in self._tracks.values():
             track.cut(step)
             if len(track):
-                time = max(time, float(track.x("seconds", 1)[-1]))
+                time = max(time, float(track.places("seconds")[-1]))
         self._reader.go_on(step, time)
 
 

@@ -113,9 +113,9 @@ def test_a_track_keeps_its_columns_alike() -> None:
     track.extend(np.array([3.0]), np.array([0.4]), {"accuracy": np.array([0.5])})
     assert {name: len(column) for name, column in track.columns.items()} == {"loss": 3, "accuracy": 3}
     np.testing.assert_equal(track.columns["accuracy"].values, [math.nan, math.nan, 0.5])
-    assert track.x("epoch", 2).tolist() == [0.5, 1.0, 1.5]
+    assert track.places("epoch").tolist() == [1.0, 2.0, 3.0]
     track.cut(1)
     assert len(track) == 1
     track.extend(np.array([2.0]), np.array([0.3]), {"loss": np.array([9.0])})
     assert track.columns["loss"].values.tolist() == [3.0, 9.0]
-    assert track.x("seconds", 2).tolist() == [0.1, 0.3]
+    assert track.places("seconds").tolist() == [0.1, 0.3]

@@ -147,7 +147,7 @@ class CurvePlot(pg.PlotWidget):
         """The point nearest to `x`, smoothed as it is drawn."""
         if curve is None or not len(curve):
             return None
-        places = curve.x(self.shown.axis)
+        places, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
         index = int(np.clip(np.searchsorted(places, x), 0, len(places) - 1))
         if index and abs(places[index - 1] - x) < abs(places[index] - x):
             index -= 1

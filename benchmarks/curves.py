@@ -1,0 +1,130 @@
+"""How long the Runs panel takes for a frame with many runs of many points: growing, panning, zooming, smoothing.
+
+    QT_QPA_PLATFORM=offscreen python benchmarks/curves.py [RUNS] [POINTS]
+
+RUNS runs (20) of POINTS training batches each (1,000,000), two plots of 700×400 pixels. Prints the median and the worst
+of some frames in milliseconds, and how long it takes to read a run of that many lines.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtWidgets import QApplication
+
+from engine import fit
+from studio.training.history import Follower, Run
+from studio.training.points import Points
+from studio.ui import app
+from studio.ui.panels.runs.plot import CurvePlot, Shown
+
+FRAMES, BATCHES = 10, 1000
+
+
+def run(number: int, points: int) -> Run:
+    """Two noisy quantities that fall and rise."""
+    made = Run(number, is_own=True)
+    made.take([fit.Started(points // BATCHES, None, BATCHES, 64 * BATCHES, 0, 1, "cpu", 0)])
+    extend(made, 0, points)
+    return made
+
+
+def extend(made: Run, begin: int, count: int) -> None:
+    steps = np.arange(begin + 1.0, begin + count + 1)
+    noise = np.random.default_rng(made.number + begin).normal(size=count)
+    fall = np.exp(-steps / 3e5)
+    values = {"loss": fall * (1 + 0.2 * noise) + 0.1, "accuracy": 1 - fall * (0.6 + 0.02 * noise)}
+    made.add([Points("steps", steps, steps * 1e-3, values)])
+    is_end = steps % BATCHES == 0
+    ends = {name: value[is_end] for name, value in values.items()}
+    made.add([Points("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
+
+
+def frames(title: str, step: Callable[[int], object]) -> None:
+    """Time steps, each with all the painting that it asks for."""
+    times: list[float] = []
+    for index in range(FRAMES):
+        begin = time.perf_counter()
+        step(index)
+        QApplication.processEvents()
+        times.append((time.perf_counter() - begin) * 1000)
+    print(f"{title:<44} median {statistics.median(times):7.1f}   worst {max(times):7.1f}")
+
+
+def reading(points: int) -> None:
+    """The same run out of its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        limits = {"epochs": points // BATCHES, "steps": None, "batches": BATCHES, "train_samples": 64 * BATCHES}
+        rest = {"validation_samples": 0, "parameters": 1, "device": "cpu", "seed": 0, "compiled": True}
+        first = {"event": "started", **limits, **rest}
+        with (Path(folder) / "metrics.jsonl").open("w", encoding="utf-8") as file:
+            file.write(json.dumps(first) + "\n")
+            for step in range(1, points + 1):
+                figures = {"loss": 1 / step, "train_accuracy": 1 - 1 / step, "learning_rate": 1e-3}
+                place = {"epoch": step // BATCHES + 1, "batch": step % BATCHES, "step": step}
+                rest = {"samples_per_second": 1e5, "finite": True}
+                file.write(json.dumps({"event": "step", **place, **figures, **rest}) + "\n")
+        read, follower, begin, longest = Run(1), Follower(Path(folder)), time.perf_counter(), 0.0
+        while True:
+            part = time.perf_counter()
+            news = follower.read()
+            read.catch_up(news)
+            longest = max(longest, time.perf_counter() - part)
+            if news.is_all:
+                break
+        seconds = time.perf_counter() - begin
+    print(f"{f'reading {points:,} lines':<44} {seconds:7.2f} s, at most {longest * 1000:.1f} ms at once")
+
+
+def main() -> None:
+    count, points = map(int, sys.argv[1:3]) if len(sys.argv) > 2 else (20, 1_000_000)
+    application = app.make_application(sys.argv[:1])
+    runs = [run(number, points) for number in range(1, count + 1)]
+    plots = [CurvePlot(quantity) for quantity in ("loss", "accuracy")]
+    for plot in plots:
+        plot.resize(700, 400)
+        plot.show()
+    application.processEvents()
+    print(f"{count} runs of {points:,} points, {len(plots)} plots")
+
+    def draw(shown: Shown) -> None:
+        for plot in plots:
+            plot.show_runs(runs, shown)
+
+    def grow(index: int) -> None:
+        extend(runs[-1], points + 500 * index, 500)
+        draw(Shown())
+
+    def pan(index: int) -> None:
+        for plot in plots:
+            plot.getViewBox().setRange(xRange=(index, index + points / BATCHES / 2), padding=0)
+
+    def zoom(index: int) -> None:
+        for plot in plots:
+            plot.getViewBox().setRange(xRange=(0, points / BATCHES * 0.8**index), padding=0)
+
+    begin = time.perf_counter()
+    draw(Shown())
+    application.processEvents()
+    print(f"{'first picture':<44} {1000 * (time.perf_counter() - begin):14.1f}")
+    frames("one run grows by 500 points", grow)
+    frames("repaint", lambda _: [plot.viewport().repaint() for plot in plots])
+    frames("pan", pan)
+    frames("zoom", zoom)
+    for plot in plots:
+        plot.reset()
+    frames("one run under the pointer", lambda index: [p.show_runs(runs, Shown(), runs[index % count]) for p in plots])
+    frames("smoothing", lambda index: draw(Shown(smoothing=0.5 + index / 50)))
+    frames("steps on a logarithmic axis", lambda _: draw(Shown(axis="step", log_x=True)))
+    reading(points)
+
+
+if __name__ == "__main__":
+    main()
