@@ -14,7 +14,7 @@ from engine.optim import lr_scheduler
 from engine.registry import OPTIMIZERS, Entry
 from tests.engine.fit.clouds import Clouds, same_weights
 
-TIMES = ("seconds", "samples_per_second")
+TIMES = ("seconds", "samples_per_second", "waiting")
 
 
 def figures(event: fit.Event) -> dict[str, Any] | None:
