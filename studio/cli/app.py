@@ -121,6 +121,8 @@ def run(
             if (document.nodes, document.wires) != (going_on.document.nodes, going_on.document.wires):
                 complain(f"{file} is another graph now than in {going_on.folder}, which goes on with its own.")
             document = going_on.document
+        if start_from is not None and not start_from.exists():
+            raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
         sound(file, document, as_json=as_json)
     session = Session(
         document,

@@ -43,6 +43,7 @@ class Session:
         out: the folder to write, made if it is not there; nothing is written if neither this nor `runs` is given
         runs: the folder of the project's runs, in which one is made for this run
         name: the project's name, after which the generated classes are named
+        label: what the run is called in lists; its number unless given
         resume: the run to go on with, in its folder and as it was begun; only `epochs` and `steps` may be others
         start_from: a run, a checkpoint or a weights file: the weights that fit are what this run begins with
         epochs: instead of the document's; without end if only `steps` is given
@@ -61,6 +62,7 @@ class Session:
         out: Path | None = None,
         runs: Path | None = None,
         name: str | None = None,
+        label: str | None = None,
         resume: Resumed | None = None,
         start_from: Path | None = None,
         epochs: int | None = None,
@@ -77,6 +79,7 @@ class Session:
         self._base = base
         self._runs = runs
         self._name = name
+        self._label = label
         self._resume = resume
         self._start_from = start_from
         training = document.training
@@ -238,6 +241,8 @@ class Session:
             return
         asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
         self._record = Record(self.folder, self.document, asked, self._writer, place)
+        if self._label is not None:
+            self._record.describe(name=self._label)
         training = self.document.training
         self._checkpoints = Checkpoints(
             self.folder,

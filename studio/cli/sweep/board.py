@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from studio.cli.sweep.space import Values
+from studio.cli.sweep.space import Values, described
 
 _STYLES = {"done": "green", "running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim"}
 _AROUND = 6
@@ -128,10 +128,6 @@ class Board:
         return f"{', '.join(counted)}; best first, by {self._follow}"
 
 
-def described(values: Values) -> str:
-    return " ".join(f"{place}={value}" for place, value in values.items())
-
-
 def _listed(figures: Mapping[str, Any]) -> str:
     shown = (f"{name} {_figure(value)}" for name, value in figures.items() if name.startswith("val_"))
     return " ".join(shown)
@@ -141,4 +137,4 @@ def _figure(value: Any) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-__all__ = ["Board", "Row", "described"]
+__all__ = ["Board", "Row"]

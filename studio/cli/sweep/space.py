@@ -106,6 +106,11 @@ def drawn(space: Space, trials: int, seed: int) -> list[Values]:
     return list(found.values())
 
 
+def described(values: Values) -> str:
+    """On one line."""
+    return " ".join(f"{place}={value}" for place, value in values.items())
+
+
 def _share(seed: int, number: int, place: str) -> float:
     """Of [0, 1): whatever else is drawn beside it."""
     return float(Generator(seed).fork("trial", number, place).uniform(dtype=float64))
@@ -164,4 +169,4 @@ def _split(values: str) -> Iterator[str]:
     yield values[start:].strip()
 
 
-__all__ = ["Choices", "Interval", "Space", "Values", "drawn", "grid", "space_of"]
+__all__ = ["Choices", "Interval", "Space", "Values", "described", "drawn", "grid", "space_of"]

@@ -18,6 +18,7 @@ from typing import Any
 from engine import fit
 from studio.cli.problems import InputError, print_line
 from studio.cli.sweep.plan import folder_of, read
+from studio.cli.sweep.space import described
 from studio.document.errors import DocumentError
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
@@ -66,6 +67,7 @@ def _session(path: Path, number: int, base: Path, name: str) -> Session:
         base=base,
         out=folder,
         name=name,
+        label=described(plan.trials[number - 1]),
         epochs=plan.epochs,
         steps=plan.steps,
         device=plan.device,

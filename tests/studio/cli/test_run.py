@@ -84,6 +84,12 @@ def test_values_set_for_one_run(gradwire, project: Path) -> None:
     assert project.read_bytes() == before
 
 
+def test_weights_to_begin_with_that_are_not_there_leave_no_run(gradwire, project: Path) -> None:
+    result = gradwire("run", project, "--start-from", "nowhere")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert not project.with_suffix(".runs").exists()
+
+
 def test_a_run_that_fails(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Session) -> None:
         raise RuntimeError("boom")

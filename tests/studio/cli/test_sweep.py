@@ -142,7 +142,7 @@ def test_trials_are_runs_and_do_not_depend_on_jobs(project: Path, tmp_path: Path
             assert "cross_entropy" in trial["message"]
             continue
         about = json.loads((Path(trial["folder"]) / "run.json").read_text())
-        assert about["state"] == "done"
+        assert (about["state"], about["name"]) == ("done", f"adam.lr={trial['values']['adam.lr']} flatten.start_dim=1")
         assert about["best"]["val_loss"] == trial["figures"]["val_loss"]
         trained = load(Path(trial["folder"]) / "graph.gradwire")
         assert trained.nodes["adam"].params["lr"] == float(trial["values"]["adam.lr"])
