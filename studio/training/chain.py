@@ -20,6 +20,8 @@ DATA_ROLES = frozenset({Role.SOURCE, Role.TRANSFORM, Role.DIVISION, Role.LOADER}
 
 _KEPT = 32
 """Opened links that are remembered."""
+_SOURCES = 2
+"""Sources that are remembered."""
 
 
 class DataProblem(Exception):  # noqa: N818 - told to people, like a Problem of the check
@@ -99,7 +101,7 @@ class Opener:
         Raises:
             DataProblem: a source cannot be read, or a transform does not take what it gets.
         """
-        self._forget_changed(chain[0])
+        self._forget(chain[0])
         splits: list[Splits] = []
         for place, link in enumerate(chain):
             key = chain[: place + 1]
@@ -110,15 +112,19 @@ class Opener:
                     self._stamps[link] = stamp(list(found.files))
             self._opened.move_to_end(key)
             splits.append(found)
-        while len(self._opened) > max(_KEPT, len(chain)):
-            self._opened.popitem(last=False)
         return tuple(splits)
 
-    def _forget_changed(self, source: Link) -> None:
+    def _forget(self, source: Link) -> None:
+        """What is of older sources than the last two, as they may hold memory and files; and of one that changed."""
         known = self._stamps.get(source, ())
         if known and stamp([path for path, _ in known]) != known:
-            for chain in [chain for chain in self._opened if chain[0] == source]:
-                del self._opened[chain]
+            del self._stamps[source]
+        else:
+            self._stamps[source] = self._stamps.pop(source, ())
+        for old in list(self._stamps)[:-_SOURCES]:
+            del self._stamps[old]
+        kept = {chain: splits for chain, splits in self._opened.items() if chain[0] in self._stamps}
+        self._opened = OrderedDict(list(kept.items())[-_KEPT:])
 
 
 def before(name: str, graph: Graph) -> str:

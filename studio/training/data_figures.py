@@ -49,6 +49,8 @@ class PartFigures:
     """Samples that cannot be read, such as damaged images."""
     reasons: tuple[tuple[int, str], ...]
     """Some of their rows, and why."""
+    points: tuple[tuple[float, float, int], ...]
+    """Of samples that are points in a plane: some of them, with their classes; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ MOST_CHANNELS = 256
 """Columns or channels that have figures of their own."""
 MOST_TARGETS = 20_000_000
 
+_MOST_POINTS = 1000
 _CHUNK_BYTES = 8 * 2**20
 _CHUNK_SAMPLES = 4096
 _TARGETS_AT_ONCE = 65_536
@@ -127,6 +128,8 @@ class _Part:
         """By the digest of a sample: its row, and its target."""
         self._repeated = 0
         self._unreadable: list[tuple[int, str]] = []
+        self._is_plane = preview.kind == "vectors" and preview.after.input.shape == (2,)
+        self._points: list[tuple[float, float, int]] = []
 
     def count_classes(self, rows: NDArray[np.int64]) -> None:
         targets = np.asarray(self._samples.targets(rows)).reshape(-1)
@@ -150,6 +153,10 @@ class _Part:
                 self._repeated += 1
             else:
                 self.rows[key] = (row, np.asarray(target).tobytes())
+        if self._is_plane and len(self._points) < _MOST_POINTS:
+            classes = np.asarray(targets).tolist() if len(self._classes) else [-1] * len(rows)
+            pairs = zip(np.asarray(inputs, np.float64).tolist(), classes, strict=True)
+            self._points += [(x, y, number) for (x, y), number in pairs][: _MOST_POINTS - len(self._points)]
         for batch in _batches(inputs):
             self._inputs.add(by_channel(batch, self._kind, len(self._inputs.names)))
         if self._target is not None:
@@ -167,6 +174,7 @@ class _Part:
             self._repeated,
             len(self._unreadable),
             tuple(self._unreadable[:5]),
+            tuple(self._points),
         )
 
 

@@ -244,6 +244,7 @@ class Previewer(QObject):
         self._end_describing()
         self._preview, self.facts, self.problem = found.preview, found.facts, None
         self.statistics_problem, self.was_cancelled = "", False
+        self._known = {known: item for known, item in self._known.items() if known[0] is found.preview.splits[0]}
         self._asked.clear()
         for slot in ("rows", "detail"):
             self._newest.pop(slot, None)

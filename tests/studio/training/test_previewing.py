@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +206,14 @@ def test_what_did_not_change_is_not_opened_again(tmp_path: Path) -> None:
     third = opener.open(chain_to("c", one, graph(one), None))
     assert third[0] is not first[0]
     assert len(third[0].train) > len(first[0].train)
+
+
+def test_sources_that_were_left_are_let_go() -> None:
+    opener = Opener()
+    documents = [chained(Node("data.Moons", {"seed": seed}), "transforms.Clip") for seed in range(4)]
+    opened = [weakref.ref(opener.open(chain_to("b", made, graph(made), None))[0]) for made in documents]
+    gc.collect()
+    assert [each() is not None for each in opened] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

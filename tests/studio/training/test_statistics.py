@@ -150,6 +150,16 @@ def test_it_is_told_how_far_it_is_and_can_be_ended(tmp_path: Path, monkeypatch: 
     ended.close()
 
 
+def test_points_of_a_plane_are_told_with_their_classes() -> None:
+    preview = previewed(chained("data.Moons"))
+    training, validation = described(preview).parts
+    assert (len(training.points), len(validation.points)) == (800, 200)
+    inputs, targets = preview.after.train.arrays(np.arange(5))
+    np.testing.assert_allclose([point[:2] for point in training.points[:5]], inputs)
+    assert [point[2] for point in training.points[:5]] == list(targets)
+    assert described(previewed(chained("data.Regression"))).parts[0].points == ()
+
+
 def test_regression_has_figures_of_its_target() -> None:
     found = described(previewed(chained("data.Regression")))
     assert found.parts[0].classes == ()

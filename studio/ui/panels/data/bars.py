@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -56,7 +58,7 @@ class ClassBars(QWidget):
         painter.setFont(fonts.interface(12))
         measure = painter.fontMetrics()
         longest = max((measure.horizontalAdvance(name) for name in found.class_names[:500]), default=0)
-        name_width = min(longest, _MOST_NAME)
+        name_width = min(longest + 2, _MOST_NAME)  # advances are rounded
         left = name_width + 10
         room = max(self.width() - left - _COUNT_WIDTH, 20)
         most = max((max(part.classes, default=0) / max(part.samples, 1) for part in found.parts), default=1) or 1
@@ -148,12 +150,55 @@ class HistogramView(QWidget):
         painter.drawText(QRectF(4, 0, self.width() - 8, 16), _LEFT, self._channels[0][1].name)
 
 
+class PointsView(QWidget):
+    """Samples that are points in a plane, in the colours of their classes: training filled, validation hollow."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._found: Statistics | None = None
+        self.setMinimumSize(140, 110)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Samples in the plane")
+        theme.manager().changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(180, 160)
+
+    def show_statistics(self, found: Statistics) -> None:
+        self._found = found
+        self.setVisible(any(part.points for part in found.parts))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        points = [point for part in self._found.parts for point in part.points] if self._found is not None else []
+        finite = [(x, y) for x, y, _ in points if math.isfinite(x) and math.isfinite(y)]
+        if self._found is None or not finite:
+            return
+        colors, painter = theme.current(), QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        area = QRectF(self.rect()).adjusted(6, 6, -6, -6)
+        left, low = (min(pair[axis] for pair in finite) for axis in (0, 1))
+        width, height = (max(pair[axis] for pair in finite) - start for axis, start in ((0, left), (1, low)))
+        scale = min(area.width() / (width or 1), area.height() / (height or 1))
+        across, up = (area.width() - width * scale) / 2, (area.height() - height * scale) / 2
+        for part in self._found.parts:
+            for x, y, number in part.points:
+                if not (math.isfinite(x) and math.isfinite(y)):
+                    continue
+                color = QColor(colors.series[max(number, 0) % len(colors.series)])
+                painter.setPen(QPen(color, 1) if part.part == "validation" else Qt.PenStyle.NoPen)
+                painter.setBrush(color if part.part == "training" else Qt.BrushStyle.NoBrush)
+                place = QPointF(area.left() + across + (x - left) * scale, area.bottom() - up - (y - low) * scale)
+                painter.drawEllipse(place, 2, 2)
+
+
 def number(value: float) -> str:
-    """Four digits that count; whole numbers as they are."""
-    return f"{value:,.0f}" if abs(value) < 1e6 and value == int(value) else f"{value:.4g}"
+    """Four digits that count, at least those before the point."""
+    whole = abs(value) < 1e6 and (abs(value) >= 1000 or value == int(value))
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
-__all__ = ["COLORS", "ClassBars", "HistogramView", "number"]
+__all__ = ["COLORS", "ClassBars", "HistogramView", "PointsView", "number"]

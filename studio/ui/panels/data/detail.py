@@ -28,6 +28,8 @@ from studio.ui.panels.data import cells
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 
+_COLOURS = ["Red", "Green", "Blue"]
+
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -54,6 +56,9 @@ class Detail(QWidget):
         self._sides["after"].setChecked(True)
         self.channel = QComboBox()
         self.channel.setAccessibleName("Channel of the numbers")
+        self.channel.setToolTip("Which channel's numbers are listed")
+        self.channel.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.channel.setMinimumContentsLength(3)
         self.channel.currentIndexChanged.connect(self._show_numbers)
         top.addWidget(self.channel)
         top.addWidget(buttons.tool("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14))
@@ -110,7 +115,7 @@ class Detail(QWidget):
         if self.channel.count() != channels:
             self.channel.blockSignals(True)
             self.channel.clear()
-            self.channel.addItems([f"Channel {number}" for number in range(channels)])
+            self.channel.addItems(_COLOURS if channels == 3 else [str(number) for number in range(channels)])
             self.channel.blockSignals(False)
         self.channel.setVisible(channels > 1)
         self._show_numbers()

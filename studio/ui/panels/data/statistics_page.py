@@ -25,14 +25,14 @@ from studio.training.data_figures import ChannelFigures, Finding, Statistics
 from studio.training.previewing import Part
 from studio.training.statistics import Progress
 from studio.ui import figures, fonts, theme
-from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, number
+from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, PointsView, number
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
 
-_TITLES = ("", "Min", "Max", "Mean", "Std", "Missing")
-_MISSING = len(_TITLES) - 1
+_TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
+_MISSING = 1
 _NARROW = 820
 """Below this width the parts stand one above the other."""
 
@@ -115,7 +115,12 @@ class StatisticsPage(QWidget):
         self.table.currentCellChanged.connect(self._choose)
         self.histogram = HistogramView()
         right.addWidget(self.table)
-        right.addWidget(self.histogram, 1)
+        self.points = PointsView()
+        plots = QHBoxLayout()
+        plots.setSpacing(12)
+        plots.addWidget(self.points, 2)
+        plots.addWidget(self.histogram, 3)
+        right.addLayout(plots, 1)
         self._row.addLayout(left, 3)
         self._row.addWidget(self._balance, 2)
         self._row.addLayout(right, 6)
@@ -139,6 +144,7 @@ class StatisticsPage(QWidget):
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "Nothing looks wrong."), None))
         self._balance.setVisible(bool(found.class_names))
         self.bars.show_statistics(found)
+        self.points.show_statistics(found)
         training = found.parts[0]
         rows = [*training.channels, *([training.target] if training.target is not None else [])]
         _fill_table(self.table, rows)
@@ -267,7 +273,7 @@ def _fill_table(table: QTableWidget, channels: list[ChannelFigures]) -> None:
         values = [number(value) for value in (channel.low, channel.high, channel.mean, channel.std)]
         lacking = f"{channel.missing:,}" if channel.missing else "–"
         lacking = f"{lacking}, {channel.infinite:,} ∞" if channel.infinite else lacking
-        for column, text in enumerate((channel.name, *(values if channel.numbers else ["–"] * 4), lacking)):
+        for column, text in enumerate((channel.name, lacking, *(values if channel.numbers else ["–"] * 4))):
             item = QTableWidgetItem(text)
             if column:
                 item.setFont(fonts.monospace(12))

@@ -17,6 +17,8 @@ from studio.ui import figures, fonts, theme
 Index = QModelIndex | QPersistentModelIndex
 
 _KEPT = 5000
+_WITH_MISSING = 160
+"""Width of a column whose head says how much is missing."""
 _ROW_HEIGHT = 24
 _AHEAD = 20
 """Rows beyond those in view that are read too."""
@@ -64,7 +66,11 @@ class SampleTable(QTableView):
 
     def show_figures(self, part: PartFigures | None) -> None:
         """How much is missing, for the heads of the columns."""
-        self._model.set_missing({} if part is None else {each.name: each.missing for each in part.channels})
+        missing = {} if part is None else {each.name: each.missing for each in part.channels if each.missing}
+        self._model.set_missing(missing)
+        for column in range(1, self._model.columnCount()):
+            if self._model.name(column) in missing:
+                self.setColumnWidth(column, max(self.columnWidth(column), _WITH_MISSING))
 
     def renew(self) -> None:
         self._model.forget()
@@ -145,6 +151,9 @@ class _Rows(QAbstractTableModel):
         if missing != self._missing:
             self._missing = missing
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+
+    def name(self, column: int) -> str:
+        return self._names[column]
 
     def forget(self) -> None:
         self.samples = {}
