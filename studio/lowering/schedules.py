@@ -104,16 +104,12 @@ def _place(flow: Flow, name: str) -> Iterator[Problem]:
         fix = None if driven is None else fixes.wire_up(End(driven, "optimizer"), End(name, "optimizer"))
         yield Problem("error", "schedule-alone", message, node=name, fix=fix)
         return
-    counted = ("step" if _per_step(flow, each) else "epoch" for each in (before, name))
-    own, other = dict(zip((before, name), counted, strict=True)), name
-    if own[before] != own[name]:
-        other = before if flow.graph.types[name].key in PER_STEP else name
-        wanted = own[name] if other == before else own[before]
-        fix = None if flow.graph.types[other].key in PER_STEP else fixes.assign(other, "per", wanted)
-        message = (
-            f"{before} counts {own[before]}s, but {name}, which follows it, {own[name]}s. Let both count the same."
-        )
-        yield Problem("error", "mixed-counting", message, node=name, fix=fix)
+    unit, own = _unit(flow, before), _unit(flow, name)
+    if unit != own:
+        is_fixed = flow.graph.types[name].key in PER_STEP
+        changed, wanted = (before, own) if is_fixed else (name, unit)
+        message = f"{before} counts {unit}s, but {name}, which follows it, {own}s. Let both count the same."
+        yield Problem("error", "mixed-counting", message, node=name, fix=fixes.assign(changed, "per", wanted))
 
 
 def _side_by_side(flow: Flow, optimizer: str) -> Iterator[Problem]:
@@ -140,19 +136,16 @@ def _no_begin(flow: Flow, name: str, drive: Drive) -> Iterator[Problem]:
     earlier = _drive(flow, before)
     if earlier is None or earlier.begins is None:
         return
-    per_step = _per_step(flow, before)
-    total = drive.length.total(per_step=per_step)
-    unit = "steps" if per_step else "epochs"
-    message = f"{before} does not say when {name} begins. Set lasts of {before}: after how many {unit}."
+    total = drive.length.total(per_step=_per_step(flow, before))
+    message = f"{before} does not say when {name} begins. Set lasts of {before}: after how many {_unit(flow, before)}s."
     fix = None if total is None else fixes.assign(before, "lasts", max(total // 2, 1))
     yield Problem("error", "missing-parameter", message, node=before, fix=fix)
 
 
 def _length(flow: Flow, name: str) -> Iterator[Problem]:
     drive, values = _drive(flow, name), flow.facts[name].arguments.values
-    per_step = _per_step(flow, name)
-    total = None if drive is None else drive.length.total(per_step=per_step)
-    unit = "step" if per_step else "epoch"
+    total = None if drive is None else drive.length.total(per_step=_per_step(flow, name))
+    unit = _unit(flow, name)
     if total is None or drive is None or drive.begins is None:
         return
     if drive.begins >= total:
@@ -210,3 +203,8 @@ def _drive(flow: Flow, name: str) -> Drive | None:
 
 def _per_step(flow: Flow, name: str) -> bool:
     return is_per_step(flow.graph.types[name], dict(flow.document.nodes[name].params))
+
+
+def _unit(flow: Flow, name: str) -> str:
+    """What a schedule counts."""
+    return "step" if _per_step(flow, name) else "epoch"

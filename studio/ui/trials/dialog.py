@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
@@ -83,9 +83,8 @@ class TrialDialog(QDialog):
         self._picture.show()
         self.verdict.setText(text)
 
-    def offer(self, title: str, run: object, *, kind: str = "") -> None:
+    def offer(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
         """A button before the one that leaves."""
-        assert callable(run)
         button = buttons.push(title, run, kind=kind)
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         if kind == "primary":

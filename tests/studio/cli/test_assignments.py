@@ -9,6 +9,7 @@ from engine.registry import Parameter, PathTo, Range
 from studio.cli.assignments import assign, parse
 from studio.cli.problems import InputError
 from studio.document.model import Document, End, Node, Wire
+from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 
 DOCUMENT = Document(
@@ -96,3 +97,12 @@ def test_another_kind_of_node_keeps_what_fits(key: str) -> None:
     document = assign(DOCUMENT, catalogue(), ["adam.lr=0.5", "adam.betas=0.8,0.9", f"adam={key}", "adam.momentum=0.9"])
     assert document.nodes["adam"] == Node("optim.SGD", {"lr": 0.5, "momentum": 0.9})
     assert document.wires == DOCUMENT.wires
+
+
+def test_the_layers_of_an_optimizer_are_set() -> None:
+    document = template("digits-mlp").document
+    chosen = assign(document, catalogue(), ["adam.trains=hidden, logits"])
+    assert chosen.nodes["adam"].trains == ("hidden", "logits")
+    assert assign(chosen, catalogue(), ["adam.trains=all"]).nodes["adam"].trains == ()
+    with pytest.raises(InputError, match="no parameter 'trains'"):
+        assign(document, catalogue(), ["hidden.trains=logits"])
