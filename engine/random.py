@@ -233,6 +233,7 @@ def _draw(state: State, n: int) -> Words:
 
 
 _MULTIPLIERS = np.array([[0xD2E7470EE14C6C93], [0xCA5A826395121157]], np.uint64)
+_MULTIPLIERS_HIGH, _MULTIPLIERS_LOW = _MULTIPLIERS >> _HALF, _MULTIPLIERS & _LOW
 _WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
 
@@ -244,10 +245,25 @@ def _draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
     even[0] = (np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset))[np.newaxis]
     odd[0] = np.asarray(rows, np.int64).view(np.uint64)[:, np.newaxis]
     even, odd = even.reshape(2, -1), odd.reshape(2, -1)
-    for turn in range(_ROUNDS):
-        key = [[(part + turn * step) & _MASK] for part, step in zip((state.seed, state.stream), _WEYL, strict=True)]
-        product = _high_product(even, _MULTIPLIERS)[::-1] ^ odd ^ np.array(key, np.uint64)
-        even, odd = product, (even * _MULTIPLIERS)[::-1]
+    parts = [
+        [(part + turn * step) & _MASK for part, step in zip((state.seed, state.stream), _WEYL, strict=True)]
+        for turn in range(_ROUNDS)
+    ]
+    for key in np.array(parts, np.uint64)[:, :, np.newaxis]:
+        # The upper half of `even * _MULTIPLIERS`, as `_high_product` has it, with as few arrays as it takes.
+        high, low = even >> _HALF, even & _LOW
+        middle = low * _MULTIPLIERS_LOW
+        middle >>= _HALF
+        middle += high * _MULTIPLIERS_LOW
+        low *= _MULTIPLIERS_HIGH
+        low += middle & _LOW
+        high *= _MULTIPLIERS_HIGH
+        middle >>= _HALF
+        high += middle
+        low >>= _HALF
+        high += low
+        even, odd = high[::-1] ^ odd, (even * _MULTIPLIERS)[::-1]
+        even ^= key
     words = np.stack([even[0], odd[0], even[1], odd[1]], axis=-1)
     return words.reshape(len(rows), 4 * blocks)[:, :n]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -138,7 +139,7 @@ class MappedSamples(Samples):
     def _transformed(self, values: Batch, rows: Indices) -> Batch:
         if not (self.augmented and isinstance(self.transform, Augmentation)):
             return self.transform(values)
-        generator = Generator(self.seed).fork("augmentation", self.epoch, self.depth)
+        generator = _chance(self.seed, self.epoch, self.depth)
         return self.transform.vary(values, generator.uniform_rows(rows, self.transform.numbers))
 
 
@@ -202,6 +203,12 @@ def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
 def held_count(count: int, share: float) -> int:
     """How many of so many samples a share is: one at least on each side, unless the share is 0."""
     return min(max(round(count * share), 1), count - 1) if share and count else 0
+
+
+@lru_cache(maxsize=64)
+def _chance(seed: int, epoch: int, depth: int) -> Generator:
+    """Asked for with each batch, and only for numbers of rows, which leave it where it is."""
+    return Generator(seed).fork("augmentation", epoch, depth)
 
 
 def _tensor(values: Batch) -> Tensor:
