@@ -14,7 +14,7 @@ import numpy as np
 from engine.backend import META, Device
 from engine.compiler.fill import FILL
 from engine.compiler.instruction import FLOAT, Trie, Unhashable, frozen, template
-from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, OBSERVED, OPAQUE, Reason
+from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, MEMORY, OBSERVED, OPAQUE, Reason
 from engine.compiler.replay import Drawn
 from engine.compiler.report import Ran
 from engine.compiler.rewrite import refusal
@@ -22,7 +22,7 @@ from engine.compiler.segment import Segment, adopt_saved
 from engine.compiler.sequential import Sequential, compute_call, is_mixed
 from engine.compiler.stepping import Stepped
 from engine.compiler.undo import Undo
-from engine.compiler.witness import instruction_of, is_foreseeable, origin
+from engine.compiler.witness import goes_by_memory, instruction_of, is_foreseeable, origin
 from engine.deferred import Deferred, Form
 from engine.dispatch import run
 from engine.dispatch.in_place import write
@@ -137,6 +137,8 @@ class Capture:
             return self._aside(op, inputs, statics)
         if MODES.observer is not None:
             return self._aside(op, inputs, statics, OBSERVED)
+        if op.view and goes_by_memory(op, inputs, statics):
+            return self._aside(op, inputs, statics, MEMORY)
         found = self._next(op, inputs, statics, device, in_place=False)
         if isinstance(found, Reason):
             return self._aside(op, inputs, statics, found)
@@ -155,6 +157,8 @@ class Capture:
     def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
         """Writes an op's result into the memory of `target`, the first input; versions and history are the caller's."""
         reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
+        if op.view and goes_by_memory(op, inputs, statics):
+            reason = MEMORY
         found = reason or self._next(op, inputs, statics, target._storage.device, in_place=True)
         if isinstance(found, Reason):
             self.demand(self.segment, found, op.name)

@@ -94,6 +94,12 @@ EXPOSED = Reason(
     "memory was written to that NumPy or another library holds as well",
     "Hand over a copy, tensor.numpy().copy(), or write to a tensor of the engine's own.",
 )
+MEMORY = Reason(
+    "memory",
+    "Look at memory as it lies",
+    "as_strided(), or a view as a dtype of another size, goes by where the elements lie in memory, which plans choose",
+    "Take the view before the compiled function, or write it with slices, unfold() or reshape().",
+)
 DISABLED = Reason(
     "disabled",
     "Function kept out of compiling",
@@ -108,7 +114,7 @@ REASONS: dict[str, Reason] = {
     one.id: one
     for one in (
         BOOL, NUMBER, LIST, ITERATION, ARRAY, PRINT, DATA_DEPENDENT, DEVICE, OPAQUE, OBSERVED, LIMIT,
-        EXPOSED, DISABLED, EXPLICIT,
+        EXPOSED, MEMORY, DISABLED, EXPLICIT,
     )
 }  # fmt: skip
 

@@ -11,9 +11,12 @@ from engine.compiler.sequential import is_mixed
 from engine.deferred import Form
 from engine.dispatch.kernels import infer
 from engine.dispatch.run import shares_memory
+from engine.dtypes import BY_NAME
 from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
+from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.movement.strides import as_strided
 from engine.ops.record import Op
 
 
@@ -55,4 +58,11 @@ def is_foreseeable(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms
     return [tuple(one.shape) for one in found] == [form.shape for form in forms]
 
 
-__all__ = ["instruction_of", "is_foreseeable", "origin"]
+def goes_by_memory(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> bool:
+    """Whether what a view shows follows from where elements lie in memory, which plans choose themselves."""
+    if op is as_strided:
+        return True
+    return op is reinterpret and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize
+
+
+__all__ = ["goes_by_memory", "instruction_of", "is_foreseeable", "origin"]

@@ -102,8 +102,8 @@ class _Builder:
             found = self.views.get(key)
             if found is None:
                 array = MetaArray(value.shape, value.dtype)
-                shape = compute_promoted(op, [array], _example(statics), META).shape
-                node = self._node(op, [value], statics, [(shape, value.dtype)], value.device, False, None)
+                seen = compute_promoted(op, [array], _example(statics), META)
+                node = self._node(op, [value], statics, [(seen.shape, seen.dtype)], value.device, False, None)
                 found = self.views[key] = node.out
             value = found
         return value

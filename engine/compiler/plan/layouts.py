@@ -47,7 +47,7 @@ def _viewed(step: Node, known: dict[Value, Strides]) -> tuple[Strides, bool]:
     base = step.values[0]
     array = _dummy(base, known[base])
     view: Any = step.op.kernel(np, array, **(step.statics or {}))
-    strides = tuple(one // base.dtype.itemsize for one in view.strides)
+    strides = tuple(one // view.itemsize for one in view.strides)
     return strides, view.size > 0 and not np.may_share_memory(view, array)
 
 

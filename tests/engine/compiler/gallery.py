@@ -199,6 +199,18 @@ def a_copy_by_python(x: Tensor) -> Tensor:
     return copy.deepcopy(y) + 1  # breaks: opaque
 
 
+@shown
+def a_view_by_steps_of_its_own(x: Tensor) -> Tensor:
+    y = x * 2
+    return y.as_strided((2, 2), (1, 1)) + 1  # breaks: memory
+
+
+@shown
+def a_view_as_smaller_numbers(x: Tensor) -> Tensor:
+    y = x * 2
+    return y.view(engine.int16).float() + 1  # breaks: memory
+
+
 @disable
 def kept_out(x: Tensor) -> Tensor:
     return x.sin()

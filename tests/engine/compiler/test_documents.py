@@ -52,5 +52,5 @@ def test_ids_are_stable() -> None:
     """Programs and help pages refer to them: add to this list, and take nothing away."""
     assert set(REASONS) == {
         "bool", "number", "list", "iteration", "array", "print", "shape", "device", "opaque", "observed", "limit",
-        "exposed", "disabled", "explicit",
+        "exposed", "memory", "disabled", "explicit",
     }  # fmt: skip

@@ -14,7 +14,7 @@ from engine.compiler.reasons import REASONS
 from studio.training.regions import nodes_of, nodes_of_kernel, nodes_of_segment
 from studio.ui import figures, help_page
 
-_OF_CALLS = frozenset(("shape", "device", "observed", "limit", "exposed", "disabled"))
+_OF_CALLS = frozenset(("shape", "device", "observed", "limit", "exposed", "memory", "disabled"))
 """Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
 _CODE = re.compile(r"`([^`]+)`")
 
