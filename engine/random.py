@@ -73,7 +73,8 @@ class Generator:
     ) -> None:
         if isinstance(seed, (str, Device)):  # PyTorch's only argument
             seed, device = 0, seed
-        Device(device)
+        if device != "cpu":
+            Device(device)
         self._lock = threading.Lock()
         self.set_state(State(seed, stream, offset))
 
