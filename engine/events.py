@@ -49,7 +49,7 @@ class Step:
     """That this batch took, the time to load it included."""
     samples_per_second: float
     learning_rate: float
-    """Of the first optimizer."""
+    """Of the first optimizer that has a schedule, or of the first one."""
     finite: bool
     """False if the loss is NaN or infinite: the weights are, or will be, spoilt."""
     waiting: float = 0.0

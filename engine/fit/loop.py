@@ -376,8 +376,10 @@ class Training(Iterator[Event]):
         return {name: table for name, table in found.items() if table is not None}
 
     def _learning_rate(self) -> float:
-        first = next(iter(self.task.optimizers.values()), None)
-        return float("nan") if first is None else float(first.param_groups[0]["lr"])
+        """Of the first optimizer that has a schedule, or of the first one."""
+        scheduled = next((schedule.optimizer for schedule in self.task.schedulers.values()), None)
+        told = scheduled or next(iter(self.task.optimizers.values()), None)
+        return float("nan") if told is None else float(told.param_groups[0]["lr"])
 
 
 def _figures(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:

@@ -101,6 +101,19 @@ def test_schedules_side_by_side_act_at_once() -> None:
     assert rates(document)[::STEPS] == pytest.approx([0.0001, 0.00005, 0.00025, 0.000125])
 
 
+def test_the_rate_that_a_training_tells_is_one_that_changes() -> None:
+    document = network(epochs=2, decay=("ExponentialLR", {"gamma": 0.5}, "adam"))
+    document = edits.add(document, "sgd", Node("optim.SGD", {"lr": 0.7}))
+    document = edits.connect(document, wire("cross_entropy.loss -> sgd.loss"))
+    document = edits.add(document, "hidden", Node("nn.Linear", {"out_features": 8}))
+    document = edits.connect(document, wire("flatten.output -> hidden.input"))
+    document = edits.connect(document, wire("hidden.output -> logits.input"))
+    document = edits.set_trains(edits.set_trains(document, "sgd", ["hidden"]), "adam", ["logits"])
+    document = edits.disconnect(document, [wire("adam.optimizer -> decay.optimizer")])
+    document = edits.connect(document, wire("sgd.optimizer -> decay.optimizer"))
+    assert rates(document)[::STEPS] == pytest.approx([0.7, 0.35])
+
+
 SOUND = [
     {"it": ("StepLR", {"step_size": 2}, "adam")},
     {"it": ("CosineAnnealingLR", {"per": "step"}, "adam")},
