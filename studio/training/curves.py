@@ -108,14 +108,15 @@ class Column:
         found = found[np.isfinite(found)]
         return (float(found.min()), float(found.max())) if len(found) else None
 
-    def band(self, x: Array, left: float, right: float, columns: int) -> Band:
+    def band(self, x: Array, left: float, right: float, columns: int, few: int | None = None) -> Band:
         """What the curve over `x`, which never falls, covers from `left` to `right` in so many columns of pixels.
 
-        One point beyond each side is there too, so that lines go on to the edge. Few points are given as they are.
+        One point beyond each side is there too, so that lines go on to the edge. Points are given as they are if there
+        are not more than `few`, which is `columns` unless said.
         """
         first = max(int(np.searchsorted(x, left, "left")) - 1, 0)
         last = min(int(np.searchsorted(x, right, "right")) + 1, len(x))
-        if last - first <= columns:
+        if last - first <= (columns if few is None else few):
             values = self.values[first:last]
             return Band(x[first:last], values, values)
         starts, low, high = self._blocks(first, last, columns)

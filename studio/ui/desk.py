@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
@@ -33,6 +33,9 @@ from studio.ui.theme import ThemeManager
 from studio.ui.trials.dialog import TrialDialog
 from studio.ui.trials.overfit import OverfitDialog
 from studio.ui.trials.rate import RateDialog
+
+_FIGURES_MS = 200
+"""Nobody reads numbers that change more often, and each change paints a part of the canvas."""
 
 
 class Desk(QObject):
@@ -72,6 +75,11 @@ class Desk(QObject):
             "log": self.log,
         }
         self._settings = settings
+        self._latest: fit.Step | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_FIGURES_MS)
+        self._soon.timeout.connect(self._show_figures)
         self._has_begun = False
         self._lights_trained = False
         self._warned_run: object = None
@@ -153,10 +161,14 @@ class Desk(QObject):
     def _forget_figures(self, *_: object) -> None:
         """The figures on the nodes are those of another graph now."""
         if not self.project.runner.is_active:
+            self._latest = None
             self.canvas.set_live({})
 
-    def _show_figures(self, step: fit.Step) -> None:
+    def _show_figures(self) -> None:
         """The losses and metrics at their nodes."""
+        step = self._latest
+        if step is None:
+            return
         values = {name: figures.measured(value) for name, value in step.metrics.items()}
         progress: dict[str, float] = {}
         run = self.project.runner.run
@@ -174,8 +186,10 @@ class Desk(QObject):
     def _take(self, events: list[object]) -> None:
         steps = [event for event in events if isinstance(event, fit.Step)]
         if steps:
-            self._show_figures(steps[-1])
+            self._latest = steps[-1]
             self._warn_of_waiting()
+            if not self._soon.isActive():
+                self._soon.start()
         for event in events:
             match event:
                 case fit.Epoch():

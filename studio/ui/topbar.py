@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
@@ -20,6 +20,8 @@ from studio.ui.widgets.labels import label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
 _NUMBERS = 7
+_REFRESH_MS = 150
+"""Nobody reads numbers that change more often."""
 _LOTS_OF_WAITING = 0.2
 """Share of the time spent waiting for data, from which on that is worth a warning."""
 
@@ -30,6 +32,10 @@ class TopBar(QWidget):
     def __init__(self, commands: Commands, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._project: Project | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_REFRESH_MS)
+        self._soon.timeout.connect(self.refresh)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -59,16 +65,20 @@ class TopBar(QWidget):
     def watch(self, project: Project | None) -> None:
         """Show this project from now on."""
         if self._project is not None:
-            self._project.runner.events.disconnect(self.refresh)
+            self._project.runner.events.disconnect(self._schedule)
             self._project.runner.state_changed.disconnect(self.refresh)
             self._project.store.document_changed.disconnect(self.refresh)
         self._project = project
         if project is not None:
-            project.runner.events.connect(self.refresh)
+            project.runner.events.connect(self._schedule)
             project.runner.state_changed.connect(self.refresh)
             project.store.document_changed.connect(self.refresh)
         self.setEnabled(project is not None)
         self.refresh()
+
+    def _schedule(self, *_: object) -> None:
+        if not self._soon.isActive():
+            self._soon.start()
 
     def refresh(self, *_: object) -> None:
         """Show how the run stands now."""
@@ -149,10 +159,11 @@ class _Numbers(QWidget):
         row.addStretch(1)
 
     def show_figures(self, found: Sequence[_Figure]) -> None:
-        self._shown = min(len(found), _NUMBERS)
-        for number, figure in zip(self.all, found, strict=False):
-            number.show_figure(figure)
-        self._fit()
+        shown = min(len(found), _NUMBERS)
+        changes = [number.show_figure(figure) for number, figure in zip(self.all, found, strict=False)]
+        if any(changes) or shown != self._shown:
+            self._shown = shown
+            self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -189,9 +200,11 @@ class _Number(QWidget):
         row.addStretch(1)
         column.addWidget(self.title)
         column.addLayout(row)
-        self._widest = 0
+        self._widest, self._height = 0, super().sizeHint().height()
 
-    def show_figure(self, figure: _Figure) -> None:
+    def show_figure(self, figure: _Figure) -> bool:
+        """Whether it needs more or less room than before."""
+        before = self._widest
         is_other = figure.title != self.title.text()
         self.title.setText(figure.title)
         self.value.setText(figure.value)
@@ -203,11 +216,13 @@ class _Number(QWidget):
             self.value.setProperty("role", role)
             self.style().unpolish(self.value)
             self.style().polish(self.value)
-        self._widest = max(0 if is_other else self._widest, super().sizeHint().width())
+        own = super().sizeHint()
+        self._widest, self._height = max(0 if is_other else self._widest, own.width()), own.height()
+        return self._widest != before
 
     def sizeHint(self) -> QSize:
         """As wide as it ever was, so that nothing dances while numbers change."""
-        return QSize(max(self._widest, super().sizeHint().width()), super().sizeHint().height())
+        return QSize(self._widest, self._height)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()

@@ -123,7 +123,7 @@ class CurvesItem(pg.GraphicsObject):
         painter.save()
         painter.resetTransform()
         for line in sorted(self._lines(), key=self._depth):
-            band = self._band(line, view, width if line.is_faint else width // _BROAD + 1, kept)
+            band = self._band(line, view, width, kept)
             x = band.x * transform.m11() + transform.dx()
             low = band.low * transform.m22() + transform.dy()
             high = low if band.high is band.low else band.high * transform.m22() + transform.dy()
@@ -151,13 +151,14 @@ class CurvesItem(pg.GraphicsObject):
     def _band(self, line: _Line, view: QRectF, width: int, kept: dict[object, Band]) -> Band:
         shown = self.shown
         key = (line.column, len(line.column), line.run.version, view.left(), view.right(), width, shown)
+        columns, few = (width, width) if line.is_faint else (width // _BROAD + 1, 2 * width)
         band = self._bands.get(key)
         if band is None:
             x, unit = line.curve.places(shown.axis), line.curve.unit(shown.axis)
             if shown.log_x:
-                band = _logarithmic_band(line.column, x, unit, view, width)
+                band = _logarithmic_band(line.column, x, unit, view, columns)
             else:
-                band = line.column.band(x, view.left() * unit, view.right() * unit, width)
+                band = line.column.band(x, view.left() * unit, view.right() * unit, columns, few)
                 band = Band(band.x / unit, band.low, band.high)
             if shown.log_y:
                 band = logarithmic(band)

@@ -64,9 +64,9 @@ class Facts(QTreeWidget):
         for key, item in self._items():
             item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _OPEN)))
         if not is_same_choice:
-            self.setColumnWidth(0, 168)
+            self.setColumnWidth(0, 168 if len(runs) == 1 else 136)
             for column in range(1, len(runs)):
-                self.setColumnWidth(column, 120)
+                self.setColumnWidth(column, 88)
         self.verticalScrollBar().setValue(place if is_same_choice else 0)
 
     def _add_group(self, group: Group) -> None:

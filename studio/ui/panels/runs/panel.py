@@ -39,7 +39,7 @@ from studio.ui.widgets.labels import ElidedLabel
 
 REDRAW_MS = 50
 """Twenty pictures a second are enough for curves."""
-_REST = 4
+_REST = 10
 """Times as long as drawing took, nothing is drawn: training gets the rest."""
 _NARROW = 900
 """Pixels below which curves and details take turns."""
@@ -308,4 +308,5 @@ class RunsPanel(QWidget):
 
     def _schedule(self, *_: object) -> None:
         if self.isVisible() and not self._redraw.isActive():
-            self._redraw.start(max(REDRAW_MS, round(1000 * _REST * self._drawing)))
+            painting = sum(plot.seconds for plot in self.plots.values() if plot.isVisible())
+            self._redraw.start(max(REDRAW_MS, round(1000 * _REST * (self._drawing + painting))))

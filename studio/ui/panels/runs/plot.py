@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPen
+from PySide6.QtGui import QColor, QMouseEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from studio.training.curves import Axis
@@ -31,6 +32,8 @@ class CurvePlot(pg.PlotWidget):
         self.curves = CurvesItem(quantity)
         self.item.addItem(self.curves)
         self._runs: Sequence[Run] = ()
+        self.seconds = 0.0
+        """That the last painting took."""
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
         self.setMenuEnabled(False)
         self.hideButtons()
@@ -72,6 +75,11 @@ class CurvePlot(pg.PlotWidget):
             self._cross.setPos(x)
         if x is None or not shows_values:
             self._readout.hide()
+
+    def paintEvent(self, ev: QPaintEvent) -> None:
+        began = time.perf_counter()
+        super().paintEvent(ev)
+        self.seconds = time.perf_counter() - began
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.reset()
