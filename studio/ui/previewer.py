@@ -156,6 +156,7 @@ class Previewer(QObject):
         self._settle.stop()
         self._in_sight = False
         self._newest.clear()
+        self._asked.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
         if self._describer is not None:
             self._describer.join(_LAST_SECONDS)
@@ -169,18 +170,25 @@ class Previewer(QObject):
     def _ask(
         self, slot: str, look: Look, first: int, number: int, take: Callable[[Answer], object], *, small: bool
     ) -> None:
-        preview = self._preview
-        if preview is None or self._asked.get(slot) == (look, first, number):
+        preview, wish = self._preview, (look, first, number)
+        if preview is None or self._asked.get(slot) == wish:
             return
-        self._asked[slot] = (look, first, number)
+        self._asked[slot] = wish
 
-        def read() -> Answer:
+        def is_stale() -> bool:
+            return self._asked.get(slot) != wish
+
+        def read() -> Answer | None:
+            if look.category is not None:
+                preview.rows(look, is_stale)  # the only part that may take long
+                if is_stale():
+                    return None
             return Answer(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
 
-        def show(answer: Answer) -> None:
-            if self._asked.get(slot) == (look, first, number):
+        def show(answer: Answer | None) -> None:
+            if not is_stale():
                 del self._asked[slot]
-            if self._preview is preview:
+            if self._preview is preview and answer is not None:
                 take(answer)
 
         self._submit(slot, read, show, keep=True)
@@ -252,6 +260,7 @@ class Previewer(QObject):
 
     def _fail(self, error: Exception) -> None:
         self._end_describing()
+        self._asked.clear()
         self._preview, self.facts = None, None
         self.problem = error if isinstance(error, DataProblem) else DataProblem("", f"{type(error).__name__}: {error}")
         self._enter("failed")

@@ -181,6 +181,7 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             for project in self.workspace.projects:
                 project.look_at_disk()
+                project.store.recheck()  # data files may be others
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _project_files(event):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
@@ -256,6 +256,20 @@ def test_what_is_wrong_is_said_and_leads_to_its_node(qtbot: QtBot, window: MainW
     click(panel.failed.button)
     assert window.project is not None
     assert window.project.store.selection == {"a"}
+
+
+def test_a_file_that_was_mended_meanwhile_is_read(qtbot: QtBot, window: MainWindow, tmp_path: Path, show: Show) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,0\nx,1\n")
+    panel = show(chained(Node("data.CSV", {"path": str(path), "target": "y", "validation": 0.0})))
+    assert "line 3" in str(panel._previewer.problem)
+    path.write_text("a,y\n1,0\n2,1\n3,1\n")
+    QApplication.sendEvent(panel, QEvent(QEvent.Type.ActivationChange))
+    qtbot.waitUntil(lambda: is_filled(panel))
+    assert panel.header.place.maximum() == 2
+    path.write_text("a,y\n1,0\n2,1\n3,1\n4,0\n")
+    QApplication.sendEvent(panel, QEvent(QEvent.Type.ActivationChange))
+    qtbot.waitUntil(lambda: panel.header.place.maximum() == 3)
 
 
 def test_an_empty_project_offers_to_add_data(qtbot: QtBot, window: MainWindow, show: Show) -> None:

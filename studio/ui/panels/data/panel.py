@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.previewing import Facts, Part
@@ -105,6 +105,12 @@ class DataPanel(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(900, 272)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Back from another program, files may be others."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._previewer.refresh()
 
     # -- parts
 
