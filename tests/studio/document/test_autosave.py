@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from studio.document.autosave import Autosave, discard, recoverable
+from studio.document.autosave import Autosave, discard, recoverable, sweep
 from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document, Node
@@ -218,3 +218,50 @@ def test_the_users_state_folder_is_the_default(tmp_path: Path, monkeypatch: pyte
     Autosave().write(WORK, None)
     assert len(list((tmp_path / "state" / "autosave").iterdir())) == 1
     assert recoverable() == []
+
+
+def with_runs(journals: Path, name: str) -> Path:
+    """Runs beside a journal of that name."""
+    (journals / name / "run").mkdir(parents=True)
+    (journals / name / "run" / "run.json").write_text("{}")
+    return journals / name
+
+
+def test_runs_of_unsaved_work_come_with_it(tmp_path: Path) -> None:
+    child = start(tmp_path)
+    [journal] = tmp_path.glob("*.json")
+    theirs = with_runs(tmp_path, f"{journal.stem}.runs")
+    kill(child)
+    mine = Autosave(tmp_path)
+    [recovery] = recoverable(tmp_path)
+    assert mine.adopt(recovery)
+    assert (mine.runs / "run" / "run.json").exists() and not theirs.exists()
+    mine.drop_runs()
+    assert not mine.runs.exists()
+
+
+def test_runs_of_discarded_work_are_gone(tmp_path: Path) -> None:
+    child = start(tmp_path)
+    [journal] = tmp_path.glob("*.json")
+    theirs = with_runs(tmp_path, f"{journal.stem}.runs")
+    kill(child)
+    [recovery] = recoverable(tmp_path)
+    discard(recovery)
+    assert not theirs.exists()
+
+
+def test_only_runs_that_nobody_can_see_again_are_swept_away(tmp_path: Path) -> None:
+    child = start(tmp_path)
+    [journal] = tmp_path.glob("*.json")
+    theirs = with_runs(tmp_path, f"{journal.stem}.runs")
+    mine = Autosave(tmp_path)
+    mine.runs.mkdir()
+    lost = with_runs(tmp_path, "1-1.00-abcd.runs")
+    sweep(tmp_path)
+    assert theirs.exists() and mine.runs.exists() and not lost.exists()
+    kill(child)
+    sweep(tmp_path)
+    assert theirs.exists()  # its journal can still be recovered
+    journal.unlink()
+    sweep(tmp_path)
+    assert not theirs.exists()
