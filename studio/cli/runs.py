@@ -93,7 +93,7 @@ def export(
 def _runs(file: Path) -> list[Run]:
     found: list[Run] = []
     for one in Shelf(file.with_suffix(".runs")).look():
-        found.append(run_of(one, 1 + max((run.number for run in found), default=0)))
+        found.append(run_of(one, [run.number for run in found]))
     return found
 
 

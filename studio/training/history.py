@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -191,9 +191,6 @@ class Run:
     def describe(self, about: Mapping[str, Any], state: str) -> None:
         """Take what run.json says now. Of a run of this process, how it stands is known better."""
         self.about = about
-        number = about.get("number")
-        if isinstance(number, int):
-            self.number = number
         if not self.is_own:
             self.state = state
         if not (self.is_own and self.last):
@@ -333,8 +330,14 @@ def _order(found: Found) -> tuple[str, str]:
     return str(found.about.get("started", "")), found.folder.name
 
 
-def run_of(found: Found, number: int) -> Run:
-    """A run without its curves. `number` is for one that does not know its own."""
+def run_of(found: Found, taken: Collection[int]) -> Run:
+    """A run without its curves. It has the number that it knows of itself, unless others have taken that.
+
+    They have where several processes began runs in the same moment.
+    """
+    number = found.about.get("number")
+    if not isinstance(number, int) or number in taken:
+        number = max(taken, default=0) + 1
     run = Run(number, found.folder)
     run.describe(found.about, found.state)
     run.trouble = found.trouble

@@ -164,7 +164,7 @@ class RunLibrary(QObject):
         for one in found:
             run = known.pop(one.folder, None) or self._own(one)
             if run is None:
-                run = run_of(one, max(self.next_number, *(each.number + 1 for each in fresh), 1))
+                run = run_of(one, [each.number for each in (*self.runs, *fresh)])
                 run.is_shown = False
                 fresh.append(run)
             elif run.about is not one.about or (run.state != one.state and not run.is_own):

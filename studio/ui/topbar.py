@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
+from studio.training import supply
 from studio.training.progress import Progress
 from studio.ui import figures, fonts
 from studio.ui.commands import Commands
@@ -22,8 +23,6 @@ _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
 _NUMBERS = 7
 _REFRESH_MS = 150
 """Nobody reads numbers that change more often."""
-_LOTS_OF_WAITING = 0.2
-"""Share of the time spent waiting for data, from which on that is worth a warning."""
 
 
 class TopBar(QWidget):
@@ -235,7 +234,7 @@ def _measured(name: str, train: float, validation: float | None) -> _Figure:
 
 
 def _waiting(share: float) -> _Figure:
-    is_much = share >= _LOTS_OF_WAITING
+    is_much = share >= supply.MUCH
     tip = "Share of the time in which training waits for the next batch"
     if is_much:
         tip += ". More workers in the loader, or fewer transforms, would make it faster"

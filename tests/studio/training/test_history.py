@@ -186,9 +186,18 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
         ("c", "done"),
     ]
     assert "cannot be read" in found[0].trouble
-    run = run_of(found[-1], 1)
+    run = run_of(found[-1], [])
     assert (run.number, run.name, run.last["val_loss"]) == (7, "Run 7", 0.5)
     assert Shelf(tmp_path / "nowhere").look() == []
+
+
+def test_runs_that_began_in_one_moment_get_numbers_of_their_own(tmp_path: Path) -> None:
+    for name, number in (("a", 4), ("b", 4), ("c", None)):
+        folder_of(tmp_path, name, started="2026-01-01", number=number)
+    runs: list[Run] = []
+    for found in Shelf(tmp_path).look():
+        runs.append(run_of(found, [run.number for run in runs]))
+    assert [(run.folder.name, run.number) for run in runs if run.folder] == [("a", 4), ("b", 5), ("c", 6)]
 
 
 def test_the_shelf_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +243,7 @@ def test_a_real_run_is_read_back_whole(session, digits, tmp_path: Path) -> None:
     own = Run(1, is_own=True)
     own.take([event for event in events if isinstance(event, fit.Event)])
     [found] = Shelf(tmp_path).look()
-    run = read(found.folder, run_of(found, 1))
+    run = read(found.folder, run_of(found, []))
     for quantity in own.quantities:
         for kind in ("train", "validation"):
             one, other = own.curve(quantity, kind), run.curve(quantity, kind)
