@@ -31,8 +31,8 @@ from studio.document import edits
 from studio.document.templates import template
 from studio.lowering import lower
 from studio.nodes import catalogue
-from studio.training.checkpoints import Checkpoints
-from studio.training.writer import Writer
+from studio.training.runs.checkpoints import Checkpoints
+from studio.training.runs.writer import Writer
 
 IMAGES = 60_000
 TURNS = 10

@@ -20,8 +20,8 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 
 from engine import fit
-from studio.training.history import Follower, Run
-from studio.training.points import Points
+from studio.training.runs.history import Follower, Run
+from studio.training.runs.points import Points
 from studio.ui import app
 from studio.ui.panels.runs.plot import CurvePlot, Shown
 

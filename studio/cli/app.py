@@ -28,7 +28,7 @@ from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
-from studio.training.resuming import find, resumed
+from studio.training.runs.resuming import find, resumed
 from studio.training.settings import resolved
 
 app = typer.Typer(

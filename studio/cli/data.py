@@ -13,10 +13,10 @@ from studio.cli.problems import InputError, explained, print_line, refuse
 from studio.document.model import Document
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import catalogue
-from studio.training.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
-from studio.training.data_figures import ChannelFigures, Statistics
-from studio.training.previewing import Preview
-from studio.training.statistics import Progress, describing
+from studio.training.data.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
+from studio.training.data.figures import ChannelFigures, Statistics
+from studio.training.data.previewing import Preview
+from studio.training.data.statistics import Progress, describing
 
 _MOST_LINES = 40
 """Classes or columns that are listed for people; `--json` has all."""

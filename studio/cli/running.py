@@ -10,7 +10,7 @@ from studio.cli.interrupts import Terminated, terminations
 from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, print_line
 from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
-from studio.training.lines import line, results
+from studio.training.runs.lines import line, results
 
 _POLL_SECONDS = 0.05
 

@@ -12,9 +12,9 @@ import typer
 from studio.cli.options import File, Json
 from studio.cli.problems import InputError, complain, explained, print_line
 from studio.nodes.catalogue import catalogue
-from studio.training.comparing import MISSING, Row, facts
-from studio.training.exporting import table_of, write_csv, write_tensorboard
-from studio.training.history import Follower, Run, Shelf, run_of
+from studio.training.runs.comparing import MISSING, Row, facts
+from studio.training.runs.exporting import table_of, write_csv, write_tensorboard
+from studio.training.runs.history import Follower, Run, Shelf, run_of
 
 app = typer.Typer(help="List, compare and export the runs of a project.", no_args_is_help=True)
 

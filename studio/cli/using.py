@@ -22,7 +22,7 @@ from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
-from studio.training.lines import line
+from studio.training.runs.lines import line
 from studio.training.settings import resolved
 from studio.training.trying import LEARNS
 from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, with_weights

@@ -16,16 +16,16 @@ from studio.document.model import Document
 from studio.lowering.program import Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
-from studio.training.checkpoints import Checkpoints
 from studio.training.compilation import explain_running
 from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.failures import failed, message_of
 from studio.training.mailbox import Mailbox
-from studio.training.records import Record, fresh_folder
-from studio.training.resuming import Resumed, begin_with, refuse_other_data, refuse_other_graph
+from studio.training.runs.checkpoints import Checkpoints
+from studio.training.runs.records import Record, fresh_folder
+from studio.training.runs.resuming import Resumed, begin_with, refuse_other_data, refuse_other_graph
+from studio.training.runs.writer import Writer
 from studio.training.settings import Device, Settings, resolved
 from studio.training.surroundings import fingerprints, machine, versions
-from studio.training.writer import Writer
 
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""

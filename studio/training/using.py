@@ -22,7 +22,7 @@ from studio.document.model import Document
 from studio.lowering.program import lower
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
-from studio.training.resuming import weights_from
+from studio.training.runs.resuming import weights_from
 
 ARRAYS = (".npy", ".npz")
 BATCH = 256

@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 from studio.document import edits
 from studio.document.model import Document
 from studio.lowering.graph import Graph
-from studio.training.chain import Chain, DataProblem, before, chain_to
-from studio.training.fitting import Learned, learn
-from studio.training.statistics import Progress
+from studio.training.data.chain import Chain, DataProblem, before, chain_to
+from studio.training.data.fitting import Learned, learn
+from studio.training.data.statistics import Progress
 from studio.ui import figures
 from studio.ui.store import Store
 

@@ -17,10 +17,10 @@ from engine.data.splits import Splits
 from studio.document.model import Document
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import Catalogue
-from studio.training.chain import DataProblem, Opener, chain_to, watched
-from studio.training.data_figures import Statistics
-from studio.training.previewing import Facts, Look, Preview, Sample
-from studio.training.statistics import Progress, describing
+from studio.training.data.chain import DataProblem, Opener, chain_to, watched
+from studio.training.data.figures import Statistics
+from studio.training.data.previewing import Facts, Look, Preview, Sample
+from studio.training.data.statistics import Progress, describing
 from studio.ui.store import Store
 
 State = Literal["empty", "opening", "ready", "failed"]

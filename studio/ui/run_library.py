@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from studio.document.errors import FileError
-from studio.training.history import Follower, Found, News, Run, Shelf, run_of
-from studio.training.points import Cut
-from studio.training.records import is_own_process
+from studio.training.runs.history import Follower, Found, News, Run, Shelf, run_of
+from studio.training.runs.points import Cut
+from studio.training.runs.records import is_own_process
 
 T = TypeVar("T")
 

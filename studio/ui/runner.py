@@ -15,8 +15,8 @@ from engine.compiler import Explanation
 from studio.document.errors import FileError
 from studio.lowering.report import Problem
 from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
-from studio.training.history import News, Run
-from studio.training.resuming import Resumed, resumed
+from studio.training.runs.history import News, Run
+from studio.training.runs.resuming import Resumed, resumed
 from studio.training.session import Session
 from studio.ui.run_library import RunLibrary
 from studio.ui.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine import fit
-from studio.training.history import Run
+from studio.training.runs.history import Run
 from studio.ui import figures
 
 

@@ -19,8 +19,9 @@ from studio.document import edits, files
 from studio.document.model import Document
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
-from studio.training import Session, records
-from studio.training.history import Run
+from studio.training import Session
+from studio.training.runs import records
+from studio.training.runs.history import Run
 from studio.ui import dialogs
 from studio.ui.panels.runs.panel import RunsPanel
 from studio.ui.project import Project

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from engine import nn
 from studio.document import edits
 from studio.training import supply
-from studio.training.points import Kind
+from studio.training.runs.points import Kind
 from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
 from studio.ui.project import Project

@@ -16,7 +16,7 @@ from studio.document.errors import FileError
 from studio.document.format import dumps, loads
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
-from studio.training.records import RUN
+from studio.training.runs.records import RUN
 from studio.training.settings import Device
 
 SUFFIX = ".sweep.json"

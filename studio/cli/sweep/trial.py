@@ -22,9 +22,9 @@ from studio.cli.sweep.space import described
 from studio.document.errors import DocumentError
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.training.lines import line
-from studio.training.records import RUN
-from studio.training.resuming import resumed
+from studio.training.runs.lines import line
+from studio.training.runs.records import RUN
+from studio.training.runs.resuming import resumed
 
 _POLL_SECONDS = 0.05
 _STEP_SECONDS = 0.5

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from studio.document.model import Document, Node
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import catalogue
-from studio.training.chain import Opener, chain_to
-from studio.training.data_figures import Statistics
-from studio.training.previewing import Preview
-from studio.training.statistics import describing
+from studio.training.data.chain import Opener, chain_to
+from studio.training.data.figures import Statistics
+from studio.training.data.previewing import Preview
+from studio.training.data.statistics import describing
 from tests.studio.lowering.graphs import document
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.training.curves import Band, Column, Track, logarithmic
+from studio.training.runs.curves import Band, Column, Track, logarithmic
 
 
 def column(values: np.ndarray, *, pieces: int = 1) -> Column:

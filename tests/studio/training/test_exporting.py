@@ -9,8 +9,8 @@ import pytest
 
 from engine import fit
 from studio.document.errors import FileError
-from studio.training.exporting import write_csv, write_tensorboard
-from studio.training.history import Run
+from studio.training.runs.exporting import write_csv, write_tensorboard
+from studio.training.runs.history import Run
 
 
 def trained(number: int, steps: int = 200) -> Run:

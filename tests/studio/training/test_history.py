@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from engine import fit
-from studio.training import records
-from studio.training.history import Curve, Follower, Found, Run, Shelf, run_of
-from studio.training.lines import event_of, line
-from studio.training.points import Kind, Points, Reader
+from studio.training.runs import records
+from studio.training.runs.history import Curve, Follower, Found, Run, Shelf, run_of
+from studio.training.runs.lines import event_of, line
+from studio.training.runs.points import Kind, Points, Reader
 
 BEGIN = fit.Started(4, None, 10, 100, 20, 1234, "cpu", 0, compiled=True)
 

@@ -16,9 +16,9 @@ from studio.document.model import Document, Node, Training
 from studio.lowering.graph import Graph
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
-from studio.training.chain import DataProblem, Opener, chain_to, watched
-from studio.training.picturing import SMALL, Scale
-from studio.training.previewing import Look
+from studio.training.data.chain import DataProblem, Opener, chain_to, watched
+from studio.training.data.picturing import SMALL, Scale
+from studio.training.data.previewing import Look
 from tests.studio.lowering import graphs
 from tests.studio.training.data_documents import arrays, chained, previewed
 

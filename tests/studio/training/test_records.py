@@ -16,10 +16,11 @@ from engine.data import Digits
 from engine.io import atomic, load_file, read_metadata
 from studio.document.errors import FileError
 from studio.document.files import load
-from studio.training import Failed, Session, Warned, records
-from studio.training.lines import line
-from studio.training.records import Record, fresh_folder
-from studio.training.writer import Writer
+from studio.training import Failed, Session, Warned
+from studio.training.runs import records
+from studio.training.runs.lines import line
+from studio.training.runs.records import Record, fresh_folder
+from studio.training.runs.writer import Writer
 
 
 def finished(run: Session) -> list[Any]:

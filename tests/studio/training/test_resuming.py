@@ -14,9 +14,10 @@ from engine import fit, nn
 from engine.io import atomic, load_file
 from studio.document.errors import FileError
 from studio.document.model import Document
-from studio.training import Failed, Session, Warned, records, resuming
-from studio.training.checkpoints import Checkpoints, newest, stored
-from studio.training.writer import Writer
+from studio.training import Failed, Session, Warned
+from studio.training.runs import records, resuming
+from studio.training.runs.checkpoints import Checkpoints, newest, stored
+from studio.training.runs.writer import Writer
 
 TIMES = ("seconds", "samples_per_second")
 
@@ -216,8 +217,8 @@ def test_a_full_disk_at_a_checkpoint_is_told_once_for_each(session, digits, whol
 
 def test_checkpoints_take_a_hundredth_of_the_time_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("studio.training.checkpoints.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("studio.training.checkpoints.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("studio.training.runs.checkpoints.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("studio.training.runs.checkpoints.time.perf_counter", lambda: now[0])
     writer = Writer()
     checkpoints = Checkpoints(tmp_path, writer, seconds=10, steps=None, keep=2)
     event = fit.ValidationStep(1, 1, 1)

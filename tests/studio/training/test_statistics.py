@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from studio.document.model import Node
-from studio.training import statistics
-from studio.training.data_figures import Statistics
-from studio.training.histogram import BINS, Histogram
-from studio.training.statistics import Progress, describing
+from studio.training.data import statistics
+from studio.training.data.figures import Statistics
+from studio.training.data.histogram import BINS, Histogram
+from studio.training.data.statistics import Progress, describing
 from tests.studio.training.data_documents import arrays, chained, described, previewed
 
 

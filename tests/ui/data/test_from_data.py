@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.training import fitting
+from studio.training.data import fitting
 from studio.ui import learner as learner_module
 from studio.ui.panels.inspector.from_data import FromData
 from studio.ui.panels.inspector.node_form import NodeForm

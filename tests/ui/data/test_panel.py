@@ -17,8 +17,8 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.document.templates import template
-from studio.training import statistics
-from studio.training.picturing import Scale
+from studio.training.data import statistics
+from studio.training.data.picturing import Scale
 from studio.ui.panels.data import cells
 from studio.ui.panels.data.panel import DataPanel
 from studio.ui.window import MainWindow

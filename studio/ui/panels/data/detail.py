@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from engine.shape import format_shape
-from studio.training.picturing import Kind, Scale
-from studio.training.previewing import Facts, Part, Sample
+from studio.training.data.picturing import Kind, Scale
+from studio.training.data.previewing import Facts, Part, Sample
 from studio.ui import fonts, theme
 from studio.ui.panels.data import cells
 from studio.ui.widgets import buttons

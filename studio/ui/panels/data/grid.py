@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 
-from studio.training.previewing import Facts, Sample
+from studio.training.data.previewing import Facts, Sample
 from studio.ui import theme
 from studio.ui.panels.data import cells
 

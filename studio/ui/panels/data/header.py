@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QSizePolicy, QSpinBox, QWidget
 
-from studio.training.previewing import PARTS, Facts, Look, Part
+from studio.training.data.previewing import PARTS, Facts, Look, Part
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.picture import Picture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.training.previewing import Facts, Part
+from studio.training.data.previewing import Facts, Part
 from studio.ui.panels.data.detail import Detail
 from studio.ui.panels.data.grid import SampleGrid
 from studio.ui.panels.data.header import Header

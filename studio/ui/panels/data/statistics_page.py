@@ -21,9 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.data_figures import ChannelFigures, Finding, Statistics
-from studio.training.previewing import Part
-from studio.training.statistics import Progress
+from studio.training.data.figures import ChannelFigures, Finding, Statistics
+from studio.training.data.previewing import Part
+from studio.training.data.statistics import Progress
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, PointsView, number
 from studio.ui.widgets import buttons

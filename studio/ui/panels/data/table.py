@@ -10,8 +10,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
-from studio.training.data_figures import PartFigures
-from studio.training.previewing import Facts, Sample
+from studio.training.data.figures import PartFigures
+from studio.training.data.previewing import Facts, Sample
 from studio.ui import figures, fonts, theme
 
 Index = QModelIndex | QPersistentModelIndex

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.document.difference import settled
 from studio.document.errors import FileError
-from studio.training.exporting import write_csv, write_tensorboard
-from studio.training.history import UNFINISHED, News, Run
-from studio.training.records import annotate
+from studio.training.runs.exporting import write_csv, write_tensorboard
+from studio.training.runs.history import UNFINISHED, News, Run
+from studio.training.runs.records import annotate
 from studio.ui import trash
 from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner

@@ -13,9 +13,9 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from studio.training.curves import Array, Axis, Band, Column, logarithmic
-from studio.training.history import Curve, Run
-from studio.training.points import Kind
+from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic
+from studio.training.runs.history import Curve, Run
+from studio.training.runs.points import Kind
 from studio.ui import theme
 
 _FEW = 40

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.nodes.catalogue import Catalogue
-from studio.training.comparing import facts
-from studio.training.history import Run
+from studio.training.runs.comparing import facts
+from studio.training.runs.history import Run
 from studio.ui.panels.runs.actions import RunActions, epochs_in_all
 from studio.ui.panels.runs.facts import Facts
 from studio.ui.panels.runs.run_table import Dot

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont, QIcon
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
-from studio.training.comparing import MISSING, Group, Row
-from studio.training.history import Run
+from studio.training.runs.comparing import MISSING, Group, Row
+from studio.training.runs.history import Run
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.runs.run_table import Dot
 

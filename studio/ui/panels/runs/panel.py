@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.comparing import varying
-from studio.training.history import Run
-from studio.training.points import BESIDES
+from studio.training.runs.comparing import varying
+from studio.training.runs.history import Run
+from studio.training.runs.points import BESIDES
 from studio.ui import icons
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar

@@ -11,9 +11,9 @@ from PySide6.QtCore import QEvent, QPointF, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.training.curves import Axis
-from studio.training.history import Curve, Run
-from studio.training.points import Kind
+from studio.training.runs.curves import Axis
+from studio.training.runs.history import Curve, Run
+from studio.training.runs.points import Kind
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.runs.curves_item import CurvesItem, Shown, run_color
 from studio.ui.panels.runs.readout import Reading, Readout

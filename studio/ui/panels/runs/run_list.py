@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-from studio.training.history import Run
+from studio.training.runs.history import Run
 from studio.ui import icons, theme
 from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, RunTable
 

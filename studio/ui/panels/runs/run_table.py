@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPixmap
 
-from studio.training.history import Run
+from studio.training.runs.history import Run
 from studio.ui import figures
 from studio.ui.panels.runs.curves_item import run_color
 from studio.ui.panels.runs.plot import title

@@ -18,7 +18,7 @@ from engine.errors import WeightsError
 from engine.io import atomic
 from engine.io.checkpoint import dumps
 from studio.document.errors import FileError
-from studio.training.writer import Writer
+from studio.training.runs.writer import Writer
 
 FOLDER = "checkpoints"
 _NAME = re.compile(r"step-(\d+)\.safetensors")

@@ -18,7 +18,7 @@ from studio.document.model import Document, Json
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
-from studio.training.chain import Chain, DataProblem, Opener, before, chain_to
+from studio.training.data.chain import Chain, DataProblem, Opener, before, chain_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from engine.data.samples import Samples
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
-from studio.training.chain import DataProblem, words
-from studio.training.data_figures import ChannelFigures, Overlap, PartFigures, Statistics
-from studio.training.findings import find
-from studio.training.histogram import Histogram
-from studio.training.picturing import Kind
-from studio.training.previewing import PARTS, Part, Preview
+from studio.training.data.chain import DataProblem, words
+from studio.training.data.figures import ChannelFigures, Overlap, PartFigures, Statistics
+from studio.training.data.findings import find
+from studio.training.data.histogram import Histogram
+from studio.training.data.picturing import Kind
+from studio.training.data.previewing import PARTS, Part, Preview
 
 MOST_BYTES = 256 * 2**20
 """Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""

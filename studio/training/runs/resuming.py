@@ -14,8 +14,8 @@ from engine.io import load_file
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
-from studio.training.checkpoints import newest, read
-from studio.training.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
+from studio.training.runs.checkpoints import newest, read
+from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
 from studio.training.surroundings import versions
 
 _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from studio.document.errors import FileError
-from studio.training.curves import Array
-from studio.training.history import Run
-from studio.training.points import Kind
+from studio.training.runs.curves import Array
+from studio.training.runs.history import Run
+from studio.training.runs.points import Kind
 
 COLUMNS = ("run", "quantity", "kind", "step", "epoch", "seconds", "value")
 _KINDS: tuple[Kind, ...] = ("train", "validation")

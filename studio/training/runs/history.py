@@ -20,11 +20,11 @@ from engine import fit
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
-from studio.training.curves import Array, Axis, Column, Track
-from studio.training.lines import results
-from studio.training.points import BESIDES, Cut, Kind, Points, Reader, Source
 from studio.training.progress import Progress
-from studio.training.records import GRAPH, METRICS, RUN, is_alive
+from studio.training.runs.curves import Array, Axis, Column, Track
+from studio.training.runs.lines import results
+from studio.training.runs.points import BESIDES, Cut, Kind, Points, Reader, Source
+from studio.training.runs.records import GRAPH, METRICS, RUN, is_alive
 
 _CHUNK = 1 << 18
 """Bytes that are read and decoded at once: a few milliseconds, after which others may compute."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from studio.training.data_figures import ChannelFigures, Finding, Statistics
-from studio.training.previewing import Part
+from studio.training.data.figures import ChannelFigures, Finding, Statistics
+from studio.training.data.previewing import Part
 
 IMBALANCE = 10
 """The largest class has so many times the samples of the smallest one."""

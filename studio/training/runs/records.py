@@ -2,7 +2,7 @@
 
 graph.gradwire        the document as it was trained
 run.json              settings, versions, machine, data; at the end also what came out
-metrics.jsonl         one object a line, as `studio.training.lines` makes them
+metrics.jsonl         one object a line, as `studio.training.runs.lines` makes them
 weights.safetensors   at the end, however it came
 best.safetensors      of the validation whose figure was the best
 checkpoints/          the last ones, from which the run can be resumed
@@ -26,8 +26,8 @@ from engine.io import atomic, save_file
 from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document
-from studio.training.lines import line, results
-from studio.training.writer import Writer
+from studio.training.runs.lines import line, results
+from studio.training.runs.writer import Writer
 
 RUN, METRICS, GRAPH = "run.json", "metrics.jsonl", "graph.gradwire"
 WEIGHTS, BEST = "weights.safetensors", "best.safetensors"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.shape import Spec
-from studio.training.histogram import Counts
-from studio.training.picturing import Kind
-from studio.training.previewing import Part
+from studio.training.data.histogram import Counts
+from studio.training.data.picturing import Kind
+from studio.training.data.previewing import Part
 
 
 @dataclass(frozen=True, slots=True)

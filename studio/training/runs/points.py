@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from engine import fit
-from studio.training.curves import Array
-from studio.training.lines import event_of
 from studio.training.progress import Progress
+from studio.training.runs.curves import Array
+from studio.training.runs.lines import event_of
 
 Kind = Literal["train", "validation"]
 Source = Literal["steps", "epochs", "validation"]

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from studio.document.errors import FileError
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import Catalogue
-from studio.training.history import Run
+from studio.training.runs.history import Run
 
 
 class Missing:

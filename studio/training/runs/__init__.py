@@ -1,0 +1,1 @@
+"""What runs leave behind: records, checkpoints, curves; read back, compared, resumed, exported."""
