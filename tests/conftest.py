@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -45,3 +47,11 @@ def seeds() -> None:
     """Each test draws the same numbers, whatever ran before it."""
     random.seed(0)
     manual_seed(0)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A child ignores Ctrl+C from birth where its parent does, as shells make of what they start in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

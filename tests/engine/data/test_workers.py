@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -421,6 +422,7 @@ if __name__ == "__main__":
 
 
 @posix
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_path: Path) -> None:
@@ -435,21 +437,25 @@ def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_pat
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
-    assert program.stdout is not None
-    line = program.stdout.readline()
-    assert line, program.stderr.read() if program.stderr else ""
-    children = [psutil.Process(int(pid)) for pid in line.split() if psutil.pid_exists(int(pid))]
-    if end is signal.SIGINT:
-        os.killpg(program.pid, end)  # as a terminal does it: all processes of the program are told
-    else:
-        program.send_signal(end)
-    _, errors = program.communicate(timeout=120)
-    assert program.returncode == -end
-    if end is signal.SIGINT:
-        assert errors.count("KeyboardInterrupt") == 1, errors  # one traceback, of the program itself
-    _, alive = psutil.wait_procs(children, timeout=120)
-    assert alive == []
-    assert shared_files() == before
+    try:
+        assert program.stdout is not None
+        line = program.stdout.readline()
+        assert line, program.stderr.read() if program.stderr else ""
+        children = [psutil.Process(int(pid)) for pid in line.split() if psutil.pid_exists(int(pid))]
+        if end is signal.SIGINT:
+            os.killpg(program.pid, end)  # as a terminal does it: all processes of the program are told
+        else:
+            program.send_signal(end)
+        _, errors = program.communicate(timeout=120)
+        assert program.returncode == -end
+        if end is signal.SIGINT:
+            assert errors.count("KeyboardInterrupt") == 1, errors  # one traceback, of the program itself
+        _, alive = psutil.wait_procs(children, timeout=120)
+        assert alive == []
+        assert shared_files() == before
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def test_programs_that_start_workers_when_imported(tmp_path: Path) -> None:

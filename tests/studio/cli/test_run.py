@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +20,6 @@ ROOT = Path(__file__).parents[3]
 def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "main.py"), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A child ignores Ctrl+C from birth where its parent does, as shells make of what they start in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def test_the_digits_example_learns(project: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +42,6 @@ def ends(lines: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 def folder(trials: dict[int, dict[str, Any]], number: int) -> Path:
     return Path(trials[number]["folder"])
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 # -- what is tried
