@@ -31,7 +31,9 @@ PATIENCE_MS = 120_000
 
 
 def main() -> int:
-    scenes = {"welcome": welcome, "editor": editor, "training": training, "autograd": autograd, "error": error}
+    scenes = {
+        "welcome": welcome, "editor": editor, "data": data, "training": training, "autograd": autograd, "error": error,
+    }  # fmt: skip
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="device pixels for one of the screen")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
@@ -67,6 +69,15 @@ def editor(window: MainWindow) -> None:
     project = open_template(window)
     project.store.select(["hidden"])
     window.docks["code"].reveal()
+    settle(window)
+
+
+def data(window: MainWindow) -> None:
+    project = open_template(window)
+    project.store.select(["scale"])
+    window.docks["data"].reveal()
+    panel = window.desks[project].data
+    until(lambda: bool(panel.view.in_view) and None not in map(panel.view.sample, panel.view.in_view))
     settle(window)
 
 

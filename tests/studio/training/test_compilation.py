@@ -11,6 +11,7 @@ from studio.document.templates import Template, templates
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training.compilation import explain_step
+from studio.training.regions import nodes_of_segment
 
 
 def explained(template: Template) -> Explanation:
@@ -25,9 +26,8 @@ def test_templates_have_no_breaks(template: Template) -> None:
     assert found.recompiles == ()
     (segment,) = found.segments
     assert segment.ended_by is None
-    named = {operation.line.node for operation in segment.operations if operation.line}
-    assert None not in named
-    assert named <= set(template.document.nodes)
+    assert all(operation.line.node for operation in segment.operations if operation.line)
+    assert set(nodes_of_segment(segment)) <= set(template.document.nodes)
     assert {operation.line.node for operation in segment.operations if operation.line and operation.backward} >= {
         name for name, node in template.document.nodes.items() if node.type in ("nn.Linear", "nn.Conv2d")
     }

@@ -237,12 +237,12 @@ class _Working(QWidget):
 
 
 class _Table(QTableWidget):
-    """As high as its rows, up to eight."""
+    """As high as its rows, up to eight, with the bar below them that a narrow panel needs."""
 
     def sizeHint(self) -> QSize:
         rows = min(self.rowCount(), 8)
-        height = self.horizontalHeader().height() + rows * self.verticalHeader().defaultSectionSize() + 4
-        return QSize(420, height)
+        head, bar = self.horizontalHeader().sizeHint().height(), self.horizontalScrollBar().sizeHint().height()
+        return QSize(420, head + rows * self.verticalHeader().defaultSectionSize() + bar + 4)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(260, min(self.sizeHint().height(), 110))
