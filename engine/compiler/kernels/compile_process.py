@@ -19,6 +19,8 @@ from engine.compiler.kernels.loading import Code
 
 PATIENCE = 20.0
 """Seconds without work after which the process ends."""
+ATTENDANT = "gradwire-compile-end"
+"""The thread that waits for the end of the process."""
 _START = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -86,7 +88,15 @@ class CompileProcess:
             )
             atexit.unregister(self._end)
             atexit.register(self._end)
+            threading.Thread(target=self._attend, args=(self._process,), name=ATTENDANT, daemon=True).start()
         return self._process
+
+    def _attend(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until a process has ended by itself, of which nothing is to be left then."""
+        process.wait()
+        with self._lock:
+            if self._process is process:
+                self._end()
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -134,4 +144,4 @@ def _read(lines: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
     asked.put(b"")
 
 
-__all__ = ["PATIENCE", "CompileError", "CompileProcess", "compiled_here", "serve"]
+__all__ = ["ATTENDANT", "PATIENCE", "CompileError", "CompileProcess", "compiled_here", "serve"]

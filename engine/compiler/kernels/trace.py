@@ -1,8 +1,7 @@
 """From an op to scalar expressions: its own kernel runs over symbols in place of arrays.
 
-The kernel's NumPy calls become expressions with the dtypes that NumPy's rules give them, in the kernel's order. A
-kernel that asks for a run-time number (`if p < 1`) is traced once for each answer. What looks at elements or shapes, or
-allocates in a way that depends on them, cannot be traced.
+The expressions come in the kernel's order. A kernel that asks for a run-time number (`if p < 1`) is traced once for
+each answer.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.expression import FLOAT, TRUTH, Expression, Unlowered, cast, make, number, walk
+from engine.compiler.kernels.expression import Expression, Unlowered, cast, make, walk
+from engine.compiler.kernels.symbols import Answers, Namespace, Symbol, expression_of, truth
 from engine.dispatch.promotion import promote
 from engine.dtypes import NUMBERS, DType, bfloat16
 from engine.errors import EngineError
@@ -20,250 +20,6 @@ from engine.ops.record import Op
 
 MOST_ANSWERS = 16
 """Ways through one kernel that depend on run-time numbers."""
-
-
-_LENGTH = 7
-"""Of each dimension of a symbol, for kernels that ask: one that goes from element to element is found out."""
-
-
-class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array, or for a run-time number where its expression is weak. In-place operators replace it."""
-
-    __slots__ = ("_answers", "expression", "ndim")
-    __array_priority__ = 1000
-
-    def __init__(self, expression: Expression | None, ndim: int, answers: _Answers) -> None:
-        self.expression = expression
-        self.ndim = ndim
-        self._answers = answers
-
-    # -- what a kernel may ask
-
-    @property
-    def known(self) -> Expression:
-        if self.expression is None:
-            raise Unlowered("it reads memory that it has not written")
-        return self.expression
-
-    @property
-    def dtype(self) -> Any:
-        if self.known.weak:
-            raise AttributeError("dtype")  # a Python number has none
-        return self.known.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (_LENGTH,) * self.ndim
-
-    @property
-    def size(self) -> int:
-        return _LENGTH**self.ndim
-
-    @property
-    def real(self) -> Symbol:
-        return self
-
-    def __bool__(self) -> bool:
-        if not self.known.weak:
-            raise Unlowered("it decides by the numbers in an array")
-        return self._answers.answer(self.known)
-
-    # -- what a kernel may do
-
-    def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Symbol:
-        return self._like(cast(self.known, dtype))
-
-    def copy(self, order: str = "C") -> Symbol:
-        return self._like(self.known)
-
-    def reshape(self, *shape: Any) -> Symbol:
-        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-        if wanted not in ((-1,), self.shape):
-            raise Unlowered("it changes shapes")
-        return self
-
-    def _like(self, expression: Expression) -> Symbol:
-        return Symbol(expression, self.ndim, self._answers)
-
-    def __getitem__(self, index: Any) -> Symbol:
-        if index is Ellipsis or (isinstance(index, slice) and index.start in (None, 0) and index.step in (None, 1)):
-            stop = self.size if index is Ellipsis or index.stop in (None, _LENGTH) else index.stop
-        else:
-            stop = 0
-        if stop >= self.size:
-            return self
-        raise Unlowered("it takes parts of an array")
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self[index].put(expression_of(value))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        if method != "__call__":
-            raise Unlowered(f"it reduces with numpy.{ufunc.__name__}.{method}")
-        if options.pop("where", True) is not True or options.pop("dtype", None) is not None:
-            raise Unlowered(f"it calls numpy.{ufunc.__name__} with further options")
-        found = applied(ufunc, [expression_of(one) for one in inputs])
-        ndim = max((one.ndim for one in inputs if isinstance(one, Symbol)), default=0)
-        target = out[0] if out is not None else None
-        if target is None:
-            return Symbol(found, ndim, self._answers)
-        if not isinstance(target, Symbol):
-            raise Unlowered("it writes to memory from outside")
-        target.put(found)
-        return target
-
-    def put(self, found: Expression) -> None:
-        """What writing into it leaves in it."""
-        self.expression = cast(found, self.dtype)
-
-
-class _Blank(Symbol):
-    """Memory that is to be written: keeps the dtype it was made with."""
-
-    __slots__ = ("_dtype",)
-
-    def __init__(self, dtype: Any, ndim: int, answers: _Answers) -> None:
-        super().__init__(None, ndim, answers)
-        self._dtype = np.dtype(dtype)
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    def put(self, found: Expression) -> None:
-        self.expression = cast(found, self._dtype)
-
-
-def expression_of(value: Any) -> Expression:
-    if isinstance(value, Symbol):
-        return value.known
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        return number(value.item(), value.dtype)
-    if isinstance(value, NUMBERS):
-        return number(value)
-    raise Unlowered(f"it computes with {type(value).__name__}")
-
-
-def applied(ufunc: Any, inputs: Sequence[Expression]) -> Expression:
-    """An elementwise function of NumPy, with the dtypes that NumPy computes it in."""
-    if ufunc.signature is not None or ufunc.nout != 1:
-        raise Unlowered(f"it calls numpy.{ufunc.__name__}")
-    if all(one.weak or one.name == "number" for one in inputs) and any(one.weak for one in inputs):
-        weak = True
-        dtypes = _python_dtypes(ufunc, inputs)
-    else:
-        weak = False
-        kinds = [(float if one.dtype == FLOAT else int) if one.weak else one.dtype for one in inputs]
-        try:
-            dtypes = ufunc.resolve_dtypes((*kinds, None))
-        except TypeError as error:
-            raise Unlowered(f"numpy.{ufunc.__name__} does not take {', '.join(str(kind) for kind in kinds)}") from error
-    args = tuple(cast(one, dtype) for one, dtype in zip(inputs, dtypes, strict=False))
-    return make(ufunc.__name__, dtypes[-1], args, weak=weak)
-
-
-def _python_dtypes(ufunc: Any, inputs: Sequence[Expression]) -> Any:
-    """Of Python numbers among themselves; their operators compute in double precision."""
-    return ufunc.resolve_dtypes((*[one.dtype for one in inputs], None))
-
-
-class _Answers:
-    """What a kernel that asks run-time numbers is told, on one way through it."""
-
-    def __init__(self, given: tuple[bool, ...]) -> None:
-        self.given = given
-        self.asked: list[Expression] = []
-
-    def answer(self, condition: Expression) -> bool:
-        if condition not in self.asked:
-            self.asked.append(condition)
-        place = self.asked.index(condition)
-        return self.given[place] if place < len(self.given) else True
-
-
-class _Namespace:
-    """In the place of NumPy: its elementwise functions, and what makes arrays without looking at them."""
-
-    def __init__(self, answers: _Answers) -> None:
-        self._answers = answers
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name, None)
-        if isinstance(found, np.ufunc):
-            return self._ufunc(found)
-        if isinstance(found, type) or name in ("pi", "inf", "nan", "dtype", "finfo", "iinfo", "errstate"):
-            return found
-        raise Unlowered(f"it calls numpy.{name}")
-
-    def _ufunc(self, ufunc: Any) -> Any:
-        def call(*inputs: Any, out: Any = None, **options: Any) -> Any:
-            if len(inputs) > ufunc.nin:
-                out = inputs[ufunc.nin]
-                inputs = inputs[: ufunc.nin]
-            if not any(isinstance(one, Symbol) for one in inputs):
-                return ufunc(*inputs, **options)
-            some = next(one for one in inputs if isinstance(one, Symbol))
-            return some.__array_ufunc__(ufunc, "__call__", *inputs, out=None if out is None else (out,), **options)
-
-        return call
-
-    def _symbol(self, expression: Expression, *like: Any) -> Symbol:
-        ndim = max((one.ndim for one in like if isinstance(one, Symbol)), default=0)
-        return Symbol(expression, ndim, self._answers)
-
-    def where(self, condition: Any, x: Any, y: Any) -> Symbol:
-        c, a, b = map(expression_of, (condition, x, y))
-        dtype = np.result_type(*[one.dtype.type(0).item() if one.weak else one.dtype for one in (a, b)])
-        made = make("where", dtype, (_truth(c), cast(a, dtype), cast(b, dtype)))
-        return self._symbol(made, condition, x, y)
-
-    def clip(self, x: Any, low: Any, high: Any, out: Any = None) -> Any:
-        found = self._ufunc(np.minimum)(self._ufunc(np.maximum)(x, low), high)
-        if out is None:
-            return found
-        out.put(found.known)
-        return out
-
-    def asarray(self, value: Any, dtype: Any = None) -> Symbol:
-        found = expression_of(value)
-        if dtype is None:
-            dtype = found.dtype
-        return self._symbol(cast(found, dtype), value)
-
-    array = ascontiguousarray = asarray
-
-    def abs(self, x: Any, out: Any = None) -> Any:
-        return self._ufunc(np.absolute)(x, out=out)
-
-    def round(self, x: Any) -> Any:
-        return self._ufunc(np.rint)(x)
-
-    def empty(self, shape: Any, dtype: Any = FLOAT) -> Symbol:
-        return _Blank(dtype, 1 if isinstance(shape, int) else len(shape), self._answers)
-
-    def empty_like(self, x: Symbol) -> Symbol:
-        return _Blank(x.dtype, x.ndim, self._answers)
-
-    def ones(self, shape: Any, dtype: Any = FLOAT) -> Symbol:
-        return Symbol(number(1, dtype), 1 if isinstance(shape, int) else len(shape), self._answers)
-
-    def zeros(self, shape: Any, dtype: Any = FLOAT) -> Symbol:
-        return Symbol(number(0, dtype), 1 if isinstance(shape, int) else len(shape), self._answers)
-
-    def ones_like(self, x: Symbol) -> Symbol:
-        return Symbol(number(1, x.dtype), x.ndim, self._answers)
-
-    def zeros_like(self, x: Symbol) -> Symbol:
-        return Symbol(number(0, x.dtype), x.ndim, self._answers)
-
-    def broadcast_to(self, x: Any, shape: Any) -> Symbol:
-        return Symbol(expression_of(x), len(shape), self._answers)
-
-
-def _truth(condition: Expression) -> Expression:
-    if condition.dtype == TRUTH:
-        return condition
-    return make("not_equal", TRUTH, (condition, cast(number(0), condition.dtype)))
 
 
 def trace(
@@ -361,11 +117,11 @@ def _traced(
         left[0] -= 1
         if left[0] < 0:
             raise Unlowered(f"the kernel of {op.name} asks too much of run-time numbers")
-        answers = _Answers(given)
+        answers = Answers(given)
         found = _run(op, inputs, ndims, statics, mixed, answers)
         if len(answers.asked) <= len(given):
             return found
-        condition = _truth(cast(answers.asked[len(given)], answers.asked[len(given)].dtype))
+        condition = truth(cast(answers.asked[len(given)], answers.asked[len(given)].dtype))
         yes, no = explore((*given, True)), explore((*given, False))
         return tuple(a if a is b else make("where", a.dtype, (condition, a, b)) for a, b in zip(yes, no, strict=True))
 
@@ -376,7 +132,7 @@ def _traced(
 
 
 def _run(
-    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool, answers: _Answers
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool, answers: Answers
 ) -> tuple[Expression, ...]:
     def symbol(value: Any, ndim: int) -> Any:
         return Symbol(value, ndim, answers) if isinstance(value, Expression) else value
@@ -388,7 +144,7 @@ def _run(
             given = _promoted(op, given)
         narrow = op.kind != "movement" and any(_is_narrow(one) for one in given)
         given = [one.astype(_SINGLE) if narrow and _is_narrow(one) else one for one in given]
-        found = op.kernel(_Namespace(answers), *given, **named)
+        found = op.kernel(Namespace(answers), *given, **named)
     except Unlowered as reason:
         raise Unlowered(f"{op.name}: {reason}") from None
     except (EngineError, TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
@@ -420,4 +176,4 @@ def _promoted(op: Op, given: list[Any]) -> list[Any]:
     ]
 
 
-__all__ = ["Symbol", "applied", "expression_of", "trace"]
+__all__ = ["trace"]
