@@ -7,6 +7,7 @@ one, or after some seconds without work. Where none can be started, as in a prog
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import queue
@@ -77,8 +78,7 @@ class CompileProcess:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._owner != os.getpid():  # after a fork its pipes are the parent's
             self._process, self._owner = None, os.getpid()
-        if self._process is None or self._process.poll() is not None:
-            self._end()
+        if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START, json.dumps(sys.path)],
                 stdin=subprocess.PIPE,
@@ -103,8 +103,11 @@ class CompileProcess:
         if process is None or self._owner != os.getpid():
             return
         process.kill()
-        with process:  # closes its pipes, and waits
-            pass
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what it has not read is lost
+                    pipe.close()
+        process.wait()
 
 
 def compiled_here(source: str, file: str) -> Code:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -102,10 +103,27 @@ def test_ctrl_c_is_not_for_it(process: CompileProcess) -> None:
     assert where(process) == before
 
 
-def test_without_work_it_ends_and_begins_again(process: CompileProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    impatient = "from engine.compiler.kernels import compile_process\ncompile_process.PATIENCE = 0.1\nserve()\n"
-    monkeypatch.setattr(compile_process, "_START", compile_process._START.replace("serve()\n", impatient))
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends as soon as there is no work."""
+    hurried = "from engine.compiler.kernels import compile_process\ncompile_process.PATIENCE = 0.1\nserve()\n"
+    monkeypatch.setattr(compile_process, "_START", compile_process._START.replace("serve()\n", hurried))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_without_work_it_ends_and_begins_again(process: CompileProcess) -> None:
     before = where(process)
     with suppress(psutil.NoSuchProcess):
         psutil.Process(before).wait(60)
     assert where(process) not in (before, os.getpid())
+
+
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_left_of_one_that_has_ended(process: CompileProcess) -> None:
+    threads = set(threading.enumerate())
+    before = where(process)
+    for thread in set(threading.enumerate()) - threads:
+        assert thread.name == compile_process.ATTENDANT
+        thread.join(60)
+    assert not psutil.pid_exists(before), "on POSIX one that nobody waits for stays as a zombie"
+    assert process._process is None
