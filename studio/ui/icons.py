@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from engine.resources import asset
@@ -56,6 +56,21 @@ def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
     return picture
 
 
+def kept_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> QPixmap:
+    """What `draw` draws on a transparent ground; drawn anew only if Qt has forgotten what it drew under this `key`."""
+    key = f"{key} {size.width()} {size.height()}"
+    found = QPixmap()
+    if not QPixmapCache.find(key, found):
+        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        draw(painter)
+        painter.end()
+        found = QPixmap.fromImage(image)
+        QPixmapCache.insert(key, found)
+    return found
+
+
 def file(name: str, color: QColor) -> Path:
     """The path of a coloured copy, for style sheets, which take pictures only from files."""
     target = Path(_folder().name) / f"{name}-{color.name()[1:]}.svg"
@@ -73,12 +88,11 @@ class _Engine(QIconEngine):
         paint(painter, self._name, rect, self._color_in(mode))
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
-        image.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(image)
-        paint(painter, self._name, QRectF(QPointF(0, 0), size.toSizeF()), self._color_in(mode))
-        painter.end()
-        return QPixmap.fromImage(image)
+        color = self._color_in(mode)
+        area = QRectF(QPointF(0, 0), size.toSizeF())
+        return kept_pixmap(
+            f"icon {self._name} {color.rgba()}", size, lambda painter: paint(painter, self._name, area, color)
+        )
 
     def clone(self) -> QIconEngine:
         return _Engine(self._name, self._color)

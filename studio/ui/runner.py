@@ -18,10 +18,10 @@ from studio.training.events import Failed, Looked, SessionEvent, StateChanged, W
 from studio.training.runs.history import News, Run
 from studio.training.runs.resuming import Resumed, resumed
 from studio.training.session import Session
+from studio.ui.pace import QUICKEST_MS, Pace
 from studio.ui.run_library import RunLibrary
 from studio.ui.store import Store
 
-POLL_MS = 50
 STOP_SECONDS = 5.0
 _MEMORY_SECONDS = 1.0
 """Between two looks at how much memory is in use."""
@@ -54,8 +54,9 @@ class Runner(QObject):
         """The present or last run of this session."""
         self._memory = (0.0, 0)
         self._timer = QTimer(self)
-        self._timer.setInterval(POLL_MS)
-        self._timer.timeout.connect(self.drain)
+        self._timer.setInterval(QUICKEST_MS)
+        self._timer.timeout.connect(self._look_again)
+        self._pace = Pace()
 
     # -- reading
 
@@ -93,24 +94,24 @@ class Runner(QObject):
                 self._refuse_second_run()
         elif self._begin(weights):
             self._live().start()
-        self.drain()
+        self._drain_soon()
 
     def pause(self) -> None:
         if self._state == "running":
             self._live().pause()
-            self.drain()
+            self._drain_soon()
 
     def step(self) -> None:
         """One batch, then pause. Starts a run if there is none."""
         if self.is_active or self._begin():
             self._live().step()
-            self.drain()
+            self._drain_soon()
 
     def stop(self) -> None:
         """End the run after the batch under way; it can be resumed from there."""
         if self.is_active:
             self._live().stop()
-            self.drain()
+            self._drain_soon()
 
     def resume(self, run: Run, *, epochs: int | None = None) -> None:
         """Go on with a run as it was begun, from its last checkpoint on; `epochs` in all, if not as asked before."""
@@ -162,6 +163,15 @@ class Runner(QObject):
     def explanation(self) -> Explanation | None:
         """What became of the compiled step of the present or last run. May be asked from any thread."""
         return None if self._session is None else self._session.explanation()
+
+    def _look_again(self) -> None:
+        self._timer.setInterval(self._pace.next_ms())
+        self.drain()
+
+    def _drain_soon(self) -> None:
+        """Now, and again as soon as what was asked for can have happened."""
+        self.drain()
+        self._timer.setInterval(QUICKEST_MS)
 
     def _take(self, event: SessionEvent) -> None:
         match event:

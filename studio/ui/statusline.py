@@ -54,7 +54,7 @@ class StatusLine(QStatusBar):
             self._project.runner.state_changed.disconnect(self._show_tier)
             self._project.store.refused.disconnect(self.say)
             self._project.runner.refused.disconnect(self.say)
-            self._project.runner.events.disconnect(self.refresh)
+            self._project.runner.events.disconnect(self._show_run)
         self._project = project
         if project is not None:
             project.store.report_changed.connect(self.refresh)
@@ -62,7 +62,7 @@ class StatusLine(QStatusBar):
             project.runner.state_changed.connect(self._show_tier)
             project.store.refused.connect(self.say)
             project.runner.refused.connect(self.say)
-            project.runner.events.connect(self.refresh)
+            project.runner.events.connect(self._show_run)
         for widget in (self.check, self._parameters, self._macs, self._device, self._zoom):
             widget.setVisible(project is not None)
         self.refresh()
@@ -83,7 +83,10 @@ class StatusLine(QStatusBar):
         self._show_check(report if self._project.store.document.nodes else None)
         self._parameters.setText(figures.count(report.parameters, "parameters"))
         self._macs.setText(figures.macs(report.macs))
-        run = self._project.runner.run
+        self._show_run()
+
+    def _show_run(self, *_: object) -> None:
+        run = self._project.runner.run if self._project else None
         self._device.setText(run.device.upper() if run and run.device else "")
         self._show_tier()
 

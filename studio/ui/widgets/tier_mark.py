@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPen, QPixmap
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from studio.ui import icons, theme
 from studio.ui.tier import Tier
@@ -39,12 +39,9 @@ class _Mark(QIconEngine):
         icons.paint(painter, "compile", square.adjusted(inner, inner, -inner, -inner), color)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
-        image.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(image)
-        self.paint(painter, image.rect(), mode, state)
-        painter.end()
-        return QPixmap.fromImage(image)
+        colors = theme.current()
+        key = f"tier {self._tier.filled} {colors.color(self._tier.token).rgba()} {colors.color('pressed').rgba()}"
+        return icons.kept_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
 
     def clone(self) -> QIconEngine:
         return _Mark(self._tier)

@@ -1,0 +1,50 @@
+"""How often the window looks at a training."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from studio.ui.pace import QUICKEST_MS, SHARE, SLOWEST_MS, Pace
+
+
+class Thread:
+    """A thread whose computing time is what the test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = 0.0
+        monkeypatch.setattr(time, "thread_time", lambda: self.seconds)
+
+
+@pytest.fixture
+def thread(monkeypatch: pytest.MonkeyPatch) -> Thread:
+    return Thread(monkeypatch)
+
+
+def settled(pace: Pace, thread: Thread, cost: float) -> int:
+    """The time between looks once many of them have cost so many seconds each."""
+    for _ in range(20):
+        thread.seconds += cost
+        pace.next_ms()
+    thread.seconds += cost
+    return pace.next_ms()
+
+
+@pytest.mark.parametrize("cost", [0.002, 0.005, 0.01, 0.0149])
+def test_looks_take_their_share_of_the_time(thread: Thread, cost: float) -> None:
+    between = settled(Pace(), thread, cost) / 1000
+    assert cost / between == pytest.approx(SHARE, rel=0.02)
+
+
+@pytest.mark.parametrize(("cost", "between"), [(0.0, QUICKEST_MS), (0.001, QUICKEST_MS), (5.0, SLOWEST_MS)])
+def test_looks_are_neither_rarer_nor_more_frequent_than_of_use(thread: Thread, cost: float, between: int) -> None:
+    assert settled(Pace(), thread, cost) == between
+
+
+def test_one_costly_look_is_soon_forgotten(thread: Thread) -> None:
+    pace = Pace()
+    settled(pace, thread, 0.002)
+    thread.seconds += 0.04
+    assert pace.next_ms() == SLOWEST_MS
+    assert settled(pace, thread, 0.002) == pytest.approx(1000 * 0.002 / SHARE, abs=1)
