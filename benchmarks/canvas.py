@@ -7,12 +7,12 @@ Prints the median and the worst of some frames in milliseconds; 16.7 is 60 a sec
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from frames import frames
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
@@ -55,14 +55,7 @@ class Bench:
         self.view = view
 
     def frames(self, title: str, step: Callable[[int], object]) -> None:
-        """Time steps, each with all the painting that it asks for."""
-        times: list[float] = []
-        for index in range(FRAMES):
-            begin = time.perf_counter()
-            step(index)
-            QApplication.processEvents()
-            times.append((time.perf_counter() - begin) * 1000)
-        print(f"{title:<44} median {statistics.median(times):7.1f}   worst {max(times):7.1f}")
+        frames(title, FRAMES, step)
 
     def repaint(self, title: str) -> None:
         self.frames(title, lambda _: self.view.viewport().repaint())

@@ -9,15 +9,13 @@ of some frames in milliseconds, and how long it takes to read a run of that many
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtWidgets import QApplication
+from frames import frames
 
 from engine import fit
 from studio.training.runs.history import Follower, Run
@@ -45,17 +43,6 @@ def extend(made: Run, begin: int, count: int) -> None:
     is_end = steps % BATCHES == 0
     ends = {name: value[is_end] for name, value in values.items()}
     made.add([Points("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
-
-
-def frames(title: str, step: Callable[[int], object]) -> None:
-    """Time steps, each with all the painting that it asks for."""
-    times: list[float] = []
-    for index in range(FRAMES):
-        begin = time.perf_counter()
-        step(index)
-        QApplication.processEvents()
-        times.append((time.perf_counter() - begin) * 1000)
-    print(f"{title:<44} median {statistics.median(times):7.1f}   worst {max(times):7.1f}")
 
 
 def reading(points: int) -> None:
@@ -110,19 +97,27 @@ def main() -> None:
         for plot in plots:
             plot.getViewBox().setRange(xRange=(0, points / BATCHES * 0.8**index), padding=0)
 
+    def highlight(index: int) -> None:
+        for plot in plots:
+            plot.show_runs(runs, Shown(), runs[index % count])
+
     begin = time.perf_counter()
     draw(Shown())
     application.processEvents()
     print(f"{'first picture':<44} {1000 * (time.perf_counter() - begin):14.1f}")
-    frames("one run grows by 500 points", grow)
-    frames("repaint", lambda _: [plot.viewport().repaint() for plot in plots])
-    frames("pan", pan)
-    frames("zoom", zoom)
+    frames("one run grows by 500 points", FRAMES, grow)
+    frames("repaint", FRAMES, lambda _: [plot.viewport().repaint() for plot in plots])
+    frames("pan", FRAMES, pan)
+    frames("zoom", FRAMES, zoom)
     for plot in plots:
         plot.reset()
-    frames("one run under the pointer", lambda index: [p.show_runs(runs, Shown(), runs[index % count]) for p in plots])
-    frames("smoothing", lambda index: draw(Shown(smoothing=0.5 + index / 50)))
-    frames("steps on a logarithmic axis", lambda _: draw(Shown(axis="step", log_x=True)))
+    frames(
+        "one run under the pointer",
+        FRAMES,
+        lambda index: [p.show_runs(runs, Shown(), runs[index % count]) for p in plots],
+    )
+    frames("smoothing", FRAMES, lambda index: draw(Shown(smoothing=0.5 + index / 50)))
+    frames("steps on a logarithmic axis", FRAMES, lambda _: draw(Shown(axis="step", log_x=True)))
     reading(points)
 
 
