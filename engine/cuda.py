@@ -10,7 +10,8 @@ from engine import dtypes, random
 from engine.backend import Device, cuda_available, namespace
 from engine.errors import OutOfMemoryError
 from engine.legacy import type_of
-from engine.random import State, initial_seed, manual_seed, seed
+from engine.philox import State
+from engine.random import initial_seed, manual_seed, seed
 
 is_available = cuda_available
 

@@ -33,7 +33,7 @@ from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
-from engine.random import State
+from engine.philox import State
 from engine.shape import Dim
 from engine.tensor import Storage, Tensor
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engine import random
 from engine.backend import Device
 from engine.compiler.reasons import Reason
 from engine.deferred import Form
 from engine.graph import Place
 from engine.modes import MODES
 from engine.ops.record import Op
+from engine.philox import State
 
 
 class Slot(NamedTuple):
@@ -94,7 +94,7 @@ def frozen(value: Any, scalars: list[Any]) -> Any:
     if kind is float:
         scalars.append(value)
         return FLOAT
-    if kind is random.State:
+    if kind is State:
         scalars.append(value)
         return STATE
     if kind is tuple or kind is list:
@@ -133,7 +133,7 @@ def exact_key(value: Any) -> Any:
 def template(value: Any, place: list[int]) -> Any:
     """`value` with `Scalar` where `frozen` took a number out; `place[0]` counts them in the same order."""
     kind = type(value)
-    if kind is float or kind is random.State:
+    if kind is float or kind is State:
         place[0] += 1
         return Scalar(place[0] - 1)
     if kind is tuple or kind is list:

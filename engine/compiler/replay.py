@@ -22,7 +22,7 @@ from engine.compiler.stepping import Missed, Step, Stepped, advance
 from engine.deferred import Deferred, Form, settled
 from engine.graph.reach import reachable
 from engine.modes import MODES
-from engine.random import State
+from engine.philox import State
 from engine.storage import Storage
 from engine.tensor import Tensor
 

@@ -18,6 +18,7 @@ from engine.fit.task import Task
 from engine.modes import no_grad
 from engine.nn.utils import clip_grad_norm_, clip_grad_value_
 from engine.optim.optimizer import Optimizer
+from engine.philox import State
 from engine.tensor import Tensor
 
 Closure = Callable[[], Tensor]
@@ -167,7 +168,7 @@ def _trained(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _again(task: Task, batch: Any, random_state: random.State, optimizer: Optimizer, loss: Tensor) -> Closure:
+def _again(task: Task, batch: Any, random_state: State, optimizer: Optimizer, loss: Tensor) -> Closure:
     """What gives the loss of a batch and its gradients for the parameters as they are.
 
     The first time that is `loss`, whose gradients are there. Later ones draw the same random numbers, and metrics,

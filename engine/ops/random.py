@@ -8,6 +8,7 @@ from engine import random
 from engine.dtypes import bool_
 from engine.ops.elementwise.update import clone
 from engine.ops.record import op
+from engine.philox import State, kept
 from engine.shape import Spec, count
 
 
@@ -16,16 +17,16 @@ from engine.shape import Spec, count
     method=False,
     random=True,
     outputs=2,
-    sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)})],
+    sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)})],
 )
-def drop(xp, x, p: float, state: random.State):
+def drop(xp, x, p: float, state: State):
     """x / (1 − p) with probability 1 − p, else 0, by the counters at `state`; and where it is kept."""
     keep = kept_by_chance.kernel(xp, x, p, state)
     return _scaled(xp, x, keep, p), keep
 
 
 @drop.shape
-def _(x: Spec, p: float, state: random.State):
+def _(x: Spec, p: float, state: State):
     return x, Spec(x.shape, bool_)
 
 
@@ -35,15 +36,15 @@ def _(g, out1, p):
 
 
 @op("other", method=False, public=False, random=True, sample=lambda s: [
-    ((s.normal(3, 4),), {"p": 0.5, "state": random.State(0, 0, 0)}),
+    ((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)}),
 ])  # fmt: skip
-def kept_by_chance(xp, x, p: float, state: random.State):
+def kept_by_chance(xp, x, p: float, state: State):
     """Where `drop` keeps elements of an x of this shape."""
-    return xp.asarray(random.kept(state, x.size, p).reshape(x.shape))
+    return xp.asarray(kept(state, x.size, p).reshape(x.shape))
 
 
 @kept_by_chance.shape
-def _(x: Spec, p: float, state: random.State):
+def _(x: Spec, p: float, state: State):
     return Spec(x.shape, bool_)
 
 
@@ -79,7 +80,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, generator: random.Gen
     if not training or p == 0:
         return clone(x) if training else x
     if x.is_meta:
-        state = random.State(0, 0, 0)
+        state = State(0, 0, 0)
     else:
         state = (generator or random.default_generator).reserve(-(-count(x.shape) // 2))
     return drop(x, p=p, state=state)[0]

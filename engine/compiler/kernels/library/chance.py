@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from engine import random
 from engine.compiler.graph import Node
 from engine.compiler.kernels.library.routine import Routine, computes, later
 from engine.compiler.kernels.team import call
 from engine.ops.random import kept_by_chance
+from engine.philox import State, kept
 from engine.shape import count
 
 _WORDS = 8
@@ -28,10 +28,10 @@ class Kept:
         self._call = call(-(-size // _WORDS), size * _NANOSECONDS)
         self._address = self._call.ctypes.data
 
-    def __call__(self, x: Any, out: Any, p: float, state: random.State) -> None:
+    def __call__(self, x: Any, out: Any, p: float, state: State) -> None:
         kernel = self.module.function
         if kernel is None:
-            out[...] = random.kept(state, out.size, p).reshape(out.shape)
+            out[...] = kept(state, out.size, p).reshape(out.shape)
             return
         least = math.ceil(float(np.float32(p)) * 2**24) << 8
         kernel(self._address, id(out), state.seed, state.stream, state.offset, least, out.size)

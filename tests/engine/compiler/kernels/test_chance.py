@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 import engine
-from engine import random
 from engine.compiler.kernels.library.chance import Kept
 from engine.nn import functional
+from engine.philox import State, kept
 
-STATES = [random.State(0, 0, 0), random.State(2**64 - 1, 5, 12345), random.State(3, 2**63 + 1, 2**64 - 2)]
+STATES = [State(0, 0, 0), State(2**64 - 1, 5, 12345), State(3, 2**63 + 1, 2**64 - 2)]
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
-def test_the_bits_are_those_of_the_generator(state: random.State) -> None:
+def test_the_bits_are_those_of_the_generator(state: State) -> None:
     for count in (1, 7, 8, 9, 15, 1000):
-        kept = Kept(count)
-        kept.module.wait()
+        kernel = Kept(count)
+        kernel.module.wait()
         for p in (0.0, 0.2, 0.5, 0.999999, 1.0):
             out = np.zeros(count, bool)
-            kept(None, out, p=p, state=state)
-            assert (out == random.kept(state, count, p)).all(), (count, p)
+            kernel(None, out, p=p, state=state)
+            assert (out == kept(state, count, p)).all(), (count, p)
 
 
 def test_each_call_draws_anew() -> None:
