@@ -42,6 +42,8 @@ from engine.events import ValidationStep as ValidationStep
 from engine.fit.loop import Training as Training
 from engine.fit.loop import evaluate as evaluate
 from engine.fit.loop import fit as fit
+from engine.fit.plans import Replanned as Replanned
+from engine.fit.plans import replan as replan
 from engine.fit.state import Match as Match
 from engine.fit.state import match as match
 from engine.fit.state import take as take
@@ -65,6 +67,7 @@ __all__ = [
     "Match",
     "RateFound",
     "RateTried",
+    "Replanned",
     "Started",
     "Step",
     "Task",
@@ -77,6 +80,7 @@ __all__ = [
     "fit",
     "match",
     "overfit_one_batch",
+    "replan",
     "step",
     "take",
     "untouched",

@@ -167,6 +167,14 @@ class Training(Iterator[Event]):
         self._seconds, self._epoch_seconds = state["seconds"]
         self._pending = state["pending"]
 
+    def wait_anew(self) -> bool:
+        """Give patience a fresh start, for a training that had ended early. Returns whether it had."""
+        with random.drawing_from(self.task.stream):
+            judge = self._set_up()[1]
+        had_ended = judge.stops
+        judge.wait_anew()
+        return had_ended
+
     # -- the loop
 
     def _set_up(self) -> tuple[Batches, Judge]:

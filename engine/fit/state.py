@@ -49,12 +49,12 @@ class Match:
 def state_of(task: Task) -> dict[str, Any]:
     """Everything of a task that changes while it is trained and that later steps depend on. Tensors are copies."""
     return {
-        "modules": {name: _copied(dict(_tensors(module))) for name, module in task.modules.items()},
+        "modules": {name: copied(dict(_tensors(module))) for name, module in task.modules.items()},
         "optimizers": {name: _optimizer_state(optimizer) for name, optimizer in task.optimizers.items()},
-        "schedulers": {name: _copied(schedule.state_dict()) for name, schedule in task.schedulers.items()},
+        "schedulers": {name: copied(schedule.state_dict()) for name, schedule in task.schedulers.items()},
         "scaler": {} if task.scaler is None else task.scaler.state_dict(),
         "metrics": metric_sums(task),
-        "sums": [] if task.sums is None else _copied(list(task.sums.tensors.values())),
+        "sums": [] if task.sums is None else copied(list(task.sums.tensors.values())),
     }
 
 
@@ -76,7 +76,7 @@ def restore(task: Task, state: Mapping[str, Any]) -> None:
     for name, module in task.modules.items():
         take(module, state["modules"][name])
     for name, schedule in task.schedulers.items():
-        schedule.load_state_dict(_copied(state["schedulers"][name]))
+        schedule.load_state_dict(copied(state["schedulers"][name]))
     if task.scaler is not None and state["scaler"]:
         task.scaler.load_state_dict(state["scaler"])
     if task.sums is not None and len(state["sums"]) == len(task.sums.tensors):
@@ -139,9 +139,8 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
 def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
     """Options and state as they are: counts stay whole numbers, which a state dict in PyTorch's format has not."""
     numbers = {id(parameter): number for number, parameter in enumerate(_trained(optimizer))}
-    groups = [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
     state = {numbers[id(parameter)]: dict(state) for parameter, state in optimizer.state.items()}
-    return {"steps": optimizer.steps, "groups": _copied(groups), "state": _copied(state)}
+    return {"steps": optimizer.steps, "groups": copied(options_of(optimizer)), "state": copied(state)}
 
 
 def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]) -> None:
@@ -154,24 +153,29 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
                 optimizer.check_state(key, value, trained[number])
     optimizer.state = defaultdict(dict)  # another table, by which compiled steps see that its tensors are others
     for number, state in given["state"].items():
-        optimizer.state[trained[number]] = _moved(_copied(state), trained[number])
+        optimizer.state[trained[number]] = _moved(copied(state), trained[number])
     for group, options in zip(optimizer.param_groups, groups, strict=True):
-        group.update(_copied(options))
+        group.update(copied(options))
     optimizer.steps = given["steps"]
+
+
+def options_of(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """Those of each of its groups."""
+    return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
 
 
 def _trained(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Tensors copied, in whatever structure."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: copied(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_copied(item) for item in value)
+        return type(value)(copied(item) for item in value)
     return value
 
 
@@ -195,4 +199,4 @@ def _sized(shape: tuple[int, ...]) -> str:
     return format_shape(shape) or "one number"
 
 
-__all__ = ["Match", "match", "metric_sums", "restore", "restore_metrics", "state_of", "take"]
+__all__ = ["Match", "copied", "match", "metric_sums", "options_of", "restore", "restore_metrics", "state_of", "take"]

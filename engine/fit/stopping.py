@@ -62,6 +62,10 @@ class Judge:
     def stops(self) -> bool:
         return self._stopping is not None and self._waited > self._stopping.patience
 
+    def wait_anew(self) -> None:
+        """Count from here the validations that are let pass."""
+        self._waited = 0
+
     def state_dict(self) -> dict[str, float]:
         return {"best": self.best, "mark": self._mark, "waited": self._waited}
 

@@ -40,6 +40,7 @@ class Program:
     """Line → node."""
     model_class: str
     task_class: str
+    warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
         """A fresh task, not set up yet: `fit.fit` reads the data and makes the model."""
@@ -79,7 +80,7 @@ def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None,
         raise LoweringError(report.errors)
     source = write(flow, name, base)
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"
-    program = Program(source.text, filename, source.lines, source.model_class, source.task_class)
+    program = Program(source.text, filename, source.lines, source.model_class, source.task_class, report.warnings)
     # Tracebacks show the lines as long as the program lives. No modification time: linecache then never drops them.
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     weakref.finalize(program, linecache.cache.pop, filename, None)

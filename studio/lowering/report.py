@@ -69,6 +69,10 @@ class Report:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+    @property
     def parameters(self) -> int:
         return sum(info.parameters for info in self.nodes.values())
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from engine import fit
 from engine.compiler import Explanation
 from engine.errors import EngineError
-from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.model import Document
-from studio.lowering.program import Program, lower
+from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
 from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.failures import failed, message_of
 from studio.training.mailbox import Mailbox
+from studio.training.runs import resuming
 from studio.training.runs.checkpoints import Checkpoints
 from studio.training.runs.records import Record, fresh_folder
-from studio.training.runs.resuming import Resumed, begin_with, refuse_other_data, refuse_other_graph
+from studio.training.runs.resuming import Resumed
 from studio.training.runs.writer import Writer
-from studio.training.settings import Device, Settings, resolved
+from studio.training.settings import Device, Settings, decided, of_length
 from studio.training.surroundings import fingerprints, machine, versions
 
 _LAST_SECONDS = 1.0
@@ -82,17 +82,17 @@ class Session:
         self._label = label
         self._resume = resume
         self._start_from = start_from
-        training = document.training
         known = {} if resume is None else resume.settings
-        if epochs is None and steps is None:
-            epochs, steps = known.get("epochs", training.epochs), known.get("steps")
-        self.settings = Settings(
+        self.settings = decided(
+            document.training,
+            known,
             epochs=epochs,
             steps=steps,
-            device=resolved(device or training.device),
-            seed=known.get("seed", training.seed) if seed is None else seed,
-            compile=known.get("compile", training.compile) if compile is None else compile,
+            device=device,
+            seed=seed,
+            compile=compile,
         )
+        self._planned = of_length(document, self.settings, known)
         self._events: Mailbox[SessionEvent] = Mailbox(
             is_frequent=lambda event: isinstance(event, fit.Step),
             is_momentary=lambda event: isinstance(event, fit.ValidationStep),
@@ -215,11 +215,10 @@ class Session:
 
     def _prepare(self) -> fit.Task:
         """The task with its data read and its model made, and the run's folder begun."""
-        program = self._lowered()
-        task = program.build(device=self.settings.device, seed=self.settings.seed)
+        resume = self._resume
+        task = self._lowered().build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
             self.folder = fresh_folder(self._runs)
-        resume = self._resume
         if resume is None:
             self._begin_record(None)
         batches = task.setup()
@@ -229,9 +228,7 @@ class Session:
             self._check(resume, task, files)
             self._begin_record(resume.place)
         elif self._start_from is not None:
-            misfit = begin_with(self._start_from, task)
-            if misfit:
-                self._events.put(Warned(misfit))
+            self._warn(resuming.begin_with(self._start_from, task))
         if self._record is not None:
             self._record.describe(versions=versions(), machine=machine(), data=files)
         return task
@@ -243,34 +240,28 @@ class Session:
         self._record = Record(self.folder, self.document, asked, self._writer, place)
         if self._label is not None:
             self._record.describe(name=self._label)
-        training = self.document.training
-        self._checkpoints = Checkpoints(
-            self.folder,
-            self._writer,
-            seconds=training.checkpoint_seconds,
-            steps=training.checkpoint_steps,
-            keep=training.checkpoints,
-        )
+        how = self.document.training
+        seconds, steps, keep = how.checkpoint_seconds, how.checkpoint_steps, how.checkpoints
+        self._checkpoints = Checkpoints(self.folder, self._writer, seconds=seconds, steps=steps, keep=keep)
 
     def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raises FileError if a run cannot go on as it was begun."""
-        for message in resume.warnings:
-            self._events.put(Warned(message))
-        if resume.checkpoint is None:
-            return
-        begun = self._lowered()
+        self._warn([*resume.warnings, *resuming.of_schedules(resume, self.settings.epochs, self._lowered())])
+        resuming.refuse_nothing_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
-            begun = lower(resume.document, self._catalogue, base=self._base, name=self._name)
-        if begun.source != self._lowered().source:
-            refuse_other_graph(resume.checkpoint, task)
-        refuse_other_data(resume.checkpoint["data"], files)
+            begun = of_length(resume.document, self.settings, resume.settings)
+            if lower(begun, self._catalogue, base=self._base, name=self._name).source != self._lowered().source:
+                resuming.refuse_other_graph(resume, task)
+        resuming.refuse_other_data(resume, files)
 
     def _lowered(self) -> Program:
         if self.program is None:
-            # Schedules that follow the length of the training follow that of this run.
-            epochs = self.settings.epochs
-            planned = self.document if epochs is None else edits.set_training(self.document, epochs=max(epochs, 1))
-            self.program = lower(planned, self._catalogue, base=self._base, name=self._name)
+            try:
+                self.program = lower(self._planned, self._catalogue, base=self._base, name=self._name)
+            except LoweringError as error:
+                if self._resume is not None:
+                    resuming.refuse_graph(self._resume, error)
+                raise
         return self.program
 
     def _train(self, task: fit.Task) -> bool:
@@ -286,8 +277,8 @@ class Session:
             early_stopping=None if how.patience is None else fit.EarlyStopping(how.patience, how.min_change),
             compile=settings.compile,
         )
-        if self._resume is not None and self._resume.checkpoint is not None:
-            training.load_state_dict(self._resume.checkpoint["training"])
+        if self._resume is not None:
+            self._warn(resuming.take_up(training, self._resume, self._planned, until=settings.epochs))
         try:
             for event in training:
                 if isinstance(event, fit.Done):
@@ -322,15 +313,10 @@ class Session:
 
     def _tell(self, event: fit.Event) -> None:
         epochs, _, seconds = self._reached
-        match event:
-            case fit.Started():
-                self._reached = (event.epoch, event.step, seconds)
-            case fit.Step():
-                self._reached = (epochs, event.step, seconds + event.seconds)
-            case fit.Epoch():
-                self._reached = (event.epoch, event.step, seconds)
-            case _:
-                pass
+        if isinstance(event, fit.Step):
+            self._reached = (epochs, event.step, seconds + event.seconds)
+        elif isinstance(event, (fit.Started, fit.Epoch)):
+            self._reached = (event.epoch, event.step, seconds)
         self._events.put(event)
         if self._record is not None and not isinstance(event, fit.ValidationStep):
             try:
@@ -340,8 +326,12 @@ class Session:
             self._tell_of_writing()
 
     def _tell_of_writing(self) -> None:
-        for error in self._writer.errors():
-            self._events.put(Warned(f"{message_of(error)} Training goes on, but could not be resumed from here."))
+        lost = "Training goes on, but could not be resumed from here."
+        self._warn(f"{message_of(error)} {lost}" for error in self._writer.errors())
+
+    def _warn(self, messages: Iterable[str]) -> None:
+        for message in messages:
+            self._events.put(Warned(message))
 
     def _halts(self, *, after: fit.Event) -> bool:
         """Waits while paused. Whether the run is to stop."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from engine import cuda_available
+from studio.document import edits
+from studio.document.model import Document, Training
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -26,4 +29,32 @@ def resolved(device: Device) -> str:
     return ("cuda" if cuda_available() else "cpu") if device == "auto" else device
 
 
-__all__ = ["Device", "Settings", "resolved"]
+def decided(
+    training: Training,
+    known: Mapping[str, Any],
+    *,
+    epochs: int | None,
+    steps: int | None,
+    device: Device | None,
+    seed: int | None,
+    compile: bool | None,
+) -> Settings:
+    """What is asked for, else what is `known` of a run that goes on, else what its document says."""
+    if epochs is None and steps is None:
+        epochs, steps = known.get("epochs", training.epochs), known.get("steps")
+    return Settings(
+        epochs=epochs,
+        steps=steps,
+        device=resolved(device or training.device),
+        seed=known.get("seed", training.seed) if seed is None else seed,
+        compile=known.get("compile", training.compile) if compile is None else compile,
+    )
+
+
+def of_length(document: Document, settings: Settings, known: Mapping[str, Any]) -> Document:
+    """A document with the number of epochs that schedules follow: what a run is asked for, or was begun with."""
+    epochs = known.get("epochs") if settings.epochs is None else settings.epochs
+    return document if epochs is None else edits.set_training(document, epochs=max(epochs, 1))
+
+
+__all__ = ["Device", "Settings", "decided", "of_length", "resolved"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from engine import Tensor, fit
 from engine.errors import WeightsError
@@ -14,6 +14,7 @@ from engine.io import load_file
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
+from studio.lowering.program import LoweringError, Program
 from studio.training.runs.checkpoints import newest, read
 from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
 from studio.training.surroundings import versions
@@ -31,6 +32,8 @@ class Resumed:
     checkpoint: Mapping[str, Any] | None
     """None if it has none that is sound: the run then begins from its beginning."""
     warnings: tuple[str, ...]
+    has_ended: bool = False
+    """It came to its end, and is to be longer."""
 
     @property
     def place(self) -> Mapping[str, Any]:
@@ -74,11 +77,77 @@ def resumed(folder: Path) -> Resumed:
     changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
     if changed:
         warnings.append(f"This run began with other versions of {', '.join(changed)}: last digits may differ.")
-    return Resumed(folder, load(folder / GRAPH), about.get("settings", {}), checkpoint, tuple(warnings))
+    return Resumed(
+        folder,
+        load(folder / GRAPH),
+        about.get("settings", {}),
+        checkpoint,
+        tuple(warnings),
+        about.get("state") == "done",
+    )
 
 
-def refuse_other_data(known: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> None:
+def refuse_nothing_left(run: Resumed, epochs: int | None, steps: int | None) -> None:
+    """Raises FileError if a run that came to its end has no epochs, or no steps, left to train."""
+    if run.checkpoint is None or not run.has_ended:
+        return
+    training = run.checkpoint["training"]
+    for done, asked, what in ((training["epoch"], epochs, "epochs"), (training["step"], steps, "steps")):
+        if asked is not None and done >= asked:
+            remedy = f"To train it for longer, give a number of {what} in all that is above {done}."
+            raise FileError(str(run.folder), "", f"has trained for {done} {what}, and {asked} are asked for", remedy)
+
+
+def refuse_graph(run: Resumed, error: LoweringError) -> NoReturn:
+    """Raises FileError for a run whose graph cannot be trained as it is now asked for."""
+    raise FileError(str(run.folder), "", f"cannot go on: {error}", f"It keeps its own graph. {_NEW_RUN}") from None
+
+
+def of_schedules(run: Resumed, epochs: int | None, program: Program) -> list[str]:
+    """For a run that has another length now, what is to be said of schedules that do not follow it."""
+    if epochs == run.settings.get("epochs"):
+        return []
+    return [problem.message for problem in program.warnings if problem.code.startswith("schedule-")]
+
+
+def take_up(training: fit.Training, run: Resumed, document: Document, *, until: int | None) -> list[str]:
+    """Bring a training to the place of a run's checkpoint.
+
+    A plan of learning rates that spans the whole training is made anew where that has another length now; patience
+    that had ended the run begins anew.
+
+    Args:
+        document: with the training's length now
+        until: the epoch that it ends with
+
+    Returns:
+        What people should know of it.
+    """
+    if run.checkpoint is None:
+        return []
+    state, told = run.checkpoint["training"], list[str]()
+    if until is None or until > state["epoch"]:
+        state, planned = fit.replan(training.task, state)
+        told += [_new_plan(one, document.training.epochs) for one in planned]
+    training.load_state_dict(state)
+    if run.has_ended and training.wait_anew():
+        how = document.training
+        told.append(f"This run had ended as {how.follow} did not improve. Its patience of {how.patience} begins anew.")
+    return told
+
+
+def _new_plan(planned: fit.Replanned, epochs: int) -> str:
+    rates = f"{planned.after:.4g} from here on, where it was {planned.before:.4g}"
+    if planned.after == planned.before:
+        rates = f"{planned.after:.4g} here, as before"
+    return f"The learning rate of {planned.optimizer} is planned anew, for {epochs} epochs in all: it is {rates}."
+
+
+def refuse_other_data(run: Resumed, found: Sequence[Mapping[str, Any]]) -> None:
     """Raises FileError if the files of a run's samples are not what they were when it began."""
+    if run.checkpoint is None:
+        return
+    known: Sequence[Mapping[str, Any]] = run.checkpoint["data"]
     for before, now in zip(known, found, strict=False):
         if before["sha256"] != now["sha256"]:
             raise FileError(str(now["path"]), "", "has changed since this run began, so it cannot go on", _NEW_RUN)
@@ -86,19 +155,21 @@ def refuse_other_data(known: Sequence[Mapping[str, Any]], found: Sequence[Mappin
         raise FileError("data", "", "come from other files than when this run began", _NEW_RUN)
 
 
-def refuse_other_graph(checkpoint: Mapping[str, Any], task: fit.Task) -> None:
-    """Raises FileError that tells how far the weights of a checkpoint fit, for a task of another graph."""
-    found = fit.match(task.model, weights_in(checkpoint))
+def refuse_other_graph(run: Resumed, task: fit.Task) -> None:
+    """Raises FileError that tells how far the weights of a run fit, for a task of another graph."""
+    if run.checkpoint is None:
+        return
+    found = fit.match(task.model, weights_in(run.checkpoint))
     problem = f"is a checkpoint of another graph. Of its weights {found}"
     raise FileError("run", "", problem, "Resume it with its own graph, or begin a new run with --start-from.")
 
 
-def begin_with(path: Path, task: fit.Task) -> str:
+def begin_with(path: Path, task: fit.Task) -> list[str]:
     """Gives a task's model the weights that fit, and tells what does not. Raises FileError if none does."""
     found = fit.take(task.model, weights_from(path))
     if not found.same:
         raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another.")
-    return "" if found.is_whole else f"Of the weights in {path} {found}."
+    return [] if found.is_whole else [f"Of the weights in {path} {found}."]
 
 
 def weights_from(path: Path) -> Mapping[str, Tensor]:
@@ -141,9 +212,13 @@ __all__ = [
     "Resumed",
     "begin_with",
     "find",
+    "of_schedules",
+    "refuse_graph",
+    "refuse_nothing_left",
     "refuse_other_data",
     "refuse_other_graph",
     "resumed",
+    "take_up",
     "weights_from",
     "weights_in",
 ]

@@ -1,0 +1,137 @@
+"""A training that is taken up again with another length: its schedules are planned anew, others stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import fit, optim
+from engine.optim import lr_scheduler
+from tests.engine.fit.clouds import Clouds
+from tests.engine.fit.test_resume import through_a_file
+
+STEPS = 4
+"""In an epoch."""
+Make = Callable[[optim.Optimizer, int], dict[str, Any]]
+
+
+def task(make: Make, epochs: int) -> fit.Task:
+    class Planned(Clouds):
+        per_step = ("each_step",)
+
+        def configure(self) -> None:
+            super().configure()
+            vars(self).update(make(self.adam, epochs))
+
+    return Planned(seed=1)
+
+
+def rates(training: fit.Training) -> list[Any]:
+    """The learning rate and the momentum after each batch, and after the epoch."""
+    training.task.setup()
+    [adam] = training.task.optimizers.values()
+    return [
+        (adam.param_groups[0]["lr"], adam.param_groups[0]["betas"])
+        for event in training
+        if isinstance(event, (fit.Step, fit.Epoch))
+    ]
+
+
+def put_down(make: Make, epochs: int, batches: int) -> dict[str, Any]:
+    training = fit.fit(task(make, epochs), epochs=epochs)
+    while training.step < batches:
+        next(training)
+    if training.step == epochs * STEPS:
+        list(training)
+    return through_a_file(training.state_dict())
+
+
+def taken_up(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Training, tuple[fit.Replanned, ...]]:
+    training = fit.fit(task(make, epochs), epochs=epochs)
+    training.task.setup()
+    state, planned = fit.replan(training.task, state)
+    training.load_state_dict(state)
+    return training, planned
+
+
+def warmed(adam: optim.Optimizer, epochs: int) -> dict[str, Any]:
+    rise = lr_scheduler.LinearLR(adam, total_iters=3)
+    fall = lr_scheduler.CosineAnnealingLR(adam, epochs * STEPS - 3)
+    return {"each_step": lr_scheduler.SequentialLR(adam, [rise, fall], [3])}
+
+
+PLANS: dict[str, Make] = {
+    "cosine": lambda adam, epochs: {"each_epoch": lr_scheduler.CosineAnnealingLR(adam, epochs, 0.001)},
+    "polynomial": lambda adam, epochs: {"each_step": lr_scheduler.PolynomialLR(adam, epochs * STEPS, 2.0)},
+    "one cycle": lambda adam, epochs: {"each_step": lr_scheduler.OneCycleLR(adam, 0.1, epochs * STEPS)},
+    "a row": warmed,
+    "side by side": lambda adam, epochs: {
+        "each_epoch": lr_scheduler.ExponentialLR(adam, 0.5),
+        "each_step": lr_scheduler.CosineAnnealingLR(adam, epochs * STEPS, 0.001),
+    },
+}
+
+
+@pytest.mark.parametrize("batches", [2, 4, 7, 12])
+@pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
+def test_a_longer_training_goes_on_by_its_own_plan(make: Make, batches: int) -> None:
+    whole = rates(fit.fit(task(make, 5), epochs=5))
+    state = put_down(make, 3, batches)
+    training, [planned] = taken_up(make, 5, state)
+    assert planned.optimizer == "adam"
+    assert planned.after == training.task.optimizers["adam"].param_groups[0]["lr"]
+    found = rates(training)
+    assert found == whole[-len(found) :]
+    assert planned.before == state["task"]["optimizers"]["adam"]["groups"][0]["lr"]
+
+
+@pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
+def test_one_as_long_as_before_stays_as_it_is(make: Make) -> None:
+    state = put_down(make, 3, 7)
+    training, planned = taken_up(make, 3, state)
+    assert planned == ()
+    assert training.state_dict()["task"]["schedulers"] == fit_state(make, state)
+    assert rates(training) == rates(fit.fit(task(make, 3), epochs=3))[8:]
+
+
+def fit_state(make: Make, state: dict[str, Any]) -> Any:
+    """The schedules' states of a training that a state was simply loaded into."""
+    plain = fit.fit(task(make, 3), epochs=3)
+    plain.load_state_dict(state)
+    return plain.state_dict()["task"]["schedulers"]
+
+
+def test_a_learning_rate_set_by_hand_stays_where_nothing_is_planned_otherwise() -> None:
+    make: Make = lambda adam, epochs: {"each_epoch": lr_scheduler.MultiStepLR(adam, (1, 2))}  # noqa: E731
+    state = put_down(make, 3, 5)
+    state["task"]["optimizers"]["adam"]["groups"][0]["lr"] = 0.123
+    training, planned = taken_up(make, 5, state)
+    assert planned == ()
+    next(training)
+    assert next(event for event in training if isinstance(event, fit.Step)).learning_rate == 0.123
+
+
+def test_what_a_plateau_has_taken_off_stays_off() -> None:
+    def make(adam: optim.Optimizer, epochs: int) -> dict[str, Any]:
+        plateau = lr_scheduler.ReduceLROnPlateau(adam, mode="max", patience=0, threshold=1e9, factor=0.5)
+        return {"each_step": lr_scheduler.PolynomialLR(adam, epochs * STEPS), "plateau": plateau}
+
+    state = put_down(make, 4, 9)
+    _, [planned] = taken_up(make, 8, state)
+    assert planned.before == pytest.approx(0.05 * (1 - 9 / 16) * 0.5)
+    assert planned.after == pytest.approx(0.05 * (1 - 9 / 32) * 0.5)
+
+
+def test_patience_begins_anew() -> None:
+    stopping = fit.EarlyStopping(patience=1, min_change=1e9)
+    whole = fit.fit(Clouds(seed=1), epochs=9, early_stopping=stopping)
+    [done] = [event for event in whole if isinstance(event, fit.Done)]
+    assert (done.reason, done.epochs) == ("early", 3)
+    again = fit.fit(Clouds(seed=1), epochs=9, early_stopping=stopping)
+    again.load_state_dict(through_a_file(whole.state_dict()))
+    assert again.wait_anew()
+    assert not again.wait_anew()
+    [done] = [event for event in again if isinstance(event, fit.Done)]
+    assert (done.reason, done.epochs) == ("early", 5)
