@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from io import BytesIO
 from pathlib import Path
@@ -19,6 +20,9 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 
+_OF_PILLOW = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
+"""A filter for what Pillow finds odd but reads, and for its own lower limit of pixels."""
+
 
 def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.uint8]:
     """An image, upright, as 3×H×W or 1×H×W bytes.
@@ -34,12 +38,13 @@ def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.
     Raises:
         DataError: it does not decode, or declares more than 179 million pixels.
     """
+    # Filters belong to all threads: lifted again after each image, they would swallow warnings of others meanwhile.
+    if _OF_PILLOW not in warnings.filters:
+        warnings.filterwarnings("ignore", module=_OF_PILLOW[3].pattern)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Pillow finds odd but reads, and its own lower limit of pixels
-            with Image.open(source if isinstance(source, Path) else BytesIO(source), formats=FORMATS) as image:
-                ImageOps.exif_transpose(image, in_place=True)
-                return _array(_flat(image, colour))
+        with Image.open(source if isinstance(source, Path) else BytesIO(source), formats=FORMATS) as image:
+            ImageOps.exif_transpose(image, in_place=True)
+            return _array(_flat(image, colour))
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file any more. Check whether the folder was moved.") from None
     except UnidentifiedImageError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from PIL import Image
 
 from engine import data, dtypes
-from engine.data import transforms
+from engine.data import pictures, transforms
 from engine.data.pictures import read_picture
 from engine.errors import DataError, ShapeError
 from engine.shape import Spec
@@ -179,6 +180,19 @@ def test_bad_image_folders(folder, tmp_path: Path) -> None:
     (root / "empty").mkdir()
     with pytest.raises(DataError, match="empty: has no images"):
         data.ImageFolder(str(root))
+
+
+def test_only_pillow_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 40)  # from there on Pillow warns
+    flat = pictures._flat
+
+    def meanwhile(*arguments: Any) -> Any:
+        warnings.warn("of another thread", stacklevel=1)
+        return flat(*arguments)
+
+    monkeypatch.setattr(pictures, "_flat", meanwhile)
+    with pytest.warns(UserWarning, match="of another thread"):
+        assert read(saved(tmp_path, PICTURE)).shape == (3, 6, 9)
 
 
 def test_images_that_do_not_decode_stop_or_are_skipped(folder) -> None:
