@@ -14,10 +14,11 @@ class Started:
     epochs: int | None
     """How many are asked for; None if only `steps` says when to end."""
     steps: int | None
-    batches: int
-    """In one epoch."""
-    train_samples: int
-    validation_samples: int
+    batches: int | None
+    """In one epoch; None for a stream that has not ended yet."""
+    train_samples: int | None
+    """None for a stream."""
+    validation_samples: int | None
     parameters: int
     """Trained numbers of the model."""
     device: str
@@ -62,7 +63,8 @@ class ValidationStep:
 
     epoch: int
     batch: int
-    batches: int
+    batches: int | None
+    """None for a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ class Epoch:
     """The figure that is followed was never better."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """As in Validated; of the training samples if there was no validation."""
+    batches: int | None = None
+    """In one epoch; None for a stream that has not ended yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.data import transforms as transforms
 from engine.data.batches import Batches as Batches
+from engine.data.batches import Loaders as Loaders
 from engine.data.cifar import CIFAR as CIFAR
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
@@ -72,6 +73,7 @@ __all__ = [
     "IterableDataset",
     "JoinedSamples",
     "KFold",
+    "Loaders",
     "MappedSamples",
     "Moons",
     "NPY",

@@ -1,7 +1,8 @@
-"""The node between samples and network: batches for training and for validation."""
+"""Batches for training and for validation."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from engine.data.loader import THREADS, DataLoader
@@ -9,10 +10,25 @@ from engine.data.splits import Splits
 from engine.registry import DATASETS, Range, Size
 
 
+class Loaders:
+    """What a training gets its batches from.
+
+    Args:
+        train: batches to train with
+        validation: batches to validate with, if there are any
+        files: where their samples come from
+    """
+
+    def __init__(self, train: DataLoader, validation: DataLoader | None = None, files: tuple[Path, ...] = ()) -> None:
+        self.train = train
+        self.validation = validation
+        self.files = files
+
+
 @DATASETS.register(
     category="Loader", title="Loader", outputs=("input", "target"), tags=("DataLoader", "batch", "shuffle", "minibatch")
 )
-class Batches:
+class Batches(Loaders):
     """Cut samples into batches: training samples in a new random order each epoch, validation samples in order.
 
     Args:
@@ -35,7 +51,7 @@ class Batches:
         self.splits = splits
         # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
         context = THREADS if workers else None
-        self.train = DataLoader(
+        train = DataLoader(
             splits.train,
             batch_size,
             shuffle,
@@ -44,8 +60,9 @@ class Batches:
             multiprocessing_context=context,
         )
         validation = splits.validation
-        self.validation = (
+        held = (
             None
             if validation is None
             else DataLoader(validation, batch_size, num_workers=workers, multiprocessing_context=context)
         )
+        super().__init__(train, held, splits.files)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from engine.data.dataset import IterableDataset
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.fit.task import Task
@@ -31,26 +34,51 @@ class Mean:
 
 
 class Timed:
-    """Batches on their device, and the time from asking for one until `stop`."""
+    """Batches on their device, and the time from asking for one until `stop`.
 
-    def __init__(self, batches: Iterator[Any], task: Task) -> None:
+    Args:
+        batches: those that are still to come
+        task: says on which device
+        count: how many they are; None for a stream, of which only its end tells
+    """
+
+    def __init__(self, batches: Iterator[Any], task: Task, count: int | None) -> None:
         self._batches = batches
         self._task = task
+        self._count = count
+        self._ahead: deque[Any] = deque()
+        """Batches of a stream that were read to see whether they are there."""
         self._began = 0.0
+        self._waited = 0.0
         self.waiting = 0.0
         """Seconds that the last batch took to come."""
 
+    def left(self, most: int = 1) -> int:
+        """How many are still to come, counted up to `most`. Reads so many of a stream."""
+        if self._count is not None:
+            return min(self._count, most)
+        self._read(most)
+        return min(len(self._ahead), most)
+
     def next(self) -> Any:
-        self._began = time.perf_counter()
-        try:
-            batch = next(self._batches)
-        except StopIteration:
-            raise DataError("the data gave fewer batches than they were said to have.") from None
-        self.waiting = time.perf_counter() - self._began
-        return self._task.to_device(batch)
+        """The next batch. Raises DataError if there is none."""
+        self._began = time.perf_counter() - self._waited
+        self._read(1)
+        if not self._ahead:
+            raise DataError("the data gave fewer batches than they were said to have.")
+        if self._count is not None:
+            self._count -= 1
+        return self._task.to_device(self._ahead.popleft())
 
     def stop(self) -> float:
+        """Seconds that the last batch took in all."""
+        self.waiting, self._waited = self._waited, 0.0
         return time.perf_counter() - self._began
+
+    def _read(self, count: int) -> None:
+        before = time.perf_counter()
+        self._ahead.extend(islice(self._batches, max(count - len(self._ahead), 0)))
+        self._waited += time.perf_counter() - before
 
 
 def check_numbers(batch: Any) -> None:
@@ -69,10 +97,16 @@ def check_numbers(batch: Any) -> None:
             )
 
 
-def count_batches(loader: DataLoader) -> int:
-    """In an epoch. Raises DataError if there are none."""
-    count = len(loader)
-    if count == 0:
+def is_stream(loader: DataLoader) -> bool:
+    """Whether only the end of its batches tells how many there are."""
+    # An IterableDataset that tells a length may be wrong about it.
+    return isinstance(loader.dataset, IterableDataset) or length(loader) is None
+
+
+def count_batches(loader: DataLoader) -> int | None:
+    """In an epoch, as far as they are known beforehand. Raises DataError if there are none."""
+    count = length(loader)
+    if count == 0 and not is_stream(loader):
         samples = len(loader.dataset)
         raise DataError(
             f"{samples} training samples give no batch of {loader.batch_size}, as drop_last leaves out smaller ones. "
@@ -83,6 +117,33 @@ def count_batches(loader: DataLoader) -> int:
     return count
 
 
+def no_batches(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
+    """What is wrong with a stream that gave nothing in an epoch, counted from 0."""
+    if loader.drop_last and loader.batch_size is not None:
+        why = f"It ended before there was one of {loader.batch_size}. Lower batch_size, or turn drop_last off."
+    elif epoch:
+        why = "A stream that is iterated again has to begin anew: make its iterator in __iter__."
+    else:
+        why = "Choose data that have some."
+    return DataError(f"the stream of {part} samples gave no batch in epoch {epoch + 1}. {why}")
+
+
+def count_samples(loader: DataLoader) -> int | None:
+    """None if they are not counted beforehand."""
+    try:
+        return len(loader.dataset)
+    except TypeError:
+        return None
+
+
+def length(loader: DataLoader) -> int | None:
+    """Batches in a pass, as far as they are known beforehand."""
+    try:
+        return len(loader)
+    except TypeError:
+        return None
+
+
 def batch_size(batch: Any) -> int:
     """How many samples a batch has."""
     if isinstance(batch, Tensor):
@@ -91,4 +152,14 @@ def batch_size(batch: Any) -> int:
     return batch_size(parts[0])
 
 
-__all__ = ["Mean", "Timed", "batch_size", "count_batches"]
+__all__ = [
+    "Mean",
+    "Timed",
+    "batch_size",
+    "check_numbers",
+    "count_batches",
+    "count_samples",
+    "is_stream",
+    "length",
+    "no_batches",
+]

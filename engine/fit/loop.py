@@ -7,19 +7,28 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Literal
 
 from engine import random
-from engine.data.batches import Batches
+from engine.data.batches import Loaders
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
-from engine.fit.batches import Mean, Timed, batch_size, check_numbers, count_batches
+from engine.fit.batches import (
+    Mean,
+    Timed,
+    batch_size,
+    check_numbers,
+    count_batches,
+    count_samples,
+    is_stream,
+    length,
+    no_batches,
+)
+from engine.fit.figures import followed, learning_rate, named, read_metrics, reset_metrics, tables_of
 from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept
 from engine.fit.stopping import EarlyStopping, Judge
 from engine.fit.task import Task
 from engine.modes import no_grad
 from engine.optim.lr_scheduler import ReduceLROnPlateau
-from engine.optim.optimizer import Optimizer
-from engine.tensor import Tensor
 
 
 def fit(
@@ -35,7 +44,8 @@ def fit(
 ) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
-    What a step is (accumulation, clipping, mixed precision) is said by the task.
+    An epoch is once through the data; of a stream, until it ends. What a step is (accumulation, clipping, mixed
+    precision) is said by the task.
 
     Args:
         task: what to train; set up on the first event if it is not yet
@@ -104,6 +114,8 @@ class Training(Iterator[Event]):
         self._seconds = 0.0
         self._epoch_seconds = 0.0
         self._mean = Mean()
+        self._count: int | None = None
+        """Batches in an epoch, where they are known: those of a stream once it has ended."""
         self._pending = False
         """A validation within the epoch is due, or under way."""
         self._before: dict[str, Any] | None = None
@@ -121,11 +133,11 @@ class Training(Iterator[Event]):
     def validation(self) -> Generator[Event, None, None]:
         """A validation now, beside the training."""
         batches, _ = self._set_up()
-        if batches.validation is None or not len(batches.validation.dataset):
+        if batches.validation is None or count_samples(batches.validation) == 0:
             raise DataError("there are no validation samples to judge by. Keep a share of the samples for validation.")
         sums = metric_sums(self.task)
         val = yield from self._validate(batches.validation)
-        tables = self._tables()
+        tables = tables_of(self.task)
         restore_metrics(self.task, sums)
         yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables)
 
@@ -147,6 +159,7 @@ class Training(Iterator[Event]):
             "task": state,
             "epoch": self.epoch,
             "batch": self.batch,
+            "batches": self._count,
             "step": self.step,
             "mean": [self._mean.sum, self._mean.count],
             "judge": judge.state_dict(),
@@ -161,6 +174,7 @@ class Training(Iterator[Event]):
             judge = self._set_up()[1]
             restore(self.task, state["task"])
         self.epoch, self.batch, self.step = state["epoch"], state["batch"], state["step"]
+        self._count = state.get("batches")
         self._mean.sum, self._mean.count = state["mean"]
         judge.load_state_dict(state["judge"])
         self.task.stream.set_state(state["random"])
@@ -177,7 +191,7 @@ class Training(Iterator[Event]):
 
     # -- the loop
 
-    def _set_up(self) -> tuple[Batches, Judge]:
+    def _set_up(self) -> tuple[Loaders, Judge]:
         batches = self.task.setup()
         if self._judge is None:
             self._judge = Judge(self.task, self._follow, self._stopping)
@@ -185,7 +199,8 @@ class Training(Iterator[Event]):
 
     def _run(self) -> Generator[Event, None, None]:
         batches, judge = self._set_up()
-        self._count = count_batches(batches.train)
+        counted = count_batches(batches.train)
+        self._count = self._count if counted is None else counted
         yield self._started(batches)
         with modes_kept(self.task):
             while not self._reason():
@@ -199,14 +214,14 @@ class Training(Iterator[Event]):
             return "epochs"
         return "early" if self._judge is not None and self._judge.stops else None
 
-    def _started(self, batches: Batches) -> Started:
+    def _started(self, batches: Loaders) -> Started:
         parameters = {id(p): p for module in self.task.modules.values() for p in module.parameters() if p.requires_grad}
         return Started(
             epochs=self._epochs,
             steps=self._steps,
             batches=self._count,
-            train_samples=len(batches.train.dataset),
-            validation_samples=0 if batches.validation is None else len(batches.validation.dataset),
+            train_samples=count_samples(batches.train),
+            validation_samples=0 if batches.validation is None else count_samples(batches.validation),
             parameters=sum(parameter.numel() for parameter in parameters.values()),
             device=str(self.task.device),
             seed=self.task.seed,
@@ -215,15 +230,22 @@ class Training(Iterator[Event]):
             step=self.step,
         )
 
-    def _run_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
-        timed = Timed(self._batches(batches.train), self.task)
-        while True:
+    def _run_epoch(self, batches: Loaders, judge: Judge) -> Iterator[Event]:
+        left = None if self._count is None or is_stream(batches.train) else self._count - self.batch
+        timed = Timed(self._batches(batches.train), self.task, left)
+        if not self.batch and not timed.left():
+            raise no_batches(batches.train, self.epoch)
+        while timed.left():
             if self._pending and batches.validation is not None:
                 yield from self._validate_within(batches.validation, judge)
-            if self.batch == self._count or self._reason():
+            if self._reason():
                 break
             yield from self._train(timed)
-        yield from self._end_epoch(batches, judge)
+        self._pending = False
+        complete = not timed.left()
+        if complete:
+            self._count = self.batch
+        yield from self._end_epoch(batches, judge, complete=complete)
 
     def _batches(self, loader: DataLoader) -> Iterator[Any]:
         """Those of the present epoch that are still to come."""
@@ -232,7 +254,7 @@ class Training(Iterator[Event]):
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
         if self.batch == 0:
             self._mean, self._epoch_seconds = Mean(), 0.0
-            self._reset_metrics()
+            reset_metrics(self.task)
         batches = iter(loader)
         if self.batch:
             random.set_rng_state(resumed_at)
@@ -242,20 +264,22 @@ class Training(Iterator[Event]):
         """One batch."""
         for module in self.task.modules.values():
             module.train()
+        part = self._part(timed)
         batch = timed.next()
-        losses = self._by.train(self.task, batch, *self._part())
-        values = self._named(losses)
+        losses = self._by.train(self.task, batch, *part)
+        values = named(self.task, losses)
         loss, size = sum(values.values()), batch_size(batch)
         if not math.isfinite(loss):
             check_numbers(batch)
         self._mean.add(loss, size)
-        rate = self._learning_rate()
+        rate = learning_rate(self.task)
         self.step += 1
         self.batch += 1
-        self._advance_schedules()
+        if not part or part[1]:
+            self._advance_schedules()
         every = self._validate_steps
-        self._pending = every is not None and self.batch % every == 0 and self.batch < self._count
-        metrics = self._read_metrics()
+        self._pending = every is not None and self.batch % every == 0
+        metrics = read_metrics(self.task)
         seconds = timed.stop()
         self._seconds += seconds
         self._epoch_seconds += seconds
@@ -276,28 +300,30 @@ class Training(Iterator[Event]):
         if news is not None:
             yield news
 
-    def _part(self) -> tuple[Any, ...]:
-        """Where the next batch stands among those whose gradients are averaged: first, last, share."""
+    def _part(self, timed: Timed) -> tuple[Any, ...]:
+        """Where the next batch stands among those whose gradients are averaged: first, last, share.
+
+        Of a stream, those that are averaged are read before the first of them is trained, as it may end within them.
+        """
         group = self.task.accumulate
         if group == 1:
             return ()
         place = self.batch % group
-        size = min(group, self._count - self.batch + place)
+        size = place + timed.left(group - place)
         return place == 0, place == size - 1, 1 / size
 
-    def _end_epoch(self, batches: Batches, judge: Judge) -> Iterator[Event]:
+    def _end_epoch(self, batches: Loaders, judge: Judge, *, complete: bool) -> Iterator[Event]:
         sums, state, own = metric_sums(self.task), random.get_rng_state(), self._mean
-        train = {"loss": own.value, **self._read_metrics(costly=True)}
-        tables = self._tables()
+        train = {"loss": own.value, **read_metrics(self.task, costly=True)}
+        tables = tables_of(self.task)
         train_seconds = self._epoch_seconds
-        complete = self.batch == self._count
         val: dict[str, float] = {}
         if batches.validation is not None and self._validates(complete=complete):
             val = yield from self._validate(batches.validation)
-            tables = self._tables() or tables
+            tables = tables_of(self.task) or tables
         judged = complete and (val or batches.validation is None or self._follow.startswith("train_"))
-        best = judge.take(_figures(train, val)) if judged else False
-        rate = self._learning_rate()
+        best = judge.take(followed(train, val)) if judged else False
+        rate = learning_rate(self.task)
         if complete:
             self._advance_schedules(val.get("loss", own.value))
             self.epoch += 1
@@ -318,6 +344,7 @@ class Training(Iterator[Event]):
             finite=math.isfinite(own.value),
             best=best,
             tables=tables,
+            batches=self._count,
         )
 
     def _validates(self, *, complete: bool) -> bool:
@@ -327,72 +354,47 @@ class Training(Iterator[Event]):
 
     def _validate_within(self, loader: DataLoader, judge: Judge) -> Iterator[Event]:
         """A validation in the midst of an epoch: training goes on as if it had not been."""
-        train = {"loss": self._mean.value, **self._read_metrics(costly=True)}
+        train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
         sums, state = metric_sums(self.task), random.get_rng_state()
         val = yield from self._validate(loader)
-        tables = self._tables()
+        tables = tables_of(self.task)
         restore_metrics(self.task, sums)
         random.set_rng_state(state)
         self._pending = False
-        best = judge.take(_figures(train, val))
+        best = judge.take(followed(train, val))
         yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables)
 
     def _validate(self, loader: DataLoader) -> Generator[Event, None, dict[str, float]]:
         """Loss and metrics of the validation samples; nothing if there are none."""
         self._before = {"metrics": metric_sums(self.task), "random": random.get_rng_state()}
-        self._reset_metrics()
-        mean, timed = Mean(), Timed(iter(loader), self.task)
-        for number in range(1, len(loader) + 1):
-            batch = timed.next()
+        reset_metrics(self.task)
+        count = length(loader)
+        mean, timed, number = Mean(), Timed(iter(loader), self.task, None if is_stream(loader) else count), 0
+        while timed.left():
+            batch, number = timed.next(), number + 1
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
             with modes_kept(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
-                values = self._named(self._by.validate(self.task, batch))
+                values = named(self.task, self._by.validate(self.task, batch))
             mean.add(sum(values.values()), batch_size(batch))
             seconds = timed.stop()
             self._seconds += seconds
             self._epoch_seconds += seconds
-            yield ValidationStep(self.epoch + 1, number, len(loader))
+            yield ValidationStep(self.epoch + 1, number, count)
+        if not number and is_stream(loader):
+            raise no_batches(loader, self.epoch, "validation")
         self._before = None
-        return {"loss": mean.value, **self._read_metrics(costly=True)} if mean.count else {}
+        return {"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}
 
     def _advance_schedules(self, figure: float | None = None) -> None:
         """After an optimizers' step; after an epoch, if a figure is given that judges it."""
-        if figure is None and self.batch % self.task.accumulate and self.batch != self._count:
-            return
         for name, schedule in self.task.schedulers.items():
             if self.task.goes_on_each_step(name) is (figure is None):
                 if isinstance(schedule, ReduceLROnPlateau):
                     schedule.step(self._mean.value if figure is None else figure)
                 else:
                     schedule.step()
-
-    def _named(self, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
-        return {name: float(losses[one].item()) for name, one in self.task.optimizers.items() if one in losses}
-
-    def _reset_metrics(self) -> None:
-        for metric in self.task.metrics.values():
-            metric.reset()
-
-    def _read_metrics(self, *, costly: bool = False) -> dict[str, float]:
-        metrics = self.task.metrics
-        return {name: metric.compute() for name, metric in metrics.items() if costly or not metric.is_costly}
-
-    def _tables(self) -> dict[str, list[list[int]]]:
-        found = {name: metric.table() for name, metric in self.task.metrics.items()}
-        return {name: table for name, table in found.items() if table is not None}
-
-    def _learning_rate(self) -> float:
-        """Of the first optimizer that has a schedule, or of the first one."""
-        scheduled = next((schedule.optimizer for schedule in self.task.schedulers.values()), None)
-        told = scheduled or next(iter(self.task.optimizers.values()), None)
-        return float("nan") if told is None else float(told.param_groups[0]["lr"])
-
-
-def _figures(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
-    """By the names that they are followed by."""
-    return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
 
 
 __all__ = ["Training", "evaluate", "fit"]

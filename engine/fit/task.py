@@ -10,7 +10,7 @@ from engine import random
 from engine.amp import GradScaler
 from engine.backend import Device, resolve
 from engine.compiler import Compiled
-from engine.data.batches import Batches
+from engine.data.batches import Loaders
 from engine.fit.sums import GradientSums
 from engine.metrics import Metric
 from engine.nn.module import Module
@@ -61,11 +61,11 @@ class Task(ABC):
         self.device = resolve(device)
         self.seed = seed
         self.stream = random.Generator(seed)
-        self.batches: Batches | None = None
+        self.batches: Loaders | None = None
 
     @abstractmethod
-    def data(self) -> Batches:
-        """The batches to train and validate with."""
+    def data(self) -> Loaders:
+        """The batches to train and validate with: `data.Batches` of splits, or `data.Loaders` of one's own."""
 
     @abstractmethod
     def configure(self) -> None:
@@ -75,7 +75,7 @@ class Task(ABC):
     def losses(self, batch: Any) -> Mapping[Optimizer, Tensor]:
         """For each optimizer the number that it is to make small, computed from a batch."""
 
-    def setup(self) -> Batches:
+    def setup(self) -> Loaders:
         """Read the data and make the model, once; `fit` calls it. Returns the batches."""
         if self.batches is None:
             random.manual_seed(self.seed)

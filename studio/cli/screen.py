@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from engine import fit
 from studio.training import Failed, SessionEvent, Warned
+from studio.training.progress import total
 
 T = TypeVar("T")
 
@@ -45,8 +47,7 @@ class Screen:
             disable=quiet or not self._console.is_terminal,
         )
         self._task = self._bar.add_task("preparing", total=None, figures="")
-        self._batches = 1
-        self._epochs: int | None = None
+        self._started: fit.Started | None = None
 
     def __enter__(self) -> Screen:
         self._bar.start()
@@ -62,7 +63,7 @@ class Screen:
             case fit.Step():
                 figures = _figures({"loss": event.loss, **event.metrics})
                 self._bar.update(self._task, completed=event.step, figures=figures, speed=event.samples_per_second)
-                self._describe(event.epoch)
+                self._describe(event)
             case fit.Epoch():
                 self._show_epoch(event)
             case Warned():
@@ -78,24 +79,32 @@ class Screen:
             self._console.print(text, markup=False, soft_wrap=True)
 
     def _show_start(self, event: fit.Started) -> None:
-        self._epochs, self._batches = event.epochs, event.batches
-        by_epochs = None if event.epochs is None else event.epochs * event.batches
-        limits = [limit for limit in (by_epochs, event.steps) if limit is not None]
-        self._bar.update(self._task, total=min(limits))
-        self.say(
-            f"{event.parameters:,} parameters, {event.train_samples:,} training and {event.validation_samples:,} "
-            f"validation samples, on {event.device}, seed {event.seed}"
-        )
+        self._started = event
+        self._bar.update(self._task, total=total(event.epochs, event.batches, event.steps))
+        samples = [
+            f"a stream of {part} samples" if count is None else f"{count:,} {part} samples"
+            for count, part in ((event.train_samples, "training"), (event.validation_samples, "validation"))
+        ]
+        told = f"{event.parameters:,} parameters, {' and '.join(samples)}, on {event.device}, seed {event.seed}"
+        self.say(told.replace(" samples and", " and"))
 
-    def _describe(self, epoch: int) -> None:
-        of = "" if self._epochs is None else f"/{self._epochs}"
-        self._bar.update(self._task, description=f"epoch {epoch}{of}")
+    @property
+    def _of(self) -> str:
+        epochs = None if self._started is None else self._started.epochs
+        return "" if epochs is None else f"/{epochs}"
+
+    def _describe(self, event: fit.Step) -> None:
+        unknown = self._started is not None and self._started.batches is None
+        batch = f", batch {event.batch}" if unknown else ""  # which the bar does not show
+        self._bar.update(self._task, description=f"epoch {event.epoch}{self._of}{batch}")
 
     def _show_epoch(self, event: fit.Epoch) -> None:
         validation = {} if event.val_loss is None else {"loss": event.val_loss, **event.val_metrics}
         train = _figures({"loss": event.train_loss, **event.train_metrics})
-        of = "" if self._epochs is None else f"/{self._epochs}"
-        text = f"epoch {event.epoch}{of}  train {train}"
+        if self._started is not None and self._started.batches is None and event.batches is not None:
+            self._started = replace(self._started, batches=event.batches)
+            self._bar.update(self._task, total=total(self._started.epochs, event.batches, self._started.steps))
+        text = f"epoch {event.epoch}{self._of}  train {train}"
         if validation:
             text += f"  validation {_figures(validation)}"
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
@@ -103,13 +112,13 @@ class Screen:
             self.say("warning: the loss is not a number any more. Lower the learning rate.", always=True)
 
 
-def tracked(items: Iterable[T], total: int, doing: str, *, hidden: bool) -> Iterator[T]:
+def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) -> Iterator[T]:
     """The items, with a bar on standard error while they come, where that is a terminal."""
     console = Console(file=sys.stderr)
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
     shown = console.is_terminal and not hidden
     with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
-        yield from bar.track(items, total=total, description=doing)
+        yield from bar.track(items, total=count, description=doing)
 
 
 def _figures(values: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine import fit
 from engine.data.splits import Splits
 from engine.errors import EngineError
+from engine.fit.batches import length
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound
 from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
 from studio.cli.screen import tracked
@@ -25,7 +26,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training.runs.lines import line
 from studio.training.settings import resolved
 from studio.training.trying import LEARNS
-from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, with_weights
+from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, splits_of, with_weights
 
 Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
 Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
@@ -38,7 +39,7 @@ def evaluate(
     with explained(as_json=as_json):
         task = _task(file, read(file, assignments), weights, device, as_json=as_json)
         held = task.setup().validation
-        batches = 0 if held is None else len(held)
+        batches = 0 if held is None else length(held)
         [*_, found] = tracked(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:
@@ -82,7 +83,7 @@ def predict(
             batches = -(-len(samples) // BATCH)
             found += tracked(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
             names += names_of(samples, len(names))
-            classes = classes or _class_names(trained_with or task.setup().splits)
+            classes = classes or _class_names(trained_with or splits_of(task))
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
         try:
             _write(answered, names, classes, out)
@@ -159,7 +160,7 @@ def _task(file: Path, document: Document, weights: Path | None, device: str | No
 def _splits(file: Path, document: Document) -> Splits | None:
     """What a network was trained with; None if that is not there any more."""
     try:
-        return lower(document, catalogue(), base=base(file)).build().setup().splits
+        return splits_of(lower(document, catalogue(), base=base(file)).build())
     except (LoweringError, EngineError):
         return None
 

@@ -15,9 +15,12 @@ class Progress:
     """What the top bar says of a run."""
 
     epochs: int | None = None
-    batches: int = 0
+    batches: int | None = None
+    """In an epoch, if known: of a stream after it has ended once."""
     steps: int | None = None
     """In the whole run, if known."""
+    ends: int | None = None
+    """The number of steps that was asked for, if one was."""
     epoch: int = 0
     batch: int = 0
     step: int = 0
@@ -36,7 +39,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """Share of the run that is done, 0 to 1."""
+        """Share of the run that is done, 0 to 1; 0 as long as nobody knows."""
         return min(self.step / self.steps, 1.0) if self.steps else 0.0
 
     @property
@@ -50,7 +53,8 @@ class Progress:
         """The progress once `event` has happened."""
         match event:
             case fit.Started():
-                return Progress(epochs=event.epochs, batches=event.batches, steps=_steps(event))
+                steps = total(event.epochs, event.batches, event.steps)
+                return Progress(epochs=event.epochs, batches=event.batches, steps=steps, ends=event.steps)
             case fit.Step():
                 return replace(
                     self,
@@ -65,8 +69,11 @@ class Progress:
                     waiting=_mixed(self.waiting, event.waiting / event.seconds if event.seconds > 0 else 0.0),
                 )
             case fit.Epoch():
+                batches = self.batches if event.batches is None else event.batches
                 return replace(
                     self,
+                    batches=batches,
+                    steps=total(self.epochs, batches, self.ends),
                     val_loss=event.val_loss,
                     val_metrics=event.val_metrics,
                     pace=event.seconds / max(self.batch, 1),
@@ -81,7 +88,8 @@ def _mixed(mean: float | None, value: float) -> float:
     return value if mean is None else _MEMORY * mean + (1 - _MEMORY) * value
 
 
-def _steps(event: fit.Started) -> int | None:
-    by_epochs = None if event.epochs is None else event.epochs * event.batches
-    known = [steps for steps in (by_epochs, event.steps) if steps is not None]
+def total(epochs: int | None, batches: int | None, steps: int | None) -> int | None:
+    """Batches in a whole run of so many epochs of so many batches, or so many steps; None if that is not known."""
+    by_epochs = None if epochs is None or batches is None else epochs * batches
+    known = [count for count in (by_epochs, steps) if count is not None]
     return min(known) if known else None

@@ -18,6 +18,7 @@ from studio.training.autograd import look
 from studio.training.compilation import explain_running
 from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.failures import failed, message_of
+from studio.training.heard import heard
 from studio.training.mailbox import Mailbox
 from studio.training.runs import resuming
 from studio.training.runs.checkpoints import Checkpoints
@@ -192,7 +193,8 @@ class Session:
 
     def _run(self) -> None:
         try:
-            self._run_to_the_end()
+            with heard(lambda text: self._events.put(Warned(text))):
+                self._run_to_the_end()
         finally:
             self._ended.set()
 
@@ -223,7 +225,7 @@ class Session:
             self._begin_record(None)
         batches = task.setup()
         self._task = task
-        files = fingerprints(batches.splits.files)
+        files = fingerprints(batches.files)
         if resume is not None:
             self._check(resume, task, files)
             self._begin_record(resume.place)

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
+from engine.data.batches import Batches
 from engine.data.numpy_files import stored
 from engine.data.picture_samples import PictureSamples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
+from engine.data.splits import Splits
 from engine.dtypes import from_numpy
 from engine.errors import EngineError, ShapeError
 from engine.shape import format_shape
@@ -63,13 +65,20 @@ def reading(document: Document, catalogue: Catalogue, path: Path) -> Document:
     return replace(document, nodes={**document.nodes, name: changed})
 
 
+def splits_of(task: fit.Task) -> Splits:
+    """What a document's task is trained with, before it is cut into batches."""
+    batches = task.setup()
+    assert isinstance(batches, Batches)
+    return batches.splits
+
+
 def samples_of(task: fit.Task, arrays: Path | None = None) -> Samples:
     """All samples of a task's source in the order of the file, or those of an array, prepared as for validation.
 
     Raises FileError for an array that holds something else than the source does.
     """
     transforms: list[MappedSamples] = []
-    samples: Samples = task.setup().splits.train
+    samples = splits_of(task).train
     while samples.sources:
         if isinstance(samples, MappedSamples) and samples.on == "inputs":
             transforms.append(samples)
@@ -136,4 +145,4 @@ def _role(catalogue: Catalogue, key: str) -> Role:
     return Role.UNKNOWN if known is None else known.role
 
 
-__all__ = ["ARRAYS", "BATCH", "answers", "names_of", "read_array", "reading", "samples_of", "with_weights"]
+__all__ = ["ARRAYS", "BATCH", "answers", "names_of", "read_array", "reading", "samples_of", "splits_of", "with_weights"]

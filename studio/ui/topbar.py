@@ -247,7 +247,8 @@ def _words(progress: Progress, state: str) -> str:
     epoch = f"Epoch {progress.epoch} of {progress.epochs}" if progress.epochs else f"Epoch {progress.epoch}"
     parts = [epoch]
     if state in ("running", "paused", "stopped", "failed"):
-        parts.append(f"batch {progress.batch} of {progress.batches}")
+        of = "" if progress.batches is None else f" of {progress.batches}"
+        parts.append(f"batch {progress.batch}{of}")
     if state == "running":
         if (left := progress.seconds_left) is not None:
             parts.append(f"{figures.duration(left)} left")

@@ -73,6 +73,24 @@ def test_progress_ends_with_the_first_limit() -> None:
     assert Progress().after(started(epochs=None, steps=None)).fraction == 0
 
 
+def test_progress_on_a_stream_is_known_after_its_first_epoch() -> None:
+    progress = Progress().after(fit.Started(3, None, None, None, None, 1, "cpu", 0))
+    for number in range(1, 11):
+        progress = progress.after(step(number))
+    assert (progress.fraction, progress.seconds_left, progress.batches) == (0, None, None)
+    ended = fit.Epoch(1, 10, 1.0, None, {}, {}, 5.0, 20.0, 0.1, finite=True, batches=10)
+    progress = progress.after(ended)
+    assert (progress.batches, progress.steps) == (10, 30)
+    assert progress.seconds_left == pytest.approx(10.0)
+
+
+def test_progress_on_a_stream_counts_the_steps_that_were_asked_for() -> None:
+    progress = Progress().after(fit.Started(None, 40, None, None, None, 1, "cpu", 0))
+    for number in range(1, 11):
+        progress = progress.after(step(number))
+    assert progress.fraction == 0.25
+
+
 def test_a_few_letters_find_what_is_meant() -> None:
     titles = ["Save", "Save as…", "Dark theme", "Restore default layout"]
     assert max(titles, key=lambda title: score("dt", title) or -99) == "Dark theme"

@@ -32,7 +32,7 @@ class Row:
     """Of its best validation so far, by the figure that is followed."""
     epochs: str = ""
     """How many there are to be, after a slash."""
-    batches: int = 1
+    batches: int | None = None
     """Of an epoch."""
     progress: str = "begins"
     message: str = ""

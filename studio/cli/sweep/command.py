@@ -144,8 +144,10 @@ class _Sweep:
             row.epochs = "" if content["epochs"] is None else f"/{content['epochs']}"
             self._tell({"event": "trial", **self._known(row)})
         elif event == "step":
-            row.progress = f"epoch {content['epoch']}{row.epochs}, {content['batch'] / row.batches:.0%}"
+            done = f"{content['batch'] / row.batches:.0%}" if row.batches else f"batch {content['batch']}"
+            row.progress = f"epoch {content['epoch']}{row.epochs}, {done}"
         elif event in ("epoch", "validation"):
+            row.batches = content.get("batches") or row.batches
             if content["best"] or not row.figures:
                 row.figures = {name: value for name, value in content.items() if _is_figure(name)}
         elif event == "failed":

@@ -152,7 +152,9 @@ class Run:
         for source in ("steps", "epochs") if kind == "train" else ("validation",):
             track = self._tracks.get(source)
             if track is not None and quantity in track.columns:
-                return Curve(track, track.columns[quantity], self.progress.batches)
+                # As long as nobody knows how long an epoch of a stream is, it is at least as long as it is by now.
+                batches = self.progress.batches or self.progress.batch
+                return Curve(track, track.columns[quantity], batches)
         return None
 
     def take(self, events: Iterable[fit.Event]) -> None:

@@ -40,6 +40,7 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 **_fields(event, "epoch", "step"),
                 **results(event),
                 **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite", "best"),
+                **({} if event.batches is None else {"batches": event.batches}),
                 **_tables(event),
             }
         case fit.Validated():
@@ -63,10 +64,10 @@ def event_of(line: Any) -> fit.Event | None:
     try:
         match line["event"]:
             case "started":
-                counts = ("batches", "train_samples", "validation_samples", "parameters", "seed")
+                known = ("epochs", "steps", "batches", "train_samples", "validation_samples")
                 return fit.Started(
-                    **{name: None if line[name] is None else int(line[name]) for name in ("epochs", "steps")},
-                    **{name: int(line[name]) for name in counts},
+                    **{name: None if line[name] is None else int(line[name]) for name in known},
+                    **{name: int(line[name]) for name in ("parameters", "seed")},
                     **{name: int(line.get(name, 0)) for name in ("epoch", "step")},
                     device=str(line["device"]),
                     compiled=bool(line["compiled"]),
@@ -100,6 +101,7 @@ def event_of(line: Any) -> fit.Event | None:
                     learning_rate=_number(line["learning_rate"]),
                     finite=bool(line["finite"]),
                     best=bool(line["best"]),
+                    batches=None if line.get("batches") is None else int(line["batches"]),
                 )
             case "validation":
                 val = _without(line, "val")

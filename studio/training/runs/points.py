@@ -82,7 +82,7 @@ class Reader:
         self.progress = self.progress.after(event)
         match event:
             case fit.Started():
-                self._samples = event.train_samples / max(event.batches, 1)
+                self._samples = (event.train_samples or 0) / max(event.batches or 1, 1)
                 if event.step:
                     yield Cut(event.step)
             case fit.Epoch():
@@ -142,7 +142,8 @@ class Reader:
             raise ValueError("steps must be numbers that rise")
         speed = columns.get(THROUGHPUT, np.full(len(steps), np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
-            seconds = np.nan_to_num(self._samples / speed, nan=0.0, posinf=0.0)
+            told = _array([line.get("seconds") for line in lines]) if "seconds" in lines[-1] else self._samples / speed
+            seconds = np.nan_to_num(told, nan=0.0, posinf=0.0)
         values = {name.removeprefix("train_"): column for name, column in columns.items()}
         return Points("steps", steps, self._times(steps, seconds), values)
 

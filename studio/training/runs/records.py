@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import psutil
@@ -89,7 +90,9 @@ class Record:
         self._is_muted = False
         self._length = 0
         """Of the metrics' file, as it was last told."""
-        self._every = 1
+        self._batches: int | None = None
+        """In an epoch, if known."""
+        self._is_stream = False
         self._about: dict[str, Any] = {"started": _now(), "state": "running", "settings": dict(settings)}
         try:
             if place is None:
@@ -143,13 +146,17 @@ class Record:
             return
         match event:
             case fit.Started():
-                self._every = -(-event.batches // _LINES_PER_EPOCH)
+                self._batches = event.batches
+                self._is_stream = event.train_samples is None
                 if self._lines is not None and not self._lines.tell():
                     self._append(event)
             case fit.Step():
-                if event.batch % self._every == 0:
-                    self._append(event)
+                if self._is_kept(event):
+                    # Of others, the time of a step follows from its throughput.
+                    self._append(event, {"seconds": event.seconds} if self._is_stream else {})
             case fit.Epoch() | fit.Validated():
+                if isinstance(event, fit.Epoch):
+                    self._batches = event.batches
                 self._append(event)
                 self._take_results(event, weights)
             case fit.Done():
@@ -158,6 +165,12 @@ class Record:
                 pass
             case fit.CompileState():
                 self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
+
+    def _is_kept(self, step: fit.Step) -> bool:
+        """Of an epoch without known end, those of each further stretch as long as all before it are half as dense."""
+        if self._batches is None:
+            return step.batch % (1 << (step.batch // _LINES_PER_EPOCH).bit_length()) == 0
+        return step.batch % -(-self._batches // _LINES_PER_EPOCH) == 0
 
     def place(self, step: int) -> dict[str, Any]:
         """How far the record is; all up to there is handed to the disk. For a checkpoint of this step."""
@@ -191,9 +204,9 @@ class Record:
         if lines is not None:
             self._guarded(METRICS, lines.close)
 
-    def _append(self, event: fit.Event) -> None:
+    def _append(self, event: fit.Event, more: Mapping[str, float] = MappingProxyType({})) -> None:
         if self._lines is not None:
-            lines, text = self._lines, json.dumps(line(event), ensure_ascii=False) + "\n"
+            lines, text = self._lines, json.dumps({**(line(event) or {}), **more}, ensure_ascii=False) + "\n"
             self._guarded(METRICS, lambda: lines.write(text.encode()))
             if time.monotonic() - self._written > _SECONDS:
                 self._write_waiting()

@@ -18,6 +18,7 @@ from studio.document.errors import FileError
 from studio.document.files import load
 from studio.training import Failed, Session, Warned
 from studio.training.runs import records
+from studio.training.runs.history import Follower, Run
 from studio.training.runs.lines import line
 from studio.training.runs.records import Record, fresh_folder
 from studio.training.runs.writer import Writer
@@ -147,6 +148,33 @@ def test_lines_of_long_epochs_are_thinned_out(digits, tmp_path: Path) -> None:
         record.take(fit.Step(1, batch, batch, 0.5, {}, {}, 0.1, 10.0, 0.1, True), dict)
     record.close()
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 1001
+
+
+def test_lines_of_an_epoch_without_known_end_get_rarer(digits, tmp_path: Path) -> None:
+    record = Record(tmp_path / "run", digits(), {}, Writer())
+    record.take(fit.Started(2, None, None, None, None, 1, "cpu", 0), dict)
+    for epoch in (1, 2):
+        for n in range(1, 5001):
+            step = fit.Step(epoch, n, 5000 * (epoch - 1) + n, 1.0, {}, {}, 0.25, 1.0, 0.1, finite=True)
+            record.take(step, dict)
+        if epoch == 1:
+            record.take(fit.Epoch(1, 5000, 1.0, None, {}, {}, 9.0, 20.0, 0.1, finite=True, batches=5000), dict)
+    record.close()
+    lines = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
+    [cut] = [place for place, line in enumerate(lines) if line["event"] == "epoch"]
+    assert [line["batch"] for line in lines[999:cut]][:3] == [999, 1000, 1002]
+    assert cut - 1 == 999 + 500 + 500 + 126  # each, each second, each fourth of twice as many, then each eighth
+    assert len(lines) - cut - 1 == 1000
+    run = Run(1, tmp_path / "run")
+    follower, is_all = Follower(tmp_path / "run"), False
+    while not is_all:
+        news = follower.read()
+        run.catch_up(news)
+        is_all = news.is_all
+    curve = run.curve("loss", "train")
+    assert curve is not None
+    assert curve.x("epoch")[-1] == 2.0
+    assert curve.x("seconds")[cut - 2] == pytest.approx(1250, rel=0.01)
 
 
 def test_fresh_folders_differ(tmp_path: Path) -> None:

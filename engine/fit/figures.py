@@ -1,0 +1,45 @@
+"""The numbers that a training tells of its task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.fit.task import Task
+from engine.optim.optimizer import Optimizer
+from engine.tensor import Tensor
+
+
+def named(task: Task, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
+    """Losses by the names of their optimizers."""
+    return {name: float(losses[one].item()) for name, one in task.optimizers.items() if one in losses}
+
+
+def reset_metrics(task: Task) -> None:
+    for metric in task.metrics.values():
+        metric.reset()
+
+
+def read_metrics(task: Task, *, costly: bool = False) -> dict[str, float]:
+    """Of what they have taken in since they were reset; those that take long only if asked."""
+    return {name: metric.compute() for name, metric in task.metrics.items() if costly or not metric.is_costly}
+
+
+def tables_of(task: Task) -> dict[str, list[list[int]]]:
+    """Of the metrics that are more than a number."""
+    found = {name: metric.table() for name, metric in task.metrics.items()}
+    return {name: table for name, table in found.items() if table is not None}
+
+
+def learning_rate(task: Task) -> float:
+    """Of the first optimizer that has a schedule, or of the first one."""
+    scheduled = next((schedule.optimizer for schedule in task.schedulers.values()), None)
+    told = scheduled or next(iter(task.optimizers.values()), None)
+    return float("nan") if told is None else float(told.param_groups[0]["lr"])
+
+
+def followed(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
+    """Figures by the names that they are followed by: train_loss, val_accuracy, …"""
+    return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
+
+
+__all__ = ["followed", "learning_rate", "named", "read_metrics", "reset_metrics", "tables_of"]
