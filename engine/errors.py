@@ -67,6 +67,14 @@ class DataError(EngineError, ValueError):
     """A data file that cannot be read: names the file, the place in it and the remedy."""
 
 
+class DataWarning(UserWarning):
+    """Samples that cannot be read and are done without."""
+
+
+class DataWarning(UserWarning):
+    """Samples that cannot be read and are done without."""
+
+
 class WeightsError(EngineError, RuntimeError):
     """A state dict or weights file that does not fit the module."""
 

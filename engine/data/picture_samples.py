@@ -14,7 +14,7 @@ from engine.data.pictures import Colour, read_picture
 from engine.data.samples import Samples
 from engine.data.transforms.transform import Batch
 from engine.dtypes import uint8
-from engine.errors import DataError
+from engine.errors import DataError, DataWarning
 from engine.shape import Dim, Spec
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -63,5 +63,5 @@ class PictureSamples(Samples):
             except DataError as error:
                 if self.on_error == "stop":
                     raise
-                warnings.warn(f"{error} The next image takes its place.", stacklevel=2)
+                warnings.warn(DataWarning(f"{error} The next image takes its place."), stacklevel=2)
         raise DataError(f"none of the {len(self)} images can be read. Check the folder.")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from engine import fit
 from studio.training import Failed, SessionEvent, Warned
+from studio.training.heard import heard
 from studio.training.progress import total
 
 T = TypeVar("T")
@@ -117,7 +118,8 @@ def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) 
     console = Console(file=sys.stderr)
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
     shown = console.is_terminal and not hidden
-    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+    bar = Progress(*columns, console=console, transient=True, disable=not shown)
+    with bar, heard(lambda text: console.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True)):
         yield from bar.track(items, total=count, description=doing)
 
 
