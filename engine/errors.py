@@ -71,10 +71,6 @@ class DataWarning(UserWarning):
     """Samples that cannot be read and are done without."""
 
 
-class DataWarning(UserWarning):
-    """Samples that cannot be read and are done without."""
-
-
 class WeightsError(EngineError, RuntimeError):
     """A state dict or weights file that does not fit the module."""
 
