@@ -28,7 +28,7 @@ from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
-from studio.training.runs.resuming import find, resumed
+from studio.training.runs.resuming import beside, find, resumed
 from studio.training.settings import resolved
 
 app = typer.Typer(
@@ -117,9 +117,7 @@ def run(
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
                 raise InputError("--resume goes on as the run was begun: leave out --set, --seed, --out, --start-from.")
-            going_on = resumed(find(runs, resume))
-            if (document.nodes, document.wires) != (going_on.document.nodes, going_on.document.wires):
-                complain(f"{file} is another graph now than in {going_on.folder}, which goes on with its own.")
+            going_on = beside(resumed(find(runs, resume)), file.name, document, catalogue(), epochs=epochs)
             document = going_on.document
         if start_from is not None and not start_from.exists():
             raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")

@@ -16,7 +16,7 @@ from studio.document.errors import FileError
 from studio.lowering.report import Problem
 from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
 from studio.training.runs.history import News, Run
-from studio.training.runs.resuming import Resumed, resumed
+from studio.training.runs.resuming import Resumed, beside, resumed
 from studio.training.session import Session
 from studio.ui.pace import QUICKEST_MS, Pace
 from studio.ui.run_library import RunLibrary
@@ -213,6 +213,7 @@ class Runner(QObject):
             run.catch_up(part)
         self._store.set_run_problems(())
         store = self._store
+        going_on = beside(going_on, "The canvas", store.document, store.catalogue, epochs=epochs)
         run.document, run.is_own, run.is_shown = going_on.document, True, True
         self._session = Session(
             going_on.document, store.catalogue, base=store.base, name=store.name, resume=going_on, epochs=epochs

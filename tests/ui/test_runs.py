@@ -335,6 +335,8 @@ def test_a_stopped_run_is_resumed_to_the_same_numbers(
     qtbot.waitUntil(lambda: project.runner.state == "done")
     run = project.library.runs[1]
     assert run.state == "done" and run.folder == stopped
+    told = "The run goes on as it began. The canvas differs now: hidden.out_features is 7, not "
+    assert told in window.desks[project].log.toPlainText()
     assert values(run) == recorded(stopped) == recorded(whole)
     assert len(project.library.runs) == 2
 

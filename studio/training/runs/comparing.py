@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,39 @@ def graph_rows(documents: Sequence[Document | None], catalogue: Catalogue) -> tu
         below = tuple(Row(wire, tuple("there" if wire in own else MISSING for own in wires)) for wire in loose)
         rows.append(Row("Wires", tuple(len(own) for own in wires), below))
     return tuple(rows)
+
+
+def told_apart(here: Document, there: Document, catalogue: Catalogue) -> list[str]:
+    """In what a document trains otherwise than one from before, in words."""
+    rows = graph_rows((here, there), catalogue)
+    loose = [row.name for row in rows if MISSING in row.values]
+    found = [words for row in rows for words in _told_row(row, loose)]
+    ours, theirs = asdict(here.training), asdict(there.training)
+    names = [name for name in ours if ours[name] != theirs[name]]
+    return [*found, *(f"{name} is {_said(ours[name])}, not {_said(theirs[name])}" for name in names)]
+
+
+def _told_row(row: Row, loose: Sequence[str]) -> Iterator[str]:
+    """Wires of nodes that are new or gone are so, too."""
+    if row.node is None:
+        wires = [wire for wire in row.rows if not any(f"{name}." in wire.name for name in loose)]
+        yield from (f"the wire {wire.name} is {_known_by(wire)}" for wire in wires)
+    elif MISSING in row.values:
+        yield f"{row.name} is {_known_by(row)}"
+    elif row.values[0] != row.values[1]:
+        yield f"{row.name} is {row.values[0]}, not {row.values[1]}"
+    else:
+        for below in row.rows:
+            if below.differs:
+                yield f"{row.name}.{below.name} is {_said(below.values[0])}, not {_said(below.values[1])}"
+
+
+def _known_by(row: Row) -> str:
+    return "new" if row.values[1] is MISSING else "gone"
+
+
+def _said(value: Any) -> str:
+    return "left to follow" if value is MISSING else "none" if value is None else str(value)
 
 
 def settings_of(run: Run, document: Document | None) -> dict[str, Any]:
@@ -157,4 +190,15 @@ def changed_nodes(groups: Iterable[Group]) -> tuple[str, ...]:
     return tuple(row.node for group in groups for row in group.rows if row.node is not None and row.differs)
 
 
-__all__ = ["MISSING", "Group", "Missing", "Row", "changed_nodes", "facts", "graph_rows", "settings_of", "varying"]
+__all__ = [
+    "MISSING",
+    "Group",
+    "Missing",
+    "Row",
+    "changed_nodes",
+    "facts",
+    "graph_rows",
+    "settings_of",
+    "told_apart",
+    "varying",
+]

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.io import load_file
+from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program
+from studio.nodes.catalogue import Catalogue
 from studio.training.runs.checkpoints import newest, read
+from studio.training.runs.comparing import told_apart
 from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
 from studio.training.surroundings import versions
 
 _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."
+
+
+_MOST = 4
+"""Differences that are named."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,23 @@ def resumed(folder: Path) -> Resumed:
         tuple(warnings),
         about.get("state") == "done",
     )
+
+
+def beside(run: Resumed, name: str, now: Document, catalogue: Catalogue, *, epochs: int | None) -> Resumed:
+    """The run, with a warning if it goes on with another graph, or other settings, than there are now.
+
+    Args:
+        name: of what there is now: a file, the canvas
+        epochs: that were asked for, if they were
+    """
+    there = run.document
+    if epochs is not None:
+        now, there = (edits.set_training(one, epochs=epochs) for one in (now, there))
+    found = told_apart(now, there, catalogue)
+    if not found:
+        return run
+    told = "; ".join(found[:_MOST]) + (f"; and {len(found) - _MOST} more" if len(found) > _MOST else "")
+    return replace(run, warnings=(*run.warnings, f"The run goes on as it began. {name} differs now: {told}."))
 
 
 def refuse_nothing_left(run: Resumed, epochs: int | None, steps: int | None) -> None:
@@ -210,6 +234,7 @@ def _about(folder: Path) -> dict[str, Any]:
 
 __all__ = [
     "Resumed",
+    "beside",
     "begin_with",
     "find",
     "of_schedules",

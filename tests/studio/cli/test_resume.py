@@ -95,9 +95,12 @@ def test_resuming_from_the_command_line(gradwire, project: Path) -> None:
     [folder] = runs.iterdir()
     result = gradwire("run", project, "--resume", folder.name, "--epochs", 2, "--json")
     assert result.code == 0
-    assert "is another graph now" in result.err
-    assert [line["event"] for line in result.lines] == ["started", "epoch", "done"]
-    assert (result.lines[0]["epoch"], result.lines[1]["epoch"]) == (1, 2)
+    assert "The run goes on as it began. " in result.err
+    assert f"{project.name} differs now: hidden.out_features is " in result.err
+    assert result.err.count("not 7") == 1
+    assert [line["event"] for line in result.lines] == ["warning", "started", "epoch", "done"]
+    assert (result.lines[1]["epoch"], result.lines[2]["epoch"]) == (1, 2)
+    assert "has trained for 2 epochs, and 2 are asked for" in gradwire("run", project, "--resume", folder).err
     assert "leave out --set" in gradwire("run", project, "--resume", folder, "--seed", 3).err
     other = gradwire("run", project, "--start-from", folder, "--epochs", 1)
     assert other.code == 0

@@ -150,7 +150,7 @@ class Details(QWidget):
         for widget in (self._until, self.epochs):
             widget.setVisible(can_resume and epochs is not None)
         if epochs is not None and not (is_same and self.epochs.hasFocus()):
-            self.epochs.setMinimum(max(int(run.last.get("epoch", 0)), 1))
+            self.epochs.setMinimum(max(int(run.last.get("epoch", 0)) + (run.state == "done"), 1))
             self.epochs.setValue(epochs)
         done = run.state == "done"
         self.resume.setToolTip(
