@@ -14,6 +14,7 @@ from typing import Any
 from engine import fit
 from studio.document.model import Document
 from studio.lowering.check import examine
+from studio.lowering.reading import Reading, reading_of
 from studio.lowering.report import Problem
 from studio.lowering.source import write
 from studio.nodes.catalogue import Catalogue
@@ -40,6 +41,7 @@ class Program:
     """Line → node."""
     model_class: str
     task_class: str
+    reading: Reading
     warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
@@ -56,13 +58,16 @@ class Program:
         return self.lines.get(line) if filename == self.filename else None
 
     def node_of(self, error: BaseException) -> str | None:
-        """The node in whose line an exception came up: the innermost line of this program that is a node's."""
+        """The node in whose line an exception came up: the innermost line of this program that is a node's.
+
+        Of one that came up while batches were made, the node that read or transformed their samples.
+        """
         found = None
         trace: TracebackType | None = error.__traceback__
         while trace is not None:
             found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found
             trace = trace.tb_next
-        return found
+        return self.reading.blamed(error) or found if found in (None, self.reading.loader) else found
 
 
 def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None) -> Program:
@@ -80,7 +85,15 @@ def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None,
         raise LoweringError(report.errors)
     source = write(flow, name, base)
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"
-    program = Program(source.text, filename, source.lines, source.model_class, source.task_class, report.warnings)
+    program = Program(
+        source.text,
+        filename,
+        source.lines,
+        source.model_class,
+        source.task_class,
+        reading_of(flow.graph),
+        report.warnings,
+    )
     # Tracebacks show the lines as long as the program lives. No modification time: linecache then never drops them.
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     weakref.finalize(program, linecache.cache.pop, filename, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from engine.errors import DataError, DeviceError, EngineError
+from engine.errors import DataError, DeviceError, EngineError, WeightsError
 from studio.document.errors import FileError
 from studio.lowering.program import LoweringError, Program
 from studio.training.events import Failed
@@ -16,9 +16,8 @@ def failed(error: Exception, program: Program | None) -> Failed:
     if isinstance(error, LoweringError):
         node = error.problems[0].node
     detail = "".join(traceback.format_exception(error))
-    return Failed(
-        message_of(error), node, detail, isinstance(error, (LoweringError, DataError, FileError, DeviceError))
-    )
+    by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
+    return Failed(message_of(error), node, detail, by_input)
 
 
 def message_of(error: Exception) -> str:

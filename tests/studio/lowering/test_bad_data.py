@@ -301,20 +301,53 @@ FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
 }
 
 
+BLAMED = {
+    "batches larger than the data": "batches",
+    "classes beyond one-hot vectors": "b",
+    "NaN among the inputs": "batches",
+    "infinity among the targets": "batches",
+    "more folds than samples": "b",
+    "shares of classes where there are none": "b",
+}
+"""The nodes that are to be mended; of all others it is the source."""
+
+
 @pytest.mark.parametrize("case", FOUND_BY_RUN)
 def test_the_run_ends_with_it(tmp_path: Path, case: str) -> None:
     make, happens, words = FOUND_BY_RUN[case]
     made = make(tmp_path)
     assert check(made, catalogue(), tmp_path).errors == ()
-    training = fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1)
+    program = lower(made, catalogue(), base=tmp_path)
+    training = fit.fit(program.build(), epochs=1)
 
     def run() -> None:
         for event in training:
             if isinstance(event, fit.Started):
                 happens(tmp_path)
 
-    with pytest.raises(EngineError, match=words):
+    with pytest.raises(EngineError, match=words) as raised:
         run()
+    assert program.node_of(raised.value) == BLAMED.get(case, "a")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tmp_path: Path, workers: int) -> None:
+    batches = Node("data.Batches", {"workers": workers, "batch_size": 4})
+    made = trained(pictures(tmp_path), SMALL[0], "data.KFold", SMALL[1], batches=batches)
+    damaged(tmp_path)
+    program = lower(made, catalogue(), base=tmp_path)
+    with pytest.raises(EngineError, match=r"3\.png: is no image") as raised:
+        list(fit.fit(program.build(), epochs=1))
+    assert program.node_of(raised.value) == "a"
+
+
+def test_the_transform_that_fails_is_found_among_others(tmp_path: Path) -> None:
+    one_hot = Node("transforms.OneHot", {"on": "targets", "size": 2})
+    data = arrays(tmp_path, numbers(), np.arange(40) % 3), "transforms.ToFloat", one_hot, "transforms.Normalize"
+    program = lower(trained(*data, loss="nn.MSELoss", out=2), catalogue(), base=tmp_path)
+    with pytest.raises(EngineError, match="the class 2 is none of 2") as raised:
+        list(fit.fit(program.build(), epochs=1))
+    assert program.node_of(raised.value) == "c"
 
 
 def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
