@@ -1,54 +1,22 @@
 """Curves that only grow, kept so that a plot of any width is drawn from few numbers however many points there are.
 
-Beside its values a column keeps the least and the greatest of each 8, 64, 512, … of them. They are made once, when
-somebody looks, from those of the level below.
+Beside its values a column keeps the least and the greatest of each 8, 64, 512, … of them, and those of its smoothed
+course.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from studio.training.runs.growing import FACTOR, Array, Numbers, Pyramid
+from studio.training.runs.smoothing import LEVEL, Course, smoothed
+
 Axis = Literal["step", "epoch", "seconds"]
 
-FACTOR = 8
 _BLOCKS = 512
-_PIECE = 1 << 14
-_NEGLIGIBLE = 1e-17
-"""A share of the past that no longer changes a double."""
-
-
-class Numbers:
-    """An array that grows at its end."""
-
-    def __init__(self) -> None:
-        self._held = np.empty(64)
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def array(self) -> Array:
-        """A view, good until the next change."""
-        return self._held[: self._count]
-
-    def extend(self, values: Array) -> None:
-        wanted = self._count + len(values)
-        if wanted > len(self._held):
-            grown = np.empty(max(wanted, 2 * len(self._held)))
-            grown[: self._count] = self.array
-            self._held = grown
-        self._held[self._count : wanted] = values
-        self._count = wanted
-
-    def cut(self, count: int) -> None:
-        """Forget all after the first `count`."""
-        self._count = min(self._count, count)
 
 
 class Band(NamedTuple):
@@ -60,12 +28,17 @@ class Band(NamedTuple):
 
 
 class Column:
-    """The values of one quantity, with the extremes of their blocks and their smoothed course."""
+    """The values of one quantity, with the extremes of their blocks and of their smoothed course."""
 
     def __init__(self) -> None:
         self._numbers = Numbers()
-        self._levels: list[tuple[Numbers, Numbers]] = []
-        self._smoother: _Smoother | None = None
+        self._extremes = Pyramid(self._numbers, self._numbers)
+        self.course: Course | None = None
+        """Its smoothed course, as far as that was asked for."""
+        self.cuts = 0
+        """How often values were forgotten."""
+        self._bounds: dict[bool, tuple[tuple[int, int], tuple[float, float] | None]] = {}
+        """Those that were asked for last, and after how many values and cuts that was."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -82,81 +55,78 @@ class Column:
         self._numbers.extend(values)
 
     def cut(self, count: int) -> None:
-        self._numbers.cut(count)
-        for level, pair in enumerate(self._levels, start=1):
-            for numbers in pair:
-                numbers.cut(count // FACTOR**level)
-        self._smoother = None
+        self._extremes.cut(count)
+        self.course = None
+        self.cuts += 1
 
-    def smoothed(self, share: float) -> Column:
-        """The exponential mean with `share` of the past (0 to below 1), without a bias towards zero at the beginning.
+    def unsmoothed(self, share: float) -> int:
+        """How many values have to be smoothed before its course with that share of the past is known."""
+        is_known = self.course is not None and self.course.share == share
+        return len(self) - (len(self.course) if is_known and self.course is not None else 0)
 
-        Values that are not finite leave it as it is.
-        """
-        if share <= 0:
-            return self
-        if self._smoother is None or self._smoother.share != share:
-            self._smoother = _Smoother(share)
-        self._smoother.follow(self.values)
-        return self._smoother.column
+    def smooth(self, share: float) -> Course:
+        """Its course with that share of the past, of all values that there are."""
+        if self.course is None or self.course.share != share:
+            self.course = Course(share)
+        self.course.follow(self.values)
+        return self.course
 
     def bounds(self, *, positive: bool = False) -> tuple[float, float] | None:
         """The least and the greatest finite value, or of those above zero; None if there is none."""
-        low, high = self._blocks(0, len(self), _BLOCKS)[1:]
-        low, high = _only_positive(low, high) if positive else (low, high)
-        found = np.concatenate([low, high])
-        found = found[np.isfinite(found)]
-        return (float(found.min()), float(found.max())) if len(found) else None
+        known = self._bounds.get(positive)
+        if known is None or known[0] != (len(self), self.cuts):
+            level = _level(len(self), _BLOCKS)
+            low, high = self._extremes.level(level)
+            tail = self.values[len(low) * FACTOR**level :]
+            low, high = np.concatenate([low, tail]), np.concatenate([high, tail])
+            low, high = _only_positive(low, high) if positive else (low, high)
+            found = np.concatenate([low, high])
+            found = found[np.isfinite(found)]
+            bounds = (float(found.min()), float(found.max())) if len(found) else None
+            self._bounds[positive] = known = (len(self), self.cuts), bounds
+        return known[1]
 
-    def band(self, x: Array, left: float, right: float, columns: int, few: int | None = None) -> Band:
+    def band(
+        self, x: Array, left: float, right: float, columns: int, few: int | None = None, *, share: float = 0.0
+    ) -> Band:
         """What the curve over `x`, which never falls, covers from `left` to `right` in so many columns of pixels.
 
         One point beyond each side is there too, so that lines go on to the edge. Points are given as they are if there
         are not more than `few`, which is `columns` unless said.
+
+        Args:
+            share: of the past in the exponential mean that is shown in place of the values
         """
-        first = max(int(np.searchsorted(x, left, "left")) - 1, 0)
-        last = min(int(np.searchsorted(x, right, "right")) + 1, len(x))
+        first, last = _stretch(x, left, right)
         if last - first <= (columns if few is None else few):
-            values = self.values[first:last]
+            values = smoothed(self.values, share, first, last)
             return Band(x[first:last], values, values)
-        starts, low, high = self._blocks(first, last, columns)
-        places = x[starts]
+        places, low, high = self._blocks(x, first, last, _level(last - first, columns), share)
         pixels = np.floor((places - left) * (columns / max(right - left, 1e-300)))
-        begins = np.flatnonzero(np.diff(pixels, prepend=pixels[0] - 1))
+        is_first = np.empty(len(pixels), np.bool)
+        is_first[0] = True
+        np.not_equal(pixels[1:], pixels[:-1], out=is_first[1:])
+        begins = np.flatnonzero(is_first)
         return Band(places[begins], np.fmin.reduceat(low, begins), np.fmax.reduceat(high, begins))
 
-    def _blocks(self, first: int, last: int, least: int) -> tuple[NDArray[np.int64], Array, Array]:
-        """Of a stretch: where blocks begin, and their extremes. As large as they can be with at least `least` of them.
+    def _blocks(self, x: Array, first: int, last: int, level: int, share: float) -> tuple[Array, Array, Array]:
+        """Of a stretch: where over `x` blocks of that level begin, and their extremes.
 
         What no whole block covers at the end comes as single points.
         """
-        level = 0
-        while (last - first) // FACTOR ** (level + 1) >= least:
-            level += 1
-        if level == 0:
-            return np.arange(first, last), self.values[first:last], self.values[first:last]
-        low, high = self._level(level)
+        if level == 0 or (share and level < LEVEL):
+            values = smoothed(self.values, share, first, last)
+            return x[first:last], values, values
+        low, high = self.smooth(share).extremes.level(level - LEVEL) if share else self._extremes.level(level)
         size = FACTOR**level
-        whole = slice(first // size, min(last // size, len(low)))
-        rest = slice(max(whole.stop * size, first), last)
-        tail = self.values[rest]
-        starts = np.concatenate([np.arange(whole.start, whole.stop) * size, np.arange(rest.start, rest.stop)])
-        return starts, np.concatenate([low.array[whole], tail]), np.concatenate([high.array[whole], tail])
-
-    def _level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The extremes of all whole blocks of FACTOR**level values."""
-        if level == 0:
-            return self._numbers, self._numbers
-        below = self._level(level - 1)
-        while len(self._levels) < level:
-            self._levels.append((Numbers(), Numbers()))
-        own = self._levels[level - 1]
-        whole = len(below[0]) // FACTOR * FACTOR
-        for source, numbers, extreme in zip(below, own, (np.fmin, np.fmax), strict=True):
-            fresh = source.array[len(numbers) * FACTOR : whole]
-            if len(fresh):
-                numbers.extend(extreme.reduce(fresh.reshape(-1, FACTOR), axis=1))
-        return own
+        begin, end = first // size, min(last // size, len(low))
+        rest = max(end * size, first)
+        places, low, high = x[begin * size : end * size : size], low[begin:end], high[begin:end]
+        if rest < last:
+            tail = smoothed(self.values, share, rest, last)
+            places = np.concatenate([places, x[rest:last]])
+            low, high = np.concatenate([low, tail]), np.concatenate([high, tail])
+        return places, low, high
 
 
 class Track:
@@ -192,31 +162,24 @@ class Track:
             part.cut(count)
 
 
-class _Smoother:
-    """The smoothed course of a column, which grows with it."""
+def needs_course(x: Array, left: float, right: float, columns: int) -> bool:
+    """Whether a smoothed band is drawn from the extremes of blocks, not from the values in view alone."""
+    first, last = _stretch(x, left, right)
+    return _level(last - first, columns) >= LEVEL
 
-    def __init__(self, share: float) -> None:
-        self.share = share
-        self.column = Column()
-        self._means = np.zeros((2, 1))
-        """Of the values and of their number, after the last one."""
 
-    def follow(self, values: Array) -> None:
-        """Smooth what is new, in pieces that stay in the processor's cache."""
-        while len(self.column) < len(values):
-            self._append(values[len(self.column) : len(self.column) + _PIECE])
+def _stretch(x: Array, left: float, right: float) -> tuple[int, int]:
+    """The points from `left` to `right`, and one beyond each side."""
+    first, last = int(x.searchsorted(left)), int(x.searchsorted(right, "right"))
+    return max(first - 1, 0), min(last + 1, len(x))
 
-    def _append(self, fresh: Array) -> None:
-        known = np.isfinite(fresh)
-        sums = np.stack([np.where(known, fresh, 0.0), known.astype(np.float64)]) * (1 - self.share)
-        power, distance = self.share, 1
-        while distance < len(fresh) and power > _NEGLIGIBLE:  # sums of 2, 4, 8, … weighted values
-            sums[:, distance:] += power * sums[:, :-distance]
-            power, distance = power * power, 2 * distance
-        sums += self._means * self.share ** np.arange(1, len(fresh) + 1)
-        self._means = sums[:, -1:].copy()
-        with np.errstate(invalid="ignore"):
-            self.column.extend(sums[0] / np.where(sums[1] > 0, sums[1], np.nan))
+
+def _level(count: int, least: int) -> int:
+    """Of the largest blocks of which at least so many make up a stretch of `count` values."""
+    level = 0
+    while count // FACTOR ** (level + 1) >= least:
+        level += 1
+    return level
 
 
 def _only_positive(low: Array, high: Array) -> tuple[Array, Array]:
@@ -231,4 +194,4 @@ def logarithmic(band: Band) -> Band:
     return Band(band.x, np.log10(low), np.log10(high))
 
 
-__all__ = ["FACTOR", "Array", "Axis", "Band", "Column", "Numbers", "Track", "logarithmic"]
+__all__ = ["Array", "Axis", "Band", "Column", "Track", "logarithmic", "needs_course"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.training.runs.curves import Band, Column, Track, logarithmic
+from studio.training.runs.smoothing import smoothed
 
 
 def column(values: np.ndarray, *, pieces: int = 1) -> Column:
@@ -20,45 +20,8 @@ def column(values: np.ndarray, *, pieces: int = 1) -> Column:
     return made
 
 
-def plain_mean(values: np.ndarray, share: float) -> np.ndarray:
-    """Written down as it is said: of all values so far, each weighs `share` of the next one."""
-    found = []
-    for end in range(1, len(values) + 1):
-        weights = share ** np.arange(end - 1, -1, -1) * np.isfinite(values[:end])
-        known = np.where(np.isfinite(values[:end]), values[:end], 0)
-        found.append((weights * known).sum() / weights.sum() if weights.sum() else math.nan)
-    return np.array(found)
-
-
 def noise(count: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=count)
-
-
-@pytest.mark.parametrize("share", [0.3, 0.9, 0.99])
-@pytest.mark.parametrize("pieces", [1, 7, 300])
-def test_smoothing_is_the_exponential_mean_however_the_values_come(share: float, pieces: int) -> None:
-    values = noise(300)
-    values[[0, 5, 117]] = math.nan, math.inf, math.nan
-    made = Column()
-    for piece in np.array_split(values, pieces):
-        made.extend(piece)
-        made.smoothed(share)
-    np.testing.assert_allclose(made.smoothed(share).values, plain_mean(values, share), rtol=1e-10)
-
-
-def test_smoothing_has_no_bias_at_the_beginning() -> None:
-    np.testing.assert_allclose(column(np.full(50, 3.0)).smoothed(0.99).values, 3.0)
-    assert column(noise(5)).smoothed(0.0).values.tolist() == noise(5).tolist()
-
-
-def test_another_share_and_a_cut_are_smoothed_anew() -> None:
-    made = column(noise(100))
-    made.smoothed(0.9)
-    np.testing.assert_allclose(made.smoothed(0.5).values, plain_mean(noise(100), 0.5), rtol=1e-10)
-    made.cut(40)
-    made.extend(np.ones(3))
-    values = np.concatenate([noise(100)[:40], np.ones(3)])
-    np.testing.assert_allclose(made.smoothed(0.5).values, plain_mean(values, 0.5), rtol=1e-10)
 
 
 @given(
@@ -81,6 +44,43 @@ def test_a_band_covers_every_point_in_view_and_nothing_else(
     assert len(band.x) <= 2 * columns + 3
 
 
+@given(
+    count=st.integers(1, 30_000),
+    pieces=st.integers(1, 5),
+    columns=st.integers(2, 60),
+    share=st.floats(0.01, 0.99),
+    sides=st.tuples(st.floats(-0.2, 1.2), st.floats(-0.2, 1.2)),
+)
+def test_a_smoothed_band_covers_the_whole_course_in_view_and_nothing_else(
+    count: int, pieces: int, columns: int, share: float, sides: tuple[float, float]
+) -> None:
+    values, x = noise(count), np.arange(float(count))
+    left, right = min(sides) * count, max(sides) * count + 1e-3
+    made = Column()
+    for piece in np.array_split(values, pieces):
+        made.extend(piece)
+        made.band(np.arange(float(len(made))), left, right, columns, share=share)
+    course = smoothed(values, share)
+    band = made.band(x, left, right, columns, share=share)
+    inside = course[(x >= left) & (x <= right)]
+    for found in (band.low, band.high):
+        nearest = course[np.abs(course - found[:, None]).argmin(axis=1)]
+        np.testing.assert_allclose(found, nearest, rtol=1e-9, atol=1e-12)
+    if len(inside):
+        assert band.low.min() <= inside.min() + 1e-12 and band.high.max() >= inside.max() - 1e-12
+
+
+def test_another_share_and_a_cut_are_smoothed_anew() -> None:
+    made, x = column(noise(6400)), np.arange(6400.0)
+    made.band(x, 0, 6400, 20, share=0.9)
+    assert made.unsmoothed(0.9) == 0 and made.unsmoothed(0.5) == 6400
+    made.cut(3200)
+    made.extend(np.ones(3200))
+    band = made.band(x, 0, 6400, 20, share=0.9)
+    expected = smoothed(np.concatenate([noise(6400)[:3200], np.ones(3200)]), 0.9)
+    assert band.high.max() == expected.max() and abs(band.high[-1] - 1) < 1e-12
+
+
 def test_a_band_is_drawn_from_few_numbers() -> None:
     made, x = column(noise(1_000_000)), np.arange(1e6)
     band = made.band(x, 0, 1e6, 800)
@@ -97,6 +97,10 @@ def test_bounds_leave_out_what_cannot_be_shown() -> None:
     assert made.bounds() == (-1.0, 4.0)
     low, high = made.bounds(positive=True) or (0, 0)
     assert 0 < low <= 4 and high == 4.0
+    made.extend(np.array([9.0, -7.0]))
+    assert made.bounds() == (-7.0, 9.0)
+    made.cut(len(made) - 2)
+    assert made.bounds() == (-1.0, 4.0)
     assert Column().bounds() is None
     assert column(np.array([-1.0, 0.0])).bounds(positive=True) is None
 

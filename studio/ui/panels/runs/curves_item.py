@@ -1,41 +1,50 @@
-"""Draws the curves of all runs in one plot: from few numbers a column of pixels, however many points there are."""
+"""Draws the curves of all runs in one plot: from few numbers a column of pixels, however many points there are.
+
+The picture is kept, so that what moves above it costs nothing. Curves of many values are smoothed in a thread of their
+own; what was smoothed before is shown until that is done.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pyqtgraph as pg
-from pyqtgraph.Qt import internals
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtCore import QPointF, QRect, QRectF, QTimer
+from PySide6.QtGui import QColor, QImage, QPainter, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic
+from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic, needs_course
 from studio.training.runs.history import Curve, Run
 from studio.training.runs.points import Kind
+from studio.training.runs.smoothing import Course
 from studio.ui import theme
+from studio.ui.panels.runs.raster import Raster
 
 _FEW = 40
 """Up to so many validation points are drawn as dots too: a single one is no line."""
 _FEW_POINTS = 100
 """Up to so many, a curve has round joints; beyond that, nobody sees them."""
+_SPARSE = 3
+"""Pixels from point to point from which on lines are drawn one by one, with soft edges on all sides."""
 _FAINT = 0.4
 """Of a run's colour in its raw values."""
 _DIM = 0.25
 """Of their colour in the others while one run is highlighted."""
-_BROAD = 2
-"""Pixels of a column of lines that are as broad."""
-_NEXT = 2.5
-"""Pixels to the next column, at most."""
 _DASH = 6.0
 """Pixels of a dash, and of the gap after it."""
 _LONGEST = 100_000.0
 """Pixels along a curve after which it is no longer drawn: it is far outside the view, or nothing but noise."""
 _PIECES = 32
 """Of a logarithmic axis."""
+_AT_ONCE = 500_000
+"""Values that are smoothed in the window's thread for one picture: a few milliseconds."""
+_LOOK_MS = 15
+"""From one look whether smoothing is done to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +65,14 @@ class _Line:
 
     run: Run
     curve: Curve
-    column: Column
     kind: Kind
-    is_faint: bool
+    is_faint: bool = False
+    share: float = 0.0
+    """Of the past in its smoothed course; 0 for its values as they are."""
+
+    @property
+    def column(self) -> Column:
+        return self.curve.column
 
 
 class CurvesItem(pg.GraphicsObject):
@@ -73,6 +87,16 @@ class CurvesItem(pg.GraphicsObject):
         self.highlighted: Run | None = None
         self._bands: dict[object, Band] = {}
         """By what they depend on; those that were not drawn last time are forgotten."""
+        self._picture: tuple[object, QImage] | None = None
+        """What was painted last, and all that it depends on."""
+        self._room = 0
+        """Values that may still be smoothed at once."""
+        self._late: list[Column] = []
+        """Columns for which there was no room."""
+        self._smoothing: Future[list[tuple[Column, int, Course]]] | None = None
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self._take_smoothed)
 
     def show_runs(self, runs: Sequence[Run], shown: Shown, highlighted: Run | None) -> None:
         self._runs = [run for run in runs if run.is_shown]
@@ -86,6 +110,11 @@ class CurvesItem(pg.GraphicsObject):
         """That are drawn if nothing is outside the view."""
         return sum(len(line.curve) for line in self._lines())
 
+    @property
+    def is_late(self) -> bool:
+        """Whether curves are still being smoothed."""
+        return self._smoothing is not None
+
     # -- what pyqtgraph asks
 
     def boundingRect(self) -> QRectF:
@@ -98,6 +127,8 @@ class CurvesItem(pg.GraphicsObject):
         lows: list[float] = []
         highs: list[float] = []
         for line in self._lines():
+            if line.share:
+                continue  # it stays within the values that it is made of
             found = line.column.bounds(positive=is_log) if ax else _ends(line.curve, self.shown.axis, positive=is_log)
             if found is not None:
                 lows.append(found[0])
@@ -117,80 +148,140 @@ class CurvesItem(pg.GraphicsObject):
         transform = painter.worldTransform()
         if view is None or view.isEmpty() or transform.m11() == 0:
             return
-        ratio = painter.device().devicePixelRatio()
-        width = max(round(view.width() * abs(transform.m11()) * ratio), 1)
-        kept: dict[object, Band] = {}
+        area = transform.mapRect(view).toAlignedRect()
+        ratio = painter.device().devicePixelRatioF()
+        self._room, self._late = _AT_ONCE, []
+        shares = [(line, self._share(line, view, area, ratio)) for line in sorted(self._lines(), key=self._depth)]
+        key = self._all_of(view, area, ratio, shares)
+        if self._picture is None or self._picture[0] != key:
+            self._picture = key, self._painted(view, area, ratio, shares, transform)
         painter.save()
         painter.resetTransform()
-        for line in sorted(self._lines(), key=self._depth):
-            band = self._band(line, view, width, kept)
-            x = band.x * transform.m11() + transform.dx()
-            low = band.low * transform.m22() + transform.dy()
-            high = low if band.high is band.low else band.high * transform.m22() + transform.dy()
-            self._draw(painter, line, x, low, high)
+        painter.drawImage(area.topLeft(), self._picture[1])
         painter.restore()
-        self._bands = kept
+        self._smooth_late()
 
-    # -- parts
+    # -- smoothing
+
+    def _share(self, line: _Line, view: QRectF, area: QRect, ratio: float) -> float | None:
+        """Of the past in what can be drawn of a line now; None if that is nothing yet."""
+        share, column = line.share, line.column
+        wanted = column.unsmoothed(share) if share else 0
+        if not wanted or wanted <= self._room or not self._is_far(line, view, round(area.width() * ratio)):
+            self._room -= wanted
+            return share
+        self._late.append(column)
+        before = 0.0 if column.course is None else column.course.share
+        return None if before in (0.0, share) else before
+
+    def _is_far(self, line: _Line, view: QRectF, width: int) -> bool:
+        """Whether so much of it is in view that its course has to be known."""
+        x, unit = line.curve.places(self.shown.axis), line.curve.unit(self.shown.axis)
+        left, right = view.left(), view.right()
+        if self.shown.log_x:
+            return True
+        return needs_course(x, left * unit, right * unit, width)
+
+    def _smooth_late(self) -> None:
+        if self._late and self._smoothing is None:
+            wanted = [(column, column.cuts, column.values) for column in self._late]
+            self._smoothing = _pool().submit(_smoothed, wanted, self.shown.smoothing)
+            self._look.start()
+
+    def _take_smoothed(self) -> None:
+        if self._smoothing is None or not self._smoothing.done():
+            return
+        for column, cuts, course in self._smoothing.result():
+            if column.cuts == cuts:
+                column.course = course
+        self._smoothing = None
+        self._look.stop()
+        self.update()
+
+    # -- painting
 
     def _lines(self) -> Iterator[_Line]:
         shown = self.shown
         for run in self._runs:
             train, validation = run.curve(self._quantity, "train"), run.curve(self._quantity, "validation")
             if shown.validation and validation is not None and len(validation):
-                yield _Line(run, validation, validation.column, "validation", False)
+                yield _Line(run, validation, "validation")
             if shown.train and train is not None and len(train):
-                smooth = shown.smoothing if len(train) > 1 else 0.0
-                if smooth:
-                    yield _Line(run, train, train.column, "train", True)
-                yield _Line(run, train, train.column.smoothed(smooth), "train", False)
+                share = shown.smoothing if len(train) > 1 else 0.0
+                if share:
+                    yield _Line(run, train, "train", is_faint=True)
+                yield _Line(run, train, "train", share=share)
 
     def _depth(self, line: _Line) -> tuple[bool, bool]:
         return line.run is self.highlighted, not line.is_faint
 
-    def _band(self, line: _Line, view: QRectF, width: int, kept: dict[object, Band]) -> Band:
+    def _all_of(self, view: QRectF, area: QRect, ratio: float, shares: Sequence[tuple[_Line, float | None]]) -> object:
+        """What the picture depends on."""
+        lines = [
+            (line.run, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
+            for line, share in shares
+        ]
+        return view.getCoords(), area.getCoords(), ratio, self.shown, self.highlighted, theme.current().name, lines
+
+    def _painted(
+        self,
+        view: QRectF,
+        area: QRect,
+        ratio: float,
+        shares: Sequence[tuple[_Line, float | None]],
+        transform: QTransform,
+    ) -> QImage:
+        width, height = round(area.width() * ratio), round(area.height() * ratio)
+        kept: dict[object, Band] = {}
+        begin = QPointF(transform.dx() - area.left(), transform.dy() - area.top())
+        with Raster(width, height) as raster:
+            for line, share in shares:
+                if share is None:
+                    continue
+                band = self._band(line, share, view, width, kept)
+                x = (band.x * transform.m11() + begin.x()) * ratio
+                low = (band.low * transform.m22() + begin.y()) * ratio
+                high = low if band.high is band.low else (band.high * transform.m22() + begin.y()) * ratio
+                self._draw(raster, line, x, low, high, ratio)
+            picture = raster.picture
+        self._bands = kept
+        picture.setDevicePixelRatio(ratio)
+        return picture
+
+    def _band(self, line: _Line, share: float, view: QRectF, width: int, kept: dict[object, Band]) -> Band:
         shown = self.shown
-        key = (line.column, len(line.column), line.run.version, view.left(), view.right(), width, shown)
-        columns, few = (width, width) if line.is_faint else (width // _BROAD + 1, 2 * width)
+        places = (view.left(), view.right(), width, shown.axis, shown.log_x, shown.log_y)
+        key = (line.column, len(line.column), line.run.version, share, places)
         band = self._bands.get(key)
         if band is None:
             x, unit = line.curve.places(shown.axis), line.curve.unit(shown.axis)
             if shown.log_x:
-                band = _logarithmic_band(line.column, x, unit, view, columns)
+                band = _logarithmic_band(line.column, x, unit, view, width, share)
             else:
-                band = line.column.band(x, view.left() * unit, view.right() * unit, columns, few)
+                few = width if line.is_faint else 2 * width
+                band = line.column.band(x, view.left() * unit, view.right() * unit, width, few, share=share)
                 band = Band(band.x / unit, band.low, band.high)
             if shown.log_y:
                 band = logarithmic(band)
         kept[key] = band
         return band
 
-    def _draw(self, painter: QPainter, line: _Line, x: Array, low: Array, high: Array) -> None:
+    def _draw(self, raster: Raster, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
         color, surface = run_color(line.run.number), theme.current().color("surface")
         if line.is_faint:
             color = theme.mix(surface, color, _FAINT)
         if self.highlighted is not None and line.run is not self.highlighted:
             color = theme.mix(surface, color, _DIM)
-        is_dashed = line.kind == "validation"
-        pen = QPen(color, 1.0 if line.is_faint else 2.0)
-        if len(x) <= _FEW_POINTS:
-            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-        painter.setPen(pen)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, not line.is_faint or len(x) <= _FEW_POINTS)
-        if is_dashed:
-            _draw_lines(painter, _dashes(x, low if low is high else (low + high) / 2))
+        is_dashed, has_few = line.kind == "validation", len(x) <= _FEW_POINTS
+        thickness = ratio if line.is_faint else 2 * ratio
+        if low is high and _is_sparse(x, ratio):
+            found = _dashes(x, low, _DASH * ratio) if is_dashed else _links(x, low)
+            raster.lines(found, color, thickness, is_smooth=not line.is_faint or has_few, has_round_ends=has_few)
         else:
-            columns, links = _segments(x, low, high)
-            _draw_lines(painter, links)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            _draw_lines(painter, columns)
+            dash = _DASH * ratio if is_dashed else 0.0
+            raster.fill(x, low, high, color, thickness, is_soft=not line.is_faint, dash=dash)
         if (is_dashed and len(line.curve) <= _FEW) or len(line.curve) == 1:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(color)
-            for place in zip(x.tolist(), low.tolist(), strict=True):
-                if np.isfinite(place).all():
-                    painter.drawEllipse(QPointF(*place), 2.5, 2.5)
+            raster.dots(x, low, color, 2.5 * ratio)
 
 
 def run_color(number: int) -> QColor:
@@ -205,50 +296,55 @@ def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | 
     return (float(x[first]) / unit, float(x[-1]) / unit) if first < len(x) else None
 
 
-def _logarithmic_band(column: Column, x: Array, unit: float, view: QRectF, width: int) -> Band:
+def _logarithmic_band(column: Column, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
     """Piece by piece: as many points lie in the last tenth of the axis as in all before it."""
     edges = np.linspace(view.left(), view.right(), _PIECES + 1).clip(-300, 300)
     columns = -(-width // _PIECES)
     first = int(np.searchsorted(x, 0.0, "right"))
-    parts = [column.band(x, unit * 10.0**left, unit * 10.0**right, columns) for left, right in pairwise(edges.tolist())]
+    parts = [
+        column.band(x, unit * 10.0**left, unit * 10.0**right, columns, share=share)
+        for left, right in pairwise(edges.tolist())
+    ]
     joined = Band(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     kept = joined.x > 0 if first else slice(None)
     return Band(np.log10(joined.x[kept] / unit), joined.low[kept], joined.high[kept])
 
 
-def _segments(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """A curve as lines of their own: one up each column that is tall, one from column to column where they are apart.
-
-    Qt draws thousands of such lines in the time that it takes to find the outline of one long zigzag.
-    """
-    middle = (low + high) / 2
-    tall = np.abs(high - low) > 1
-    least, most = np.minimum(low, high), np.maximum(low, high)
-    leave, arrive = middle[1:].clip(least[:-1], most[:-1]), middle[:-1].clip(least[1:], most[1:])
-    apart = ~(tall[:-1] & tall[1:] & (np.diff(x) <= _NEXT) & (least[:-1] <= most[1:]) & (least[1:] <= most[:-1]))
-    return np.stack([x, least, x, most], axis=1)[tall], np.stack([x[:-1], leave, x[1:], arrive], axis=1)[apart]
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    """One thread smooths for all plots."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smoothing")
 
 
-def _dashes(x: Array, y: Array) -> Array:
+def _smoothed(wanted: Sequence[tuple[Column, int, Array]], share: float) -> list[tuple[Column, int, Course]]:
+    """In that thread: the courses of columns, from the values that they had."""
+    found: list[tuple[Column, int, Course]] = []
+    for column, cuts, values in wanted:
+        course = Course(share)
+        course.follow(values)
+        found.append((column, cuts, course))
+    return found
+
+
+def _is_sparse(x: Array, ratio: float) -> bool:
+    """Whether points are far enough from each other for lines that are drawn one by one."""
+    return len(x) <= _FEW_POINTS or float(x[-1] - x[0]) > _SPARSE * ratio * len(x)
+
+
+def _links(x: Array, y: Array) -> Array:
+    return np.stack([x[:-1], y[:-1], x[1:], y[1:]], axis=1)
+
+
+def _dashes(x: Array, y: Array, long: float) -> Array:
     """Short lines along a curve, with gaps of their length between them. Qt's own take a hundred times as long."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) < 2:
         return np.empty((0, 4))
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    begins = np.arange(0.0, min(way[-1], _LONGEST), 2 * _DASH)
-    ends = np.minimum(begins + _DASH, way[-1])
+    begins = np.arange(0.0, min(way[-1], _LONGEST), 2 * long)
+    ends = np.minimum(begins + long, way[-1])
     return np.stack([np.interp(at, way, values) for at in (begins, ends) for values in (x, y)], axis=1)
-
-
-def _draw_lines(painter: QPainter, found: Array) -> None:
-    """Each row is x and y of both ends."""
-    found = found[np.isfinite(found).all(axis=1)]
-    if len(found):
-        lines = internals.PrimitiveArray(QLineF, 4)
-        lines.resize(len(found))
-        lines.ndarray()[:] = found
-        painter.drawLines(*lines.drawargs())  # pyright: ignore[reportArgumentType, reportCallIssue] - pointer, count
 
 
 __all__ = ["CurvesItem", "Shown", "run_color"]

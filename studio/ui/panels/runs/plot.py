@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QWidget
 from studio.training.runs.curves import Axis
 from studio.training.runs.history import Curve, Run
 from studio.training.runs.points import Kind
+from studio.training.runs.smoothing import smoothed_at
 from studio.ui import figures, fonts, theme
+from studio.ui.panels.runs.axis import PlotAxis
 from studio.ui.panels.runs.curves_item import CurvesItem, Shown, run_color
 from studio.ui.panels.runs.readout import Reading, Readout
 
@@ -26,7 +28,7 @@ class CurvePlot(pg.PlotWidget):
     """The place along the axis that the pointer is at, in the view's numbers; None when it has left."""
 
     def __init__(self, quantity: str, parent: QWidget | None = None) -> None:
-        self.item = pg.PlotItem()
+        self.item = pg.PlotItem(axisItems={side: PlotAxis(side) for side in ("left", "bottom")})
         super().__init__(parent, plotItem=self.item)
         self.quantity = quantity
         self.curves = CurvesItem(quantity)
@@ -41,7 +43,9 @@ class CurvePlot(pg.PlotWidget):
         self.setMinimumSize(180, 110)
         self.setAccessibleName(f"{title(quantity)} of the runs")
         self.item.setContentsMargins(4, 8, 12, 4)
-        self.item.getViewBox().setDefaultPadding(0.03)
+        box = self.item.getViewBox()
+        box.setDefaultPadding(0.03)
+        box.sigRangeChanged.connect(self._settle)
         self._cross = pg.InfiniteLine(angle=90)
         self._cross.hide()
         self.item.addItem(self._cross, ignoreBounds=True)
@@ -58,6 +62,7 @@ class CurvePlot(pg.PlotWidget):
         before = self.shown
         self._runs = runs
         self.curves.show_runs(runs, shown, highlighted)
+        self._settle()
         if (before.log_x, before.log_y) != (shown.log_x, shown.log_y):
             self.setLogMode(x=shown.log_x, y=shown.log_y)
         if (before.axis, before.log_x, before.log_y) != (shown.axis, shown.log_x, shown.log_y):
@@ -96,6 +101,11 @@ class CurvePlot(pg.PlotWidget):
     def leaveEvent(self, ev: QEvent) -> None:
         self.hovered.emit(None)
         super().leaveEvent(ev)
+
+    def _settle(self, *_: object) -> None:
+        """Find the other range, too, before something is painted: else all is painted twice."""
+        if self.sceneObj is not None:
+            self.sceneObj.prepareForPaint()
 
     # -- looks
 
@@ -160,8 +170,7 @@ class CurvePlot(pg.PlotWidget):
         if index and abs(places[index - 1] - x) < abs(places[index] - x):
             index -= 1
         is_smooth = kind == "train" and len(curve) > 1
-        column = curve.column.smoothed(self.shown.smoothing) if is_smooth else curve.column
-        return float(column.values[index])
+        return smoothed_at(curve.column.values, self.shown.smoothing if is_smooth else 0.0, index)
 
 
 def title(quantity: str) -> str:

@@ -1,0 +1,148 @@
+"""Curves of many values in a plot: smoothed beside the window's thread, painted once."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from engine import fit
+from studio.training.runs.history import Run
+from studio.training.runs.points import Points
+from studio.ui.panels.runs import curves_item
+from studio.ui.panels.runs.plot import CurvePlot, Shown
+
+
+def run(number: int, points: int) -> Run:
+    made = Run(number, is_own=True)
+    made.take([fit.Started(10, None, points // 10, points, 0, 1, "cpu", 0)])
+    add(made, 0, points)
+    return made
+
+
+def add(made: Run, begin: int, count: int) -> None:
+    steps = np.arange(begin + 1.0, begin + count + 1)
+    values = 1 / steps**0.1 * (1 + 0.2 * np.random.default_rng(made.number + begin).normal(size=count))
+    made.add([Points("steps", steps, steps * 1e-3, {"loss": values})])
+
+
+@pytest.fixture
+def plot(qtbot: QtBot) -> Iterator[CurvePlot]:
+    made = CurvePlot("loss")
+    made.resize(500, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    qtbot.waitUntil(lambda: not made.curves.is_late)
+    made.close()
+    made.deleteLater()
+    QApplication.processEvents()
+    gc.collect()  # here, not in the thread of a later test's training
+
+
+@pytest.fixture
+def paintings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each picture that is painted anew."""
+    made: list[object] = []
+    painted = curves_item.CurvesItem._painted
+    monkeypatch.setattr(
+        curves_item.CurvesItem, "_painted", lambda self, *what: made.append(self) or painted(self, *what)
+    )
+    return made
+
+
+def settled(qtbot: QtBot, plot: CurvePlot) -> None:
+    """All is smoothed, and the axes have the widths that their labels need."""
+    while True:
+        before = plot.getViewBox().sceneBoundingRect()
+        plot.grab()
+        qtbot.waitUntil(lambda: not plot.curves.is_late)
+        QApplication.processEvents()
+        if plot.getViewBox().sceneBoundingRect() == before:
+            return
+
+
+def test_many_values_are_smoothed_in_another_thread(
+    qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    made = run(1, 50_000)
+    column = made._tracks["steps"].columns["loss"]
+    plot.show_runs([made], Shown(smoothing=0.5))
+    without = plot.grab().toImage()
+    assert plot.curves.is_late and column.course is None
+    settled(qtbot, plot)
+    assert column.unsmoothed(0.5) < 64 and plot.grab().toImage() != without
+    before = plot.grab().toImage()
+    plot.show_runs([made], Shown(smoothing=0.98))
+    assert plot.grab().toImage() == before  # what there was stays until the other is known
+    settled(qtbot, plot)
+    assert column.unsmoothed(0.98) < 64 and plot.grab().toImage() != before
+
+
+def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
+    qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    runs = [run(number, 50_000) for number in (1, 2)]
+    for share in (0.5, 0.6, 0.7, 0.8):
+        plot.show_runs(runs, Shown(smoothing=share))
+        plot.grab()
+    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
+    assert all(made._tracks["steps"].columns["loss"].unsmoothed(0.8) < 64 for made in runs)
+
+
+def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
+    qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    made = run(1, 50_000)
+    plot.show_runs([made], Shown(smoothing=0.5))
+    plot.grab()
+    assert plot.curves.is_late
+    made._tracks["steps"].cut(100)
+    add(made, 100, 40_000)
+    plot.show_runs([made], Shown(smoothing=0.5))
+    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
+    column = made._tracks["steps"].columns["loss"]
+    assert column.course is not None and len(column.course) <= len(column)
+    band = column.band(np.arange(40_100.0), 0, 40_100, 50, share=0.5)
+    assert band.high.max() == column.smooth(0.5).extremes.level(0)[1].max()
+
+
+def test_what_moves_above_the_curves_does_not_paint_them_anew(
+    qtbot: QtBot, plot: CurvePlot, paintings: list[object]
+) -> None:
+    made = run(1, 5000)
+    plot.show_runs([made], Shown())
+    settled(qtbot, plot)
+    before = len(paintings)
+    QTest.mouseMove(plot.viewport(), QPoint(250, 120))
+    plot.point_at(3.0)
+    plot.grab()
+    assert len(paintings) == before
+    add(made, 5000, 10)
+    plot.show_runs([made], Shown())
+    plot.grab()
+    assert len(paintings) == before + 1
+    plot.getViewBox().setRange(xRange=(2, 5), padding=0)
+    plot.grab()
+    assert len(paintings) == before + 2
+
+
+def test_a_pan_that_changes_the_other_range_paints_once(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
+    made = run(1, 5000)
+    plot.show_runs([made], Shown())
+    plot.getViewBox().setAutoVisible(y=True)
+    settled(qtbot, plot)
+    before = len(paintings)
+    plot.getViewBox().setRange(xRange=(4, 5), padding=0)
+    qtbot.waitUntil(lambda: len(paintings) > before)
+    plot.grab()
+    assert len(paintings) == before + 1
