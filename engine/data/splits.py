@@ -95,7 +95,7 @@ def check_sizes(sample: Spec) -> None:
     if sample.is_open:
         names = " and ".join(str(size) for size in sample.shape if isinstance(size, Dim))
         remedy = "Add Resize or a crop" if sample.ndim > 1 else "Add CropOrPad"
-        raise ShapeError(f"samples are {sample}: {names} differ from one to the next. {remedy} before the loader.")
+        raise ShapeError(f"samples are {sample}: {names} may differ from one to the next. {remedy} before the loader.")
 
 
 def training_blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:

@@ -307,7 +307,7 @@ class _ReadingParquet:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, (pa.ArrowException, OSError)):
             text = str(error).partition("\n")[0]
-            raise DataError(f"{self.path}: cannot be read as Parquet: {text}. Check the file.") from None
+            raise DataError(f"{self.path}: cannot be read as Parquet: {text.rstrip('.')}. Check the file.") from None
 
 
 def _schema(path: Path) -> pa.Schema:

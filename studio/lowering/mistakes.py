@@ -96,6 +96,10 @@ def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:
         return
     if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
         return
+    if classes == 1:
+        message = f"All targets are of one class, so {loss} has nothing to tell apart. Check the labels of the data."
+        yield Problem("warning", "one-class", message, node=loss)
+        return
     found, cause = scores.shape[1], origin_of_size(flow, end, 1)
     out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
     fix = None if out is None else fixes.assign(cause, out, classes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from engine.dtypes import float32, int64
-from engine.shape import Spec, format_shape
+from engine.shape import Dim, Spec, format_shape
 from studio.document.model import End, Node
 from studio.lowering import fixes
 from studio.lowering.evaluate import Evaluator, SampleSpec
@@ -117,6 +117,24 @@ def _wrong_dtype(flow: Flow, name: str, facts: Facts) -> Problem | None:
     return Problem("error", "wrong-dtype", f"{message} {title}.", node=name, port=port, fix=fix)
 
 
+def _open_sizes(flow: Flow, name: str, facts: Facts) -> Problem | None:
+    """A loader gets images that may be of different sizes."""
+    port = facts.type.inputs[0].name
+    samples, end = facts.inputs.get(port), flow.graph.source(name, port)
+    if facts.type.role is not Role.LOADER or not isinstance(samples, SampleSpec) or end is None:
+        return None
+    if not samples.input.is_open or samples.input.ndim not in (2, 3):
+        return None
+    sizes = " and ".join(str(size) for size in samples.input.shape if isinstance(size, Dim))
+    message = (
+        f"{name} makes batches of samples of one size, but of those from {end.node}, {samples.input}, {sizes} may "
+        f"differ. Insert Resize or a crop before {name}."
+    )
+    resize = Node("transforms.Resize")
+    fix = fixes.insert(End(name, port), resize, title="Insert Resize", way_in="samples", way_out="samples")
+    return Problem("error", "open-sizes", message, node=name, port=port, fix=fix)
+
+
 def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
     """A loss of classes gets numbers to learn, or a loss of numbers gets classes."""
     spec, target = facts.spec("input"), facts.spec("target")
@@ -194,6 +212,7 @@ EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
     _override,
     _unflattened_scores,
     _wrong_dtype,
+    _open_sizes,
     _lone_column,
     _wrong_goal,
     _branches,

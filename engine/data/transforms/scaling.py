@@ -18,13 +18,13 @@ from engine.shape import Spec
 
 @TRANSFORMS.register(category="Scaling", title="To float", outputs=("samples",), tags=("ToTensor", "convert"))
 class ToFloat(Transform):
-    """Whole numbers as float32 from 0 to 1: divided by the largest that their dtype holds, 255 for bytes.
+    """Whole numbers of 8 and 16 bits as float32 from 0 to 1: divided by the largest that they can be, 255 for bytes.
 
-    Numbers with a fraction keep their values, as in torchvision's ToTensor and ConvertImageDtype.
+    Wider ones are no pixels, and keep their values, as numbers with a fraction do; so does torchvision's ToTensor.
     """
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        if samples.dtype.kind not in "iu":
+        if samples.dtype.kind not in "iu" or samples.dtype.itemsize > 2:
             return samples.astype(np.float32)
         return np.multiply(samples, np.float32(1 / np.iinfo(samples.dtype).max), dtype=np.float32)
 

@@ -213,3 +213,4 @@ def test_whole_numbers_become_shares_of_the_largest() -> None:
     assert np.asarray(transforms.ToFloat()(np.array([[0, 51, 255]], np.uint8))).tolist() == [[0, pytest.approx(0.2), 1]]
     assert np.asarray(transforms.ToFloat()(np.array([[65535]], np.uint16))).tolist() == [[1]]
     assert np.asarray(transforms.ToFloat()(np.array([[3.5]]))).tolist() == [[3.5]]
+    assert np.asarray(transforms.ToFloat()(np.array([[-7, 300]]))).tolist() == [[-7, 300]]  # counts, not pixels

@@ -173,7 +173,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "sizes that differ": (
         lambda folder: trained(pictures(folder, (8, 9)), "transforms.ToFloat"),
         "batches",
-        r"H and W differ from one to the next. Add Resize or a crop",
+        r"but of those from b, 3×H×W float32, H and W may differ. Insert Resize or a crop before batches",
     ),
     "objects": (
         lambda folder: trained(arrays(folder, np.array([{}, 1], object), np.arange(2))),
@@ -195,6 +195,11 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
         "a",
         r"table.csv: line 3, column 1 \('a'\): 'x' is not a finite number. Correct it",
     ),
+    "a table that is no Parquet": (
+        lambda folder: trained(Node("data.Parquet", {**text(folder, "a,y\n1,0\n").params, "target": "y"})),
+        "a",
+        r"table.csv: cannot be read as Parquet: .*[^.]\. Check the file\.$",
+    ),
     "a file that is not there": (
         lambda folder: trained(Node("data.CSV", {"path": "gone.csv", "target": "y"})),
         "a",
@@ -213,6 +218,19 @@ def test_the_check_finds_it(tmp_path: Path, case: str) -> None:
 
 def test_the_remedy_for_a_dtype_is_one_click(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, RANDOM.random((40, 5)), np.arange(40) % 3))
+    [problem] = check(made, catalogue(), tmp_path).errors
+    assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
+
+
+def test_targets_of_one_class_are_found(tmp_path: Path) -> None:
+    made = trained(arrays(tmp_path, numbers(), np.zeros(40, np.int64)))
+    [problem] = check(made, catalogue(), tmp_path).problems
+    assert problem.severity == "warning"
+    assert problem.message.startswith("All targets are of one class, so loss has nothing to tell apart.")
+
+
+def test_the_remedy_for_sizes_that_differ_is_one_click(tmp_path: Path) -> None:
+    made = trained(pictures(tmp_path, (8, 9)), "transforms.ToFloat")
     [problem] = check(made, catalogue(), tmp_path).errors
     assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
 
