@@ -15,7 +15,19 @@ import typer
 from studio.cli import runs, using
 from studio.cli.data import data
 from studio.cli.listing import record, table
-from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, fields, read, sentence, sound
+from studio.cli.options import (
+    Assignments,
+    DeviceName,
+    File,
+    Json,
+    base,
+    device_named,
+    fields,
+    read,
+    sentence,
+    sound,
+    weights_named,
+)
 from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
 from studio.cli.running import Watch
 from studio.cli.sweep import sweep
@@ -119,8 +131,10 @@ def run(
                 raise InputError("--resume goes on as the run was begun: leave out --set, --seed, --out, --start-from.")
             going_on = beside(resumed(find(runs, resume)), file.name, document, catalogue(), epochs=epochs)
             document = going_on.document
-        if start_from is not None and not start_from.exists():
-            raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
+        if start_from is not None:
+            start_from = weights_named(file, start_from)
+            if not start_from.exists():
+                raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
         sound(file, document, as_json=as_json)
     session = Session(
         document,

@@ -16,6 +16,7 @@ from studio.document.model import Document
 from studio.lowering.check import check
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
+from studio.training.runs.resuming import named
 from studio.training.settings import Device
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"a project, *{SUFFIX}")]
@@ -48,6 +49,11 @@ def sound(file: Path, document: Document, *, as_json: bool) -> Document:
 def base(file: Path) -> Path:
     """The folder where a project's relative paths begin."""
     return file.absolute().parent
+
+
+def weights_named(file: Path, given: Path) -> Path:
+    """What is meant by a path to weights, or by the number or name of a run of the project."""
+    return given if given.exists() else named(file.with_suffix(".runs"), str(given)) or given
 
 
 def device_named(name: str | None) -> Device | None:
@@ -94,4 +100,5 @@ __all__ = [
     "refuse_errors",
     "sentence",
     "sound",
+    "weights_named",
 ]

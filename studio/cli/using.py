@@ -16,7 +16,7 @@ from engine import fit
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batches import length
-from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound
+from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound, weights_named
 from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
 from studio.cli.screen import tracked
 from studio.document.errors import FileError
@@ -28,7 +28,9 @@ from studio.training.settings import resolved
 from studio.training.trying import LEARNS
 from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, splits_of, with_weights
 
-Weights = Annotated[Path, typer.Option("--weights", "-w", help="a run, a checkpoint or a weights file")]
+Weights = Annotated[
+    Path, typer.Option("--weights", "-w", help="a run (its number, name or folder), a checkpoint or a weights file")
+]
 Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
 
 
@@ -150,6 +152,7 @@ def _task(file: Path, document: Document, weights: Path | None, device: str | No
     place = resolved(device_named(device) or document.training.device)
     sound(file, document, as_json=as_json)
     if weights is not None:
+        weights = weights_named(file, weights)
         return with_weights(document, catalogue(), weights, base=base(file), name=file.stem, device=place)
     program = lower(document, catalogue(), base=base(file), name=file.stem)
     task = program.build(device=place, seed=document.training.seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -48,16 +49,26 @@ class Resumed:
         return {} if self.checkpoint is None else self.checkpoint["metrics"]
 
 
-def find(runs: Path, name: str = "") -> Path:
-    """The folder of a run: a path, or a name in the folder of a project's runs; of none, the newest unfinished one.
+def named(runs: Path, name: str) -> Path | None:
+    """The folder of a run, given by its path, or by folder, number or name in `runs`; None if there is none."""
+    for folder in (Path(name), runs / name):
+        if (folder / RUN).is_file():
+            return folder
+    for path in sorted(runs.glob(f"*/{RUN}")):
+        with suppress(FileError):
+            about = _about(path.parent)
+            if name in (str(about.get("number")), f"Run {about.get('number')}", about.get("name")):
+                return path.parent
+    return None
 
-    Raises FileError if there is none.
-    """
+
+def find(runs: Path, name: str = "") -> Path:
+    """The folder of a named run; without a name, of the newest unfinished one. Raises FileError if there is none."""
     if name:
-        for folder in (Path(name), runs / name):
-            if (folder / RUN).is_file():
-                return folder
-        raise FileError(name, "", "is no run", f"Choose a folder in {runs}.")
+        folder = named(runs, name)
+        if folder is None:
+            raise FileError(name, "", "is no run", f"Choose a number, name or folder of those in {runs}.")
+        return folder
     folders = sorted((path.parent for path in runs.glob(f"*/{RUN}")), reverse=True)
     for folder in folders:
         if _about(folder).get("state") != "done":
@@ -237,6 +248,7 @@ __all__ = [
     "beside",
     "begin_with",
     "find",
+    "named",
     "of_schedules",
     "refuse_graph",
     "refuse_nothing_left",

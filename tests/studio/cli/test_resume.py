@@ -105,3 +105,18 @@ def test_resuming_from_the_command_line(gradwire, project: Path) -> None:
     other = gradwire("run", project, "--start-from", folder, "--epochs", 1)
     assert other.code == 0
     assert "warning: Of the weights in" in other.err
+
+
+def test_a_run_goes_by_its_number_and_by_its_name(gradwire, project: Path) -> None:
+    assert gradwire("run", project, "--epochs", 1).code == 0
+    [folder] = [path.parent for path in project.with_suffix(".runs").glob("*/run.json")]
+    about = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**about, "name": "wide one"}))
+    for name in ("1", "Run 1", "wide one", folder.name):
+        judged = gradwire("evaluate", project, "--weights", name, "--json")
+        assert judged.code == 0 and judged.lines[-1]["val_loss"] == about["last"]["val_loss"]
+    assert gradwire("run", project, "--start-from", "wide one", "--epochs", 1).code == 0
+    assert gradwire("run", project, "--resume", "1", "--epochs", 2).code == 0
+    assert lines(folder)[-1]["epochs"] == 2
+    refused = gradwire("run", project, "--resume", "9")
+    assert refused.code == 2 and "9: is no run. Choose a number, name or folder" in refused.err
