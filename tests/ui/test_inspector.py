@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QComboBox, QLabel
 from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
@@ -18,7 +18,7 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.row import LABEL_WIDTH, Row, Value
 from studio.ui.panels.inspector.typed import NumberField, TypedField
 from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
 from studio.ui.project import Project
@@ -68,6 +68,9 @@ def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
     qtbot.addWidget(form)
     kind = catalogue()[key]
     assert [each.parameter for each in form.rows] == list(kind.params)
+    for each in form.rows:
+        words = each.title.text().split()
+        assert max(map(each.title.fontMetrics().horizontalAdvance, words)) <= LABEL_WIDTH  # none is cut off
     qtbot.waitUntil(lambda: store.is_checked)
     form.refresh()
     store.close()
@@ -189,6 +192,23 @@ def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: P
     assert isinstance(field, TypedField)
     qtbot.waitUntil(lambda: field.line.placeholderText() == "64 (from input)")
     assert field.line.text() == ""
+
+
+def test_what_arrives_and_what_leaves_is_told(window: MainWindow, project: Project) -> None:
+    def told(name: str) -> list[str]:
+        project.store.select([name])
+        form = window.desks[project].inspector.form
+        assert isinstance(form, NodeForm)
+        return [each.text() for each in form.findChildren(QLabel)]
+
+    raw, scaled = "1×8×8 uint8 → scalar int64", "1×8×8 float32 → scalar int64"
+    for name, facts in {
+        "digits": {"Samples": raw},
+        "scale": {"Samples in": raw, "Samples out": scaled},
+        "batches": {"Samples": scaled, "Input": "N×1×8×8 float32", "Target": "N int64"},
+    }.items():
+        texts = told(name)
+        assert {title: texts[texts.index(title) + 1] for title in facts} == facts
 
 
 def test_a_problem_is_shown_with_its_remedy(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -183,18 +183,31 @@ class NodeForm(QWidget):
         self._figures.setColumnStretch(1, 1)
 
     def _facts(self, name: str) -> list[tuple[str, str]]:
-        report = self._store.report
-        carried = {wire.target: text for wire, text in report.wires.items()}
-        inputs = [port.name for port in self._kinds[0].inputs] if self._kinds[0] else []
-        facts = [(port.capitalize(), carried[End(name, port)]) for port in inputs if End(name, port) in carried]
+        report, kind = self._store.report, self._kinds[0]
+        carried = {end: text for wire, text in report.wires.items() for end in (wire.source, wire.target)}
+        inputs = [port.name for port in kind.inputs] if kind else []
+        outputs = [port.name for port in kind.outputs] if kind else []
         info = report.nodes.get(name)
+        found = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
+        facts = [
+            (_place(port, outputs, "in"), carried[End(name, port)]) for port in inputs if End(name, port) in carried
+        ]
+        facts += [
+            (_place(port, inputs, "out"), text)
+            for port in outputs
+            if (text := found.get(port) or carried.get(End(name, port)))
+        ]
         if info is not None:
-            facts += [(port.capitalize(), str(spec)) for port, spec in info.outputs.items()]
             if info.parameters:
                 facts.append(("Parameters", figures.count(info.parameters)))
             if info.macs:
                 facts.append(("Multiply-adds", f"{figures.macs(info.macs)} per sample"))
         return facts
+
+
+def _place(port: str, others: Sequence[str], side: str) -> str:
+    """What a port is called; with its side where there is one of that name on both."""
+    return f"{port.capitalize()} {side}" if port in others else port.capitalize()
 
 
 class _Notice(QWidget):

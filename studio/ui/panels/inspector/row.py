@@ -13,7 +13,7 @@ from studio.ui.panels.inspector.fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.typed import NumberField, PathField, TextField
 from studio.ui.panels.inspector.values import shown
 from studio.ui.widgets import buttons
-from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.labels import label
 
 LABEL_WIDTH = 112
 
@@ -69,9 +69,9 @@ class Row(QWidget):
         grid.setVerticalSpacing(2)
         grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
-        name = ElidedLabel(title or parameter.name)
-        name.setFixedWidth(LABEL_WIDTH)
-        name.setToolTip(_tip(parameter))
+        self.title = label(title or parameter.name.replace("_", " "), wrap=True)
+        self.title.setFixedWidth(LABEL_WIDTH)
+        self.title.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
         self._reset = buttons.tool(
             "reset", f"Use the default of {parameter.name} again", clear, token="text-dim", size=14
@@ -81,7 +81,7 @@ class Row(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self._reset.setSizePolicy(policy)
         self._problem = label("", "error", wrap=True)
-        grid.addWidget(name, 0, 0)
+        grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.field, 0, 1)
         grid.addWidget(self._reset, 0, 2)
         grid.addWidget(self._problem, 1, 1, 1, 2)

@@ -71,13 +71,14 @@ GROUPS: dict[str, tuple[Parameter, ...]] = {
 }
 
 _TITLES = {
+    "accumulate": "batches a step",
     "validate_epochs": "each … epochs",
     "validate_steps": "each … batches",
     "checkpoint_seconds": "each … seconds",
     "checkpoint_steps": "each … batches",
     "checkpoints": "kept",
 }
-"""What stands before a field whose group says the rest."""
+"""What stands before a field where it says more than the setting's name; its tooltip tells the name."""
 
 _NOTES = {
     "Training": "Training is deterministic: equal seeds give equal numbers, whatever the number of threads or workers.",
