@@ -184,18 +184,19 @@ class NodeForm(QWidget):
 
     def _facts(self, name: str) -> list[tuple[str, str]]:
         report, kind = self._store.report, self._kinds[0]
-        carried = {end: text for wire, text in report.wires.items() for end in (wire.source, wire.target)}
+        arriving = {wire.target: text for wire, text in report.wires.items()}
+        leaving = {wire.source: text for wire, text in report.wires.items()}
         inputs = [port.name for port in kind.inputs] if kind else []
         outputs = [port.name for port in kind.outputs] if kind else []
         info = report.nodes.get(name)
         found = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
         facts = [
-            (_place(port, outputs, "in"), carried[End(name, port)]) for port in inputs if End(name, port) in carried
+            (_place(port, outputs, "in"), arriving[End(name, port)]) for port in inputs if End(name, port) in arriving
         ]
         facts += [
             (_place(port, inputs, "out"), text)
             for port in outputs
-            if (text := found.get(port) or carried.get(End(name, port)))
+            if (text := found.get(port) or leaving.get(End(name, port)))
         ]
         if info is not None:
             if info.parameters:
