@@ -101,9 +101,15 @@ def main() -> None:
         for plot in plots:
             plot.show_runs(runs, Shown(), runs[index % count])
 
+    def settle() -> None:
+        """Wait for curves that are smoothed in a thread."""
+        application.processEvents()
+        while any(plot.curves.is_late for plot in plots):
+            application.processEvents()
+
     begin = time.perf_counter()
     draw(Shown())
-    application.processEvents()
+    settle()
     print(f"{'first picture':<44} {1000 * (time.perf_counter() - begin):14.1f}")
     frames("one run grows by 500 points", FRAMES, grow)
     frames("repaint", FRAMES, lambda _: [plot.viewport().repaint() for plot in plots])
@@ -116,8 +122,13 @@ def main() -> None:
         FRAMES,
         lambda index: [p.show_runs(runs, Shown(), runs[index % count]) for p in plots],
     )
+    settle()
     frames("smoothing", FRAMES, lambda index: draw(Shown(smoothing=0.5 + index / 50)))
-    frames("steps on a logarithmic axis", FRAMES, lambda _: draw(Shown(axis="step", log_x=True)))
+    settle()
+    frames("smoothing, until it is drawn", 3, lambda index: (draw(Shown(smoothing=0.6 + index / 50)), settle()))
+    frames(
+        "steps on a logarithmic axis", FRAMES, lambda index: draw(Shown(axis="step", log_x=True, log_y=index % 2 == 0))
+    )
     reading(points)
 
 

@@ -69,8 +69,8 @@ def test_a_level_line_is_as_thick_as_its_pen_wherever_it_lies() -> None:
 def test_later_curves_lie_above_earlier_ones_and_edges_are_mixed() -> None:
     with Raster(WIDTH, HEIGHT) as raster:
         x = np.arange(60.0)
-        raster.fill(x, np.full(60, 5.0), np.full(60, 30.0), QColor(0, 0, 200), 1.0, is_soft=False)
-        raster.fill(x, np.full(60, 10.5), np.full(60, 19.5), QColor(200, 0, 0), 2.0, is_soft=True)
+        raster.fill(x, np.full(60, 30.0), np.full(60, 5.0), QColor(0, 0, 200), 1.0, is_soft=False)
+        raster.fill(x, np.full(60, 19.5), np.full(60, 10.5), QColor(200, 0, 0), 2.0, is_soft=True)
         picture = raster.picture
     assert picture.pixelColor(30, 7).getRgb() == (0, 0, 200, 255)
     assert picture.pixelColor(30, 15).getRgb() == (200, 0, 0, 255)

@@ -31,6 +31,8 @@ _FEW_POINTS = 100
 """Up to so many, a curve has round joints; beyond that, nobody sees them."""
 _SPARSE = 3
 """Pixels from point to point from which on lines are drawn one by one, with soft edges on all sides."""
+_STEEP = 3
+"""Pixels up and down for each one along, on the average, from which on a curve is nothing but noise."""
 _FAINT = 0.4
 """Of a run's colour in its raw values."""
 _DIM = 0.25
@@ -39,7 +41,7 @@ _DASH = 6.0
 """Pixels of a dash, and of the gap after it."""
 _LONGEST = 100_000.0
 """Pixels along a curve after which it is no longer drawn: it is far outside the view, or nothing but noise."""
-_PIECES = 32
+_PIECES = 12
 """Of a logarithmic axis."""
 _AT_ONCE = 500_000
 """Values that are smoothed in the window's thread for one picture: a few milliseconds."""
@@ -274,7 +276,7 @@ class CurvesItem(pg.GraphicsObject):
             color = theme.mix(surface, color, _DIM)
         is_dashed, has_few = line.kind == "validation", len(x) <= _FEW_POINTS
         thickness = ratio if line.is_faint else 2 * ratio
-        if low is high and _is_sparse(x, ratio):
+        if low is high and _is_sparse(x, ratio) and not (is_dashed and _is_steep(x, low)):
             found = _dashes(x, low, _DASH * ratio) if is_dashed else _links(x, low)
             raster.lines(found, color, thickness, is_smooth=not line.is_faint or has_few, has_round_ends=has_few)
         else:
@@ -299,7 +301,7 @@ def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | 
 def _logarithmic_band(column: Column, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
     """Piece by piece: as many points lie in the last tenth of the axis as in all before it."""
     edges = np.linspace(view.left(), view.right(), _PIECES + 1).clip(-300, 300)
-    columns = -(-width // _PIECES)
+    columns = -(-2 * width // _PIECES)  # points lie twice as thin at the beginning of a piece as on the average
     first = int(np.searchsorted(x, 0.0, "right"))
     parts = [
         column.band(x, unit * 10.0**left, unit * 10.0**right, columns, share=share)
@@ -329,6 +331,11 @@ def _smoothed(wanted: Sequence[tuple[Column, int, Array]], share: float) -> list
 def _is_sparse(x: Array, ratio: float) -> bool:
     """Whether points are far enough from each other for lines that are drawn one by one."""
     return len(x) <= _FEW_POINTS or float(x[-1] - x[0]) > _SPARSE * ratio * len(x)
+
+
+def _is_steep(x: Array, y: Array) -> bool:
+    """Whether a curve goes up and down so much that dashes along it would lie all over the place."""
+    return float(np.nansum(np.abs(np.diff(y)))) > _STEEP * float(x[-1] - x[0])
 
 
 def _links(x: Array, y: Array) -> Array:

@@ -6,19 +6,20 @@ which makes filling columns ten times as quick.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyqtgraph.Qt import internals
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
+from shiboken6 import Shiboken
 
 from studio.training.runs.curves import Array
 
 _FAR = 1e9
 """Pixels: nothing is painted there."""
+_TALL = 24
+"""Pixels up to which soft edges can be seen."""
 _FINEST = 256
 """Places in a pixel that are told apart; no slope between two of them is beyond all numbers."""
 _ODD = np.uint32(0x00FF00FF)
@@ -51,19 +52,22 @@ class Raster:
     def fill(
         self, x: Array, low: Array, high: Array, color: QColor, thickness: float, *, is_soft: bool, dash: float = 0.0
     ) -> None:
-        """A line through points that may each be as tall as from `low` to `high`.
+        """A line through points that may each be as tall as from `low` up to `high`, whose rows are the lesser ones.
 
         Args:
-            is_soft: its edges above and below are blended with what is there
+            is_soft: its edges above and below are blended with what is there, unless it is so tall that they are
+                nothing but noise
             dash: columns that are painted, and then are not; 0 for all of them
         """
         first, least, most = _covered(x, low, high, self._width)
+        if not len(least):
+            return
         least, most = _thick(least, most, thickness / 2)
         columns = np.arange(first, first + len(least))
         if dash:
             painted = (columns - x[:1]) % (2 * dash) < dash
             columns, least, most = columns[painted], least[painted], most[painted]
-        if not is_soft:
+        if not is_soft or float(np.median(most - least)) > _TALL:
             begins, ends = np.floor(least + 0.5), np.floor(most + 0.5)
             self._fill(columns, begins, np.maximum(ends, begins + 1), color)
             return
@@ -82,8 +86,8 @@ class Raster:
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         self._painter.setPen(pen)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, is_smooth)
-        x, y, to_x, to_y = found.T
-        _draw(self._painter.drawLines, QLineF, (y, x, to_y, to_x), len(found))
+        shapes = np.ascontiguousarray(found[:, [1, 0, 3, 2]])
+        self._painter.drawLines(_first(shapes, QLineF), len(shapes))
 
     def dots(self, x: Array, y: Array, color: QColor, radius: float) -> None:
         self._painter.setPen(Qt.PenStyle.NoPen)
@@ -95,22 +99,26 @@ class Raster:
 
     def _fill(self, columns: NDArray[np.int64], begins: Array, ends: Array, color: QColor) -> None:
         """Each column from one row to before another."""
-        begins, ends = np.maximum(begins, 0), np.minimum(ends, self._height)
-        tall = ends > begins
+        boxes = np.empty((len(columns), 4), np.int32)  # as QRect has them: left, top, and what is still in it
+        np.clip(begins, 0, self._height, out=boxes[:, 0], casting="unsafe")
+        np.clip(ends - 1, -1, self._height - 1, out=boxes[:, 2], casting="unsafe")
+        boxes[:, 1] = boxes[:, 3] = columns
+        tall = boxes[:, 2] >= boxes[:, 0]
         if not tall.all():
-            columns, begins, ends = columns[tall], begins[tall], ends[tall]
-        if not len(columns):
-            return
-        self._painter.setPen(Qt.PenStyle.NoPen)
-        self._painter.setBrush(color)
-        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        _draw(self._painter.drawRects, QRectF, (begins, columns, ends - begins, 1.0), len(columns))
+            boxes = boxes[tall]
+        if len(boxes):
+            self._painter.setPen(Qt.PenStyle.NoPen)
+            self._painter.setBrush(color)
+            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            self._painter.drawRects(_first(boxes, QRect), len(boxes))
 
     def _blend(self, columns: NDArray[np.int64], rows: Array, shares: Array, color: QColor) -> None:
         """One pixel of each column, of which the colour gets a share."""
-        inside = (rows >= 0) & (rows < self._height) & (shares > 0)
-        places = columns[inside] * self._height + rows[inside].astype(np.int64)
-        above = (256 * shares[inside]).astype(np.uint32)
+        inside = (rows >= 0) & (rows < self._height)
+        if not inside.all():
+            columns, rows, shares = columns[inside], rows[inside], shares[inside]
+        places = columns * self._height + rows.astype(np.int64)
+        above = (256 * shares).astype(np.uint32)
         below = 256 - above
         pixels, painted = self._pixels[places], color.rgba()
         odd = ((pixels & _ODD) * below + np.uint32(painted & int(_ODD)) * above) >> 8 & _ODD
@@ -123,26 +131,24 @@ def _covered(x: Array, low: Array, high: Array, width: int) -> tuple[int, Array,
 
     Where it is interrupted (NaN), the first lies below the second.
     """
-    known = np.isfinite(low) & np.isfinite(high)
+    middle = low if low is high else (low + high) / 2
+    known = np.isfinite(middle)
     gaps = np.empty((2, 0))
     if not known.all():
         there = np.flatnonzero(known)
         before = np.flatnonzero(np.diff(there) > 1)
         gaps = x[np.stack([there[before], there[before + 1]])]
-        x, low, high = x[known], low[known], high[known]
+        x, low, high, middle = x[known], low[known], high[known], middle[known]
     if not len(x) or x[-1] < 0 or x[0] >= width:
         return 0, x[:0], x[:0]
     first, last = max(int(x[0]), 0), min(int(x[-1]), width - 1)
-    middle = low if low is high else (low + high) / 2
-    if low is not high:
-        low, high = np.minimum(low, high), np.maximum(low, high)
     x = np.rint(x * _FINEST) / _FINEST
     edges = np.interp(np.arange(first, last + 2), x, middle)
     least, most = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
     places = np.floor(x).astype(np.int64) - first
     inside = slice(*places.searchsorted((0, len(least))).tolist())
-    np.minimum.at(least, places[inside], low[inside])
-    np.maximum.at(most, places[inside], high[inside])
+    np.minimum.at(least, places[inside], high[inside])
+    np.maximum.at(most, places[inside], low[inside])
     if gaps.size:
         ends = (np.floor(gaps) - first).clip(-1, len(least)).astype(np.int64)
         opened, closed = (np.bincount(places, minlength=len(least) + 1) for places in (ends[0] + 1, ends[1].clip(0)))
@@ -162,13 +168,9 @@ def _thick(least: Array, most: Array, radius: float) -> tuple[Array, Array]:
     return found
 
 
-def _draw(draw: Callable[..., object], kind: type, fields: Sequence[NDArray[Any] | float], count: int) -> None:
-    """Hand many shapes of four numbers each to a painter at once."""
-    shapes = internals.PrimitiveArray(kind, 4)
-    shapes.resize(count)
-    for place, field in enumerate(fields):
-        shapes.ndarray()[:, place] = field
-    draw(*shapes.drawargs())
+def _first(rows: NDArray[Any], kind: type) -> Any:
+    """The first of many shapes whose numbers lie one after the other, for a painter that is told how many there are."""
+    return Shiboken.wrapInstance(rows.ctypes.data, kind)
 
 
 __all__ = ["Raster"]
