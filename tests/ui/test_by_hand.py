@@ -1,0 +1,176 @@
+"""Training set up with mouse and keys alone: schedules, two optimizers, frozen layers; runs written out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog, QMenu
+from pytestqt.qtbot import QtBot
+
+from engine.io import load_file
+from studio.document import edits
+from studio.document.model import Document
+from studio.ui.canvas.view import CanvasView
+from studio.ui.panels.inspector.course_plot import CourseView
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.trains import Trains
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.test_journey import add_from_palette, connect, empty_place
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def canvas(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
+    """That of the digits template, trained for one epoch, with room around it."""
+
+    def short(document: Document) -> Document:
+        return edits.set_training(document, epochs=1)
+
+    project.store.edit("Train shortly", short)
+    view = window.desks[project].canvas
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    return view
+
+
+@pytest.fixture
+def hand(canvas: CanvasView) -> Hand:
+    return Hand(canvas)
+
+
+def added(canvas: CanvasView, hand: Hand, qtbot: QtBot, title: str) -> str:
+    """A node from the palette that nothing is wired to, and a canvas on which all can be reached."""
+    hand.click(empty_place(canvas))
+    name = add_from_palette(canvas, hand, title, qtbot)
+    hand.key(Qt.Key.Key_Escape)
+    hand.key(Qt.Key.Key_L)
+    hand.key(Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: not canvas.tidy.is_busy and canvas.gesture is None)
+    return name
+
+
+def shown(window: MainWindow, project: Project, kind: type[Any]) -> Any:
+    """A part of the inspector's form."""
+    form = window.desks[project].inspector.form
+    assert isinstance(form, NodeForm)
+    found = form.findChild(kind)
+    assert found is not None
+    return found
+
+
+def press(box: QCheckBox) -> None:
+    QTest.mouseClick(box, LEFT, pos=QPoint(10, box.height() // 2))
+
+
+def train(qtbot: QtBot, canvas: CanvasView, project: Project) -> dict[str, np.ndarray[Any, Any]]:
+    """By Ctrl+Enter to the end. Returns the weights."""
+    canvas.window().activateWindow()
+    canvas.setFocus()
+    qtbot.waitUntil(canvas.hasFocus)
+    before = project.runner.run
+    QTest.keyClick(canvas, Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: project.runner.run is not before and project.runner.state in ("done", "failed"))
+    run = project.runner.run
+    assert project.runner.state == "done" and run is not None and run.folder is not None
+    return {name: tensor.numpy() for name, tensor in load_file(run.folder / "weights.safetensors").items()}
+
+
+def test_a_schedule_is_wired_behind_an_optimizer_and_shows_what_it_plans(
+    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, hand: Hand
+) -> None:
+    name = added(canvas, hand, qtbot, "CosineAnnealing")
+    if any(wire.target.node == name for wire in canvas.store.document.wires):
+        pytest.fail("the palette has wired it up by itself")
+    connect(canvas, hand, "adam", "optimizer", name, "optimizer")
+    hand.click(hand.node(name))
+    view = shown(window, project, CourseView)
+    qtbot.waitUntil(view.isVisible)
+    qtbot.waitUntil(lambda: bool(view.plot.rates) and view.plot.rates[0] == (0.0, 0.005))
+    hand.click(hand.node("adam"))
+    view = shown(window, project, CourseView)
+    qtbot.waitUntil(view.isVisible)
+    qtbot.waitUntil(lambda: view.plot.rates[0] == (0.0, 0.005))
+    train(qtbot, canvas, project)
+
+
+def test_two_optimizers_train_the_layers_that_are_checked_for_them(
+    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, hand: Hand
+) -> None:
+    sgd = added(canvas, hand, qtbot, "optim.SGD")
+    connect(canvas, hand, "cross_entropy", "loss", sgd, "loss")
+    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    assert [problem.code for problem in canvas.store.report.errors] == ["shared-layers"]
+    for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
+        hand.click(hand.node(optimizer))
+        layers: Trains = shown(window, project, Trains)
+        qtbot.waitUntil(lambda: layers.everything.isVisible() and "logits" in layers.boxes)  # noqa: B023
+        press(layers.everything)
+        press(layers.boxes[other])
+    nodes = canvas.store.document.nodes
+    assert (nodes["adam"].trains, nodes[sgd].trains) == (("hidden",), ("logits",))
+    qtbot.waitUntil(lambda: canvas.store.is_checked and not canvas.store.report.errors)
+    train(qtbot, canvas, project)
+
+
+def test_a_layer_that_is_frozen_by_a_key_keeps_its_weights(
+    qtbot: QtBot, project: Project, canvas: CanvasView, hand: Hand
+) -> None:
+    hand.key(Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: canvas.gesture is None)
+    short = train(qtbot, canvas, project)
+    hand.click(hand.node("hidden"))
+    hand.key(Qt.Key.Key_M, SHIFT)
+    assert canvas.store.document.nodes["hidden"].frozen
+    canvas.store.edit("Train longer", lambda document: edits.set_training(document, epochs=2))
+    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    frozen = [train(qtbot, canvas, project)]
+    canvas.store.edit("Train shortly", lambda document: edits.set_training(document, epochs=1))
+    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    frozen.append(train(qtbot, canvas, project))
+    for name in ("hidden.weight", "hidden.bias"):
+        assert np.array_equal(frozen[0][name], frozen[1][name])
+        assert not np.array_equal(frozen[0][name], short[name])
+    assert not np.array_equal(frozen[0]["logits.weight"], frozen[1]["logits.weight"])
+
+
+def test_points_of_runs_are_written_from_their_menu(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    canvas: CanvasView,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    train(qtbot, canvas, project)
+    path = tmp_path / "points.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(path), ""))
+    window.docks["runs"].reveal()
+    view = window.desks[project].runs.list.view
+    place = view.visualRect(view.model().index(0, 0)).center()
+    QTest.mouseClick(view.viewport(), LEFT, pos=place)
+
+    def choose() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        action = next(each for each in menu.actions() if each.text().startswith("Save points"))
+        QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+
+    QTimer.singleShot(0, choose)
+    reason = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, place, view.viewport().mapToGlobal(place)))
+    qtbot.waitUntil(lambda: path.exists() and str(path) in window.status._said.text())
+    run = project.runner.run
+    assert run is not None
+    curve = run.curve("loss", "train")
+    assert curve is not None
+    rows = [line for line in path.read_text().splitlines() if ",loss,train," in line]
+    assert len(rows) == len(curve.column.values)
