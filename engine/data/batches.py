@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from engine.data.loader import THREADS, DataLoader
+from engine.data.samples import Samples
 from engine.data.splits import Splits
+from engine.data.stream import Stream, StreamBatches
 from engine.registry import DATASETS, Range, Size
 
 
@@ -31,6 +33,8 @@ class Loaders:
 class Batches(Loaders):
     """Cut samples into batches: training samples in a new random order each epoch, validation samples in order.
 
+    Of a stream nobody knows how many batches there are before it has ended; its random order is that of a buffer.
+
     Args:
         splits: the samples
         batch_size: samples in a batch
@@ -49,20 +53,18 @@ class Batches(Loaders):
         workers: Annotated[int, Range(ge=0, le=64)] = 0,
     ) -> None:
         self.splits = splits
-        # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
-        context = THREADS if workers else None
-        train = DataLoader(
-            splits.train,
-            batch_size,
-            shuffle,
-            drop_last=drop_last,
-            num_workers=workers,
-            multiprocessing_context=context,
-        )
         validation = splits.validation
-        held = (
-            None
-            if validation is None
-            else DataLoader(validation, batch_size, num_workers=workers, multiprocessing_context=context)
-        )
+        train = _loader(splits.train, batch_size, shuffle, drop_last, workers)
+        held = None if validation is None else _loader(validation, batch_size, False, False, workers)
         super().__init__(train, held, splits.files)
+
+
+def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:
+    # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
+    context = THREADS if workers else None
+    if isinstance(samples.stream, Stream):
+        order = StreamBatches(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)
+        return DataLoader(samples, batch_sampler=order, num_workers=workers, multiprocessing_context=context)
+    return DataLoader(
+        samples, batch_size, shuffle, drop_last=drop_last, num_workers=workers, multiprocessing_context=context
+    )

@@ -41,7 +41,10 @@ class Rows:
         if self.collate_fn is not None:
             collate = self.collate_fn
             return self._explained(lambda: collate(samples(self.dataset, indices)), indices)
-        return self._explained(lambda: fetch(self.dataset, np.asarray(indices, np.int64)), indices)
+        rows = indices if isinstance(indices, np.ndarray) else np.asarray(indices, np.int64)
+        if rows.dtype.names is None:
+            return self._explained(lambda: fetch(self.dataset, rows), indices)
+        return fetch(self.dataset, rows)  # records of a stream, of which errors tell where they lie
 
     def _explained(self, make: Callable[[], Any], indices: Iterable[Any]) -> Any:
         """What is made. An error says which sample it is about: the first that fails alone in the same way."""

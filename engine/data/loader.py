@@ -67,7 +67,7 @@ class DataLoader:
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[int] | None = None,
-        batch_sampler: Iterable[list[int]] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,

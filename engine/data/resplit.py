@@ -22,6 +22,11 @@ class Redivided(Splits):
     """All samples of other splits, training and validation together, divided anew. Subclasses give `_held`."""
 
     def __init__(self, splits: Splits, seed: int) -> None:
+        if splits.is_stream:
+            raise DataError(
+                "a stream cannot be divided, as nobody knows how many samples it has. Let its source keep some for "
+                "validation, or turn stream off."
+            )
         self._splits = splits
         self._seed = seed
 

@@ -62,6 +62,11 @@ class Samples(Dataset):
         return other
 
     @property
+    def stream(self) -> Samples | None:
+        """Where these samples come from, if nobody knows how many there are: an `engine.data.stream.Stream`."""
+        return next((found for source in self.sources if (found := source.stream) is not None), None)
+
+    @property
     def depth(self) -> int:
         """How many steps lie between these samples and the file."""
         return max((source.depth + 1 for source in self.sources), default=0)
@@ -140,7 +145,7 @@ class MappedSamples(Samples):
         if not (self.augmented and isinstance(self.transform, Augmentation)):
             return self.transform(values)
         generator = _chance(self.seed, self.epoch, self.depth)
-        return self.transform.vary(values, generator.uniform_rows(rows, self.transform.numbers))
+        return self.transform.vary(values, generator.uniform_rows(numbers_of(rows), self.transform.numbers))
 
 
 class PickedSamples(Samples):
@@ -186,6 +191,11 @@ class JoinedSamples(Samples):
         starts = np.concatenate([[0], self._ends[:-1]])
         used = [int(owner) for owner in np.unique(owners)] or [0]
         return [(self.sources[owner], rows[owners == owner] - starts[owner]) for owner in used], order
+
+
+def numbers_of(rows: NDArray[Any]) -> Indices:
+    """What tells samples apart: their rows, or the numbers in records of a stream."""
+    return rows if rows.dtype.names is None else rows["number"]
 
 
 def hold_out(count: int, share: float) -> tuple[Indices, Indices]:

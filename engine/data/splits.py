@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.samples import Arrays, ArraySamples, MappedSamples, PickedSamples, Samples, Side, hold_out
+from engine.data.stream import Stream, StreamBatches
 from engine.data.transforms.compose import Compose
 from engine.data.transforms.transform import Fitted, Transform
 from engine.dtypes import from_numpy
@@ -57,6 +58,11 @@ class Splits(ABC):
         """None if no samples are kept for validation."""
 
     @property
+    def is_stream(self) -> bool:
+        """Whether nobody knows how many samples there are before they have been read."""
+        return False
+
+    @property
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The files that the samples come from; a folder stands for all that is directly in it."""
@@ -101,13 +107,20 @@ def check_sizes(sample: Spec) -> None:
 def training_blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
     """Inputs or targets of all samples, without augmentations, some hundred at a time where they are of one size."""
     samples = samples.with_augmentations(False)
-    for start in range(0, len(samples), _FITTED_AT_ONCE):
-        rows = np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
+    for rows in _blocks(samples):
         values = samples.arrays(rows)[0] if on == "inputs" else samples.targets(rows)
         if isinstance(values, np.ndarray):
             yield values
         else:
             yield from (value[np.newaxis] for value in values)
+
+
+def _blocks(samples: Samples) -> Iterator[NDArray[Any]]:
+    if isinstance(samples.stream, Stream):
+        yield from StreamBatches(samples.stream, _FITTED_AT_ONCE)
+        return
+    for start in range(0, len(samples), _FITTED_AT_ONCE):
+        yield np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
 
 
 class MappedSplits(Splits):
@@ -145,6 +158,10 @@ class MappedSplits(Splits):
         if validation is None:
             return None
         return MappedSamples(validation, self._transform, self._on).with_augmentations(False)
+
+    @property
+    def is_stream(self) -> bool:
+        return self._splits.is_stream
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -119,8 +119,9 @@ def count_batches(loader: DataLoader) -> int | None:
 
 def no_batches(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
     """What is wrong with a stream that gave nothing in an epoch, counted from 0."""
-    if loader.drop_last and loader.batch_size is not None:
-        why = f"It ended before there was one of {loader.batch_size}. Lower batch_size, or turn drop_last off."
+    cut: Any = loader if loader.batch_sampler is None else loader.batch_sampler
+    if getattr(cut, "drop_last", False):
+        why = f"It ended before there was one of {cut.batch_size}. Lower batch_size, or turn drop_last off."
     elif epoch:
         why = "A stream that is iterated again has to begin anew: make its iterator in __iter__."
     else:

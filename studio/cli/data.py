@@ -75,7 +75,8 @@ def _lines(found: Statistics, source: str) -> Iterator[str]:
     yield f"{found.node}: {found.spec} → {found.target}" + (f", from {source}" if source != found.node else "")
     for part in found.parts:
         seen = "" if part.looked_at == part.samples else f", of which {part.looked_at:,} were looked at"
-        yield f"{part.part}: {part.samples:,} samples{seen}"
+        first = "the first " if part.is_stream else ""
+        yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{seen}"
     if found.class_names:
         width = max(5, *(len(name) for name in found.class_names[:_MOST_LINES]))
         yield ""

@@ -60,6 +60,8 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run of this project goes when nothing else is asked for."""
 
     epochs: Annotated[int, Meta(ge=1)] = 10
+    steps: Annotated[int, Meta(ge=1)] | None = None
+    """Batches after which training ends, in place of `epochs`: what can be said where data are a stream."""
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     compile: bool = True

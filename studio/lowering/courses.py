@@ -44,22 +44,29 @@ class Course:
     def per_step(self) -> bool:
         return any(row.per_step for row in self.rows)
 
+    @property
+    def unit(self) -> str:
+        """What the time is told in: "epoch", or "step" where nobody knows how long an epoch is."""
+        return "step" if self.per_step and self.drive.length.steps is None else "epoch"
+
     def rates(self) -> list[tuple[float, float]]:
-        """(time in epochs, learning rate from there on), the end of the training last; empty if it is too long."""
-        steps = self.drive.length.steps if self.per_step else 1
-        epochs = self.drive.length.epochs
-        if steps is None or steps * epochs > LONGEST:
+        """(time in units, learning rate from there on), the end of the training last; empty if it is too long."""
+        length = self.drive.length
+        total = length.total(per_step=self.per_step)
+        steps = length.steps if self.per_step and length.steps is not None else 1
+        if total is None or total > LONGEST:
             return []
         optimizer = self.drive.make()
         made = [(row.make(optimizer), row.per_step) for row in self.rows]
         optimizer.steps = 1  # a schedule would complain that it goes on before the optimizer
         found: list[tuple[float, float]] = []
-        for epoch in range(epochs):
-            for step in range(steps):
-                found.append((epoch + step / steps, float(optimizer.param_groups[0]["lr"])))
-                self._go_on(made, per_step=True)
-            self._go_on(made, per_step=False)
-        return [*found, (float(epochs), found[-1][1])]
+        for number in range(total):
+            epoch, step = divmod(number, steps)
+            found.append((epoch + step / steps, float(optimizer.param_groups[0]["lr"])))
+            self._go_on(made, per_step=True)
+            if self.unit == "epoch" and step == steps - 1:
+                self._go_on(made, per_step=False)
+        return [*found, (total / steps, found[-1][1])]
 
     def _go_on(self, made: list[tuple[LRScheduler, bool]], *, per_step: bool) -> None:
         for schedule, counts_steps in made:

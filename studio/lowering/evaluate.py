@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -33,6 +33,8 @@ class SampleSpec:
     input: Spec
     target: Spec
     classes: int | None
+    is_stream: bool = False
+    """Nobody knows how many there are."""
 
     def __str__(self) -> str:
         return f"{self.input} → {self.target}"
@@ -158,7 +160,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
     match node_type.role:
         case Role.SOURCE:
             splits = target(**arguments)
-            samples = SampleSpec(splits.input, splits.target, splits.classes)
+            samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream)
             files += splits.files
             return lambda _: Outcome({node_type.outputs[0].name: samples})
         case Role.TRANSFORM:
@@ -223,9 +225,9 @@ def divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> Outcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     if on == "inputs":
-        changed = SampleSpec(transform.spec(samples.input), samples.target, samples.classes)
+        changed = replace(samples, input=transform.spec(samples.input))
     else:
-        changed = SampleSpec(samples.input, transform.spec(samples.target), transform.classes)
+        changed = replace(samples, target=transform.spec(samples.target), classes=transform.classes)
     return Outcome({node_type.outputs[0].name: changed})
 
 

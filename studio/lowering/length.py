@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.document.model import Document
+from studio.document.model import Document, Training
 from studio.lowering.arguments import located
 from studio.lowering.evaluate import Evaluator, Part
 from studio.lowering.graph import Graph
@@ -25,11 +25,22 @@ def length_of(
     loader = next((name for name in graph.having(Role.LOADER) if name in graph.needed), None)
     parts = [] if loader is None else _parts(loader, graph, facts, base)
     samples = evaluator.count(parts) if parts else None
-    if loader is None or samples is None:
-        return Length(training.epochs, None)
+    if loader is None or not samples:
+        return _uncounted(training)
     values = facts[loader].arguments.values
     batches = samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
-    return Length(training.epochs, -(-batches // training.accumulate) or None)
+    steps = -(-batches // training.accumulate)
+    if training.steps is None or not batches:
+        return Length(training.epochs, steps or None)
+    whole, rest = divmod(training.steps, batches)
+    return Length(whole + bool(rest), steps, whole * steps - (-rest // training.accumulate))
+
+
+def _uncounted(training: Training) -> Length:
+    if training.steps is None:
+        return Length(training.epochs, None)
+    # The batches that are left at the end of an epoch make a step of their own, and nobody knows of how many epochs.
+    return Length(None, None, training.steps if training.accumulate == 1 else None)
 
 
 def _parts(loader: str, graph: Graph, facts: Mapping[str, Facts], base: Path | None) -> list[Part]:

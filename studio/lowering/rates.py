@@ -13,15 +13,20 @@ import engine
 class Length:
     """How long a training is."""
 
-    epochs: int
+    epochs: int | None
+    """None if it ends after some steps of data of which nobody knows how many there are."""
     steps: int | None
     """Steps of the optimizers in an epoch; None if the graph does not tell."""
+    ends: int | None = None
+    """The step of the optimizers that is the last, if that is what ends it."""
 
     def total(self, *, per_step: bool) -> int | None:
         """Epochs, or steps, in all."""
         if not per_step:
             return self.epochs
-        return None if self.steps is None else self.steps * self.epochs
+        if self.ends is not None:
+            return self.ends
+        return None if self.steps is None or self.epochs is None else self.steps * self.epochs
 
 
 @dataclass(frozen=True, slots=True)

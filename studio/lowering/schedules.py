@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studio.document.model import End
 from studio.lowering import fixes
 from studio.lowering.courses import Course, PlannedRow
+from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Flow
 from studio.lowering.graph import Graph
 from studio.lowering.rates import Drive
@@ -174,7 +175,22 @@ def _no_length(flow: Flow, name: str) -> Iterator[Problem]:
     if drive is None or drive.begins is None or (drive.begins and drive.per_step != _per_step(flow, name)):
         return  # that is said of the one before
     parameter = next(p.name for p in flow.graph.types[name].params if p.from_training)
-    message = f"How many steps the training has cannot be told from the data before {name}. Set {parameter}."
+    unit = _unit(flow, name)
+    if any(
+        isinstance(value, SampleSpec) and value.is_stream
+        for facts in flow.facts.values()
+        for value in facts.inputs.values()
+    ):
+        training = flow.document.training
+        why = f"The data are a stream, so nobody knows how many {unit}s the training has."
+        ways = [f"{parameter} of {name}"]
+        if unit == "step" and training.steps is None and training.accumulate == 1:
+            ways.insert(0, "steps of the training")
+        elif unit == "epoch":
+            ways.insert(0, "per of it to step")
+        yield Problem("error", "missing-parameter", f"{why} Set {' or '.join(ways)}.", node=name)
+        return
+    message = f"How many {unit}s the training has cannot be told from the data before {name}. Set {parameter}."
     yield Problem("error", "missing-parameter", message, node=name)
 
 

@@ -41,7 +41,8 @@ def decided(
 ) -> Settings:
     """What is asked for, else what is `known` of a run that goes on, else what its document says."""
     if epochs is None and steps is None:
-        epochs, steps = known.get("epochs", training.epochs), known.get("steps")
+        usual = training.epochs if training.steps is None else None
+        epochs, steps = known.get("epochs", usual), known.get("steps", training.steps)
     return Settings(
         epochs=epochs,
         steps=steps,
@@ -52,9 +53,13 @@ def decided(
 
 
 def of_length(document: Document, settings: Settings, known: Mapping[str, Any]) -> Document:
-    """A document with the number of epochs that schedules follow: what a run is asked for, or was begun with."""
+    """A document with the length that schedules follow: what a run is asked for, or was begun with."""
     epochs = known.get("epochs") if settings.epochs is None else settings.epochs
-    return document if epochs is None else edits.set_training(document, epochs=max(epochs, 1))
+    if epochs is not None:
+        return edits.set_training(document, epochs=max(epochs, 1), steps=None)
+    # Without steps of its own a document has a plan of epochs, of which a run of some steps is the beginning.
+    steps = None if document.training.steps is None else settings.steps
+    return document if steps is None else edits.set_training(document, steps=max(steps, 1))
 
 
 __all__ = ["Device", "Settings", "decided", "of_length", "resolved"]

@@ -16,6 +16,7 @@ from engine.data.numpy_files import stored
 from engine.data.picture_samples import PictureSamples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
+from engine.data.stream import beginning
 from engine.dtypes import from_numpy
 from engine.errors import EngineError, ShapeError
 from engine.shape import format_shape
@@ -61,6 +62,8 @@ def reading(document: Document, catalogue: Catalogue, path: Path) -> Document:
     params: dict[str, Any] = {**node.params, param: str(path.expanduser().absolute())}
     if catalogue[node.type].param("validation") is not None:
         params["validation"] = 0.0  # all of them are new
+    if catalogue[node.type].param("stream") is not None:
+        params["stream"] = False  # answers have the names of their samples
     changed = replace(node, params=params)
     return replace(document, nodes={**document.nodes, name: changed})
 
@@ -130,7 +133,7 @@ def _check(path: Path, inputs: NDArray[Any], like: Samples) -> None:
     """The source's own first sample says what samples are."""
     if not inputs.ndim:
         raise FileError(str(path), "", "holds one number", "Give an array of samples, N×….")
-    first: Tensor = like.batch(np.array([0]))[0]
+    first: Tensor = beginning(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")

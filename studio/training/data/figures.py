@@ -51,6 +51,8 @@ class PartFigures:
     """Some of their rows, and why."""
     points: tuple[tuple[float, float, int], ...]
     """Of samples that are points in a plane: some of them, with their classes; -1 for none."""
+    is_stream: bool
+    """These are the first samples of a stream; nobody knows how many follow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,13 +66,12 @@ def learn(
     target: Any = kind.target
     try:
         samples = splits.train
-        values = target.fitted(
-            _watched(training_blocks(samples, "targets" if on == "targets" else "inputs"), samples, told)
-        )
+        seen = _Watched(training_blocks(samples, "targets" if on == "targets" else "inputs"), samples, told)
+        values = target.fitted(seen)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
     params = {name: _written(value) for name, value in values.items()}
-    return Learned(node, params, len(samples), chain)
+    return Learned(node, params, seen.done, chain)
 
 
 def _written(value: Any) -> Json:
@@ -82,14 +81,20 @@ def _written(value: Any) -> Json:
     return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
-def _watched(
-    blocks: Iterable[NDArray[Any]], samples: Samples, told: Callable[[int, int], None]
-) -> Iterator[NDArray[Any]]:
-    done = 0
-    for block in blocks:
-        told(done, len(samples))
-        yield block
-        done += len(block)
+class _Watched:
+    """Blocks of samples, of which is told how far they are; of a stream nobody knows how many there are, which is 0."""
+
+    def __init__(self, blocks: Iterable[NDArray[Any]], samples: Samples, told: Callable[[int, int], None]) -> None:
+        self._blocks = blocks
+        self._total = 0 if samples.stream is not None else len(samples)
+        self._told = told
+        self.done = 0
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        for block in self._blocks:
+            self._told(self.done, self._total)
+            yield block
+            self.done += len(block)
 
 
 __all__ = ["Learned", "can_learn", "learn"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
+from engine.data.stream import beginning
 from engine.data.table import TableSplits
 from engine.data.text import Text
 from engine.data.transforms.transform import Augmentation
@@ -23,6 +24,9 @@ from studio.training.data.picturing import Kind, Scale, kind_of, reduced
 Part: TypeAlias = Literal["training", "validation"]
 
 PARTS: tuple[Part, ...] = ("training", "validation")
+
+FIRST = 1000
+"""Samples of a stream that are looked at: nobody knows how many there are."""
 
 _BATCH_BYTES = 16 * 2**20
 _SCANNED = 65_536
@@ -58,6 +62,8 @@ class Facts:
     """None for what is no transform."""
     target_before: Spec | None
     counts: Mapping[Part, int]
+    is_stream: bool
+    """These are the first samples of a stream."""
     class_names: tuple[str, ...]
     """Of all classes, numbers where they have no names; empty if targets are no single classes."""
     columns: tuple[str, ...]
@@ -152,6 +158,7 @@ class Preview:
                 input_before=before.input if before is not None and not self._on_targets else None,
                 target_before=before.target if before is not None and self._on_targets else None,
                 counts={part: self.count(Look(part)) for part in PARTS},
+                is_stream=self.after.train.stream is not None,
                 class_names=self.class_names,
                 columns=self.columns,
                 vocabulary=source.class_names if isinstance(source, Text) else (),
@@ -245,7 +252,7 @@ class Preview:
             raise DataProblem(self.chain[-1].name, words(error)) from error
         if part is None:
             return None
-        samples = part.with_augmentations(look.part == "training")
+        samples = beginning(part, FIRST).with_augmentations(look.part == "training")
         samples.set_epoch(look.draw, self.seed)
         return samples
 
@@ -299,4 +306,4 @@ class Preview:
         return sum(int(count(spec.shape)) * spec.dtype.itemsize for spec in specs)
 
 
-__all__ = ["PARTS", "Facts", "Look", "Part", "Preview", "Sample"]
+__all__ = ["FIRST", "PARTS", "Facts", "Look", "Part", "Preview", "Sample"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.samples import Samples
+from engine.data.stream import beginning
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
@@ -19,7 +20,7 @@ from studio.training.data.figures import ChannelFigures, Overlap, PartFigures, S
 from studio.training.data.findings import find
 from studio.training.data.histogram import Histogram
 from studio.training.data.picturing import Kind
-from studio.training.data.previewing import PARTS, Part, Preview
+from studio.training.data.previewing import FIRST, PARTS, Part, Preview
 
 MOST_BYTES = 256 * 2**20
 """Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
@@ -87,7 +88,7 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
 
 def _samples(preview: Preview, part: Part) -> Samples | None:
     samples = preview.after.train if part == "training" else preview.after.validation
-    return None if samples is None else samples.with_augmentations(False)
+    return None if samples is None else beginning(samples, FIRST).with_augmentations(False)
 
 
 def _bytes(spec: Spec) -> int:
@@ -175,6 +176,7 @@ class _Part:
             len(self._unreadable),
             tuple(self._unreadable[:5]),
             tuple(self._points),
+            self._samples.stream is not None,
         )
 
 

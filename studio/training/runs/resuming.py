@@ -163,7 +163,10 @@ def take_up(training: fit.Training, run: Resumed, document: Document, *, until: 
     state, told = run.checkpoint["training"], list[str]()
     if until is None or until > state["epoch"]:
         state, planned = fit.replan(training.task, state)
-        told += [_new_plan(one, document.training.epochs) for one in planned]
+        how = document.training
+        told += [
+            _new_plan(one, f"{how.epochs} epochs" if how.steps is None else f"{how.steps} steps") for one in planned
+        ]
     training.load_state_dict(state)
     if run.has_ended and training.wait_anew():
         how = document.training
@@ -171,11 +174,11 @@ def take_up(training: fit.Training, run: Resumed, document: Document, *, until: 
     return told
 
 
-def _new_plan(planned: fit.Replanned, epochs: int) -> str:
+def _new_plan(planned: fit.Replanned, length: str) -> str:
     rates = f"{planned.after:.4g} from here on, where it was {planned.before:.4g}"
     if planned.after == planned.before:
         rates = f"{planned.after:.4g} here, as before"
-    return f"The learning rate of {planned.optimizer} is planned anew, for {epochs} epochs in all: it is {rates}."
+    return f"The learning rate of {planned.optimizer} is planned anew, for {length} in all: it is {rates}."
 
 
 def refuse_other_data(run: Resumed, found: Sequence[Mapping[str, Any]]) -> None:

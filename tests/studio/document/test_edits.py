@@ -186,7 +186,7 @@ def test_an_edit_that_changes_nothing_is_the_identity(document: Document, edit: 
         (lambda d: edits.set_param(d, "relu", "p", 2**64), "relu.p: a whole number does not fit in 64 bits."),
         (
             lambda d: edits.set_training(d, epoch=3),
-            "Training has no setting 'epoch'; it has epochs, seed, device, compile",
+            "Training has no setting 'epoch'; it has epochs, steps, seed, device, compile",
         ),
         (lambda d: edits.set_training(d, epochs=0), "Training settings: Expected `int` >= 1 - at `$.epochs`."),
         (lambda d: edits.set_description(d, "\udfff"), "half a surrogate pair"),

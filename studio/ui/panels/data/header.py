@@ -125,7 +125,8 @@ class Header(QWidget):
         """How many samples there are to be seen."""
         self.place.blockSignals(True)
         self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
-        self.place.setSuffix(f" / {total:,}")
+        first = "first " if self._facts is not None and self._facts.is_stream else ""
+        self.place.setSuffix(f" / {first}{total:,}")
         self.place.setEnabled(total > 0)
         self.place.blockSignals(False)
 

@@ -37,7 +37,7 @@ class CourseView(QWidget):
             return
         self._course = course
         rates = course.rates()
-        self.plot.show_rates(rates)
+        self.plot.show_rates(rates, course.unit)
         self.plot.setVisible(bool(rates))
         notes = [] if rates else ["The training is too long to draw its plan."]
         if course.waits:
@@ -50,14 +50,15 @@ class _Plot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.rates: list[tuple[float, float]] = []
+        self._unit = "epoch"
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Planned learning rate over epochs")
+        self.setAccessibleName("Planned learning rate over the training")
 
-    def show_rates(self, rates: list[tuple[float, float]]) -> None:
-        self.rates = rates
+    def show_rates(self, rates: list[tuple[float, float]], unit: str) -> None:
+        self.rates, self._unit = rates, unit
         if rates:
-            values = [rate for _, rate in rates]
-            told = f"From {values[0]:.3g} to {values[-1]:.3g}, at most {max(values):.3g}, over {rates[-1][0]:g} epochs"
+            values, end = [rate for _, rate in rates], f"{rates[-1][0]:g} {unit}s"
+            told = f"From {values[0]:.3g} to {values[-1]:.3g}, at most {max(values):.3g}, over {end}"
             self.setToolTip(told)
             self.setAccessibleDescription(told)
         self.update()
@@ -87,7 +88,7 @@ class _Plot(QWidget):
         left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
         painter.drawText(above, left, f"{max(rate for _, rate in self.rates):.3g}")
         painter.drawText(below, left, "0")
-        painter.drawText(below, right, f"epoch {self.rates[-1][0]:g}")
+        painter.drawText(below, right, f"{self._unit} {self.rates[-1][0]:g}")
 
     def _line(self, area: QRectF) -> QPolygonF:
         """A staircase: a rate holds until the next. Not more points than pixels."""

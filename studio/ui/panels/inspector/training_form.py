@@ -26,6 +26,7 @@ def _setting(name: str, kind: Any, help: str, **more: Any) -> Parameter:
 GROUPS: dict[str, tuple[Parameter, ...]] = {
     "Training": (
         _setting("epochs", "int", "passes over the training samples", range=_ONE),
+        _setting("steps", "int", "batches after which training ends, in place of epochs; for streams", range=_ONE),
         _setting("seed", "int", "all random numbers follow from it", range=Range(ge=0, le=2**63 - 1)),
         _setting("device", "choice", "where the model is trained", choices=("auto", "cpu", "cuda")),
         _setting("compile", "bool", "run training steps as compiled plans, which give the same numbers"),
