@@ -1,4 +1,4 @@
-"""A pass over a data set here and with PyTorch's DataLoader, and a training step beside loading, as ratios of medians.
+"""A pass over a data set here and with PyTorch's DataLoader, and a training step beside loading, as medians of ratios.
 
 python benchmarks/loading.py                     all of them, against PyTorch where it is installed
 python benchmarks/loading.py --only images-0     one of them; may be repeated
@@ -7,26 +7,33 @@ python benchmarks/loading.py --json              one object a line
 Images of 28×28 are shuffled, shifted by up to 2 pixels and normalised. `images` takes them as each library's users do:
 here as arrays, in PyTorch one by one. In `samples` both get the same data set that makes one sample after the other,
 and in `arrays` PyTorch is given whole batches as well. JPEG files are decoded, cropped to 224×224 and flipped. The
-number is that of the workers; both libraries start them by the fork server and keep them, so that their start is not
-counted. `step` is a training step of a small CNN while a worker loads, beside one without loading; it computes on all
-cores but one, which is left to the worker.
+number is that of the workers; both libraries start them by the fork server, which is not counted.
 
-Passes of both libraries take turns, so that whatever else the machine does slows both.
+`step` is a training step of a small CNN while a worker loads, beside one without loading; it computes on all cores but
+one, which is left to the worker. What a machine loses as soon as two processes compute is told by `computing`: beside
+the step, a process does nothing but to compute as long as loading takes; and by `peer`, PyTorch's worker.
+
+All take turns, one part of their pass each, so that whatever else the machine does slows all; batches that workers have
+made during the others' turns are not counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
+import io
 import json
+import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +47,10 @@ from engine.data import transforms
 
 torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 BATCH = 64
+AHEAD = 2
+"""Batches that each worker makes beforehand, in both libraries."""
+STEP_TURNS = 3
+"""Turns of steps for one of a pass without: they are longer than those of loading alone."""
 MEAN, STD = 33.3, 78.6
 WORKERS = (0, 1, 2)
 
@@ -137,11 +148,16 @@ def photographs(count: int) -> str:
     folder = tempfile.TemporaryDirectory()
     photographs_kept.append(folder)
     draw = np.random.default_rng(0)
-    for number in range(count):
+    encoded: list[bytes] = []
+    for _ in range(min(count, 250)):
         rough = pillow.fromarray(draw.integers(0, 256, (24, 24, 3), dtype=np.uint8))
+        file = io.BytesIO()
+        rough.resize((256, 256), pillow.Resampling.BICUBIC).save(file, "jpeg", quality=85)
+        encoded.append(file.getvalue())
+    for number in range(count):
         path = Path(folder.name) / f"class {number % 2}" / f"{number:05}.jpg"
         path.parent.mkdir(exist_ok=True)
-        rough.resize((256, 256), pillow.Resampling.BICUBIC).save(path, quality=85)
+        path.write_bytes(encoded[number % len(encoded)])
     return folder.name
 
 
@@ -161,7 +177,8 @@ def loaders(name: str, options: argparse.Namespace) -> dict[str, Any]:
     elif kind == "samples":
         mine, others = OneByOne(options.samples), lambda: OneByOne(options.samples)
     else:
-        mine, others = arrays(options.images), lambda: Tensors(options.images)
+        count = options.images if kind == "images" else options.images // 2
+        mine, others = arrays(count), lambda: Tensors(count)
     found = {"engine": ours(mine, workers)}
     if workers:
         found["threads"] = ours(mine, workers, "threads")
@@ -170,26 +187,37 @@ def loaders(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def drained(batches: Iterable[Any]) -> Callable[[], float]:
-    """Takes the batches of a pass, and returns milliseconds for a thousand samples."""
+class Pass:
+    """A pass that is gone through in parts.
 
-    def run() -> float:
+    Args:
+        batches: a loader
+        workers: how many it has
+        turns: parts
+        use: what is done with each batch
+    """
+
+    def __init__(self, batches: Any, workers: int, turns: int, use: Callable[[Any], Any] | None = None) -> None:
+        self._rest = iter(batches)
+        self._ahead, self._use = AHEAD * workers, use
+        self._count = len(batches) // turns - self._ahead
+        self._take(1)  # everything starts
+        self._count -= 1
+
+    def turn(self) -> tuple[float, int]:
+        """Seconds of a part, and its batches."""
+        self._take(self._ahead)  # made in the others' turns
         start = time.perf_counter()
-        samples = sum(len(targets) for _, targets in batches)
-        return (time.perf_counter() - start) * 1e6 / samples
+        self._take(self._count)
+        return time.perf_counter() - start, self._count
 
-    return run
+    def end(self) -> None:
+        self._take(None)
 
-
-def stepped(loader: Iterable[Any], step: Callable[[Any], Any]) -> Callable[[], float]:
-    """Trains for a pass, and returns milliseconds a step."""
-
-    def run() -> float:
-        start = time.perf_counter()
-        steps = sum(1 for batch in loader if step(batch) is not None)
-        return (time.perf_counter() - start) * 1e3 / steps
-
-    return run
+    def _take(self, count: int | None) -> None:
+        for batch in islice(self._rest, count):
+            if self._use is not None:
+                self._use(batch)
 
 
 class Again:
@@ -199,8 +227,56 @@ class Again:
         self.batch = next(iter(loader))
         self.times = len(loader)
 
+    def __len__(self) -> int:
+        return self.times
+
     def __iter__(self) -> Iterator[Any]:
         return (self.batch for _ in range(self.times))
+
+
+class Computing(Again):
+    """The same, while a process computes as long for each batch as a worker does to make it."""
+
+    def __init__(self, loader: data.DataLoader) -> None:
+        super().__init__(loader)
+        start = time.process_time()
+        batches = sum(1 for _ in loader)
+        seconds = (time.process_time() - start) / batches
+        context = multiprocessing.get_context("forkserver")
+        self.connection, other = context.Pipe()
+        context.Process(target=computing, args=(other, seconds), daemon=True).start()
+
+    def __iter__(self) -> Iterator[Any]:
+        for _ in range(AHEAD):
+            self.connection.send(None)
+        for batch in super().__iter__():
+            self.connection.recv()
+            self.connection.send(None)
+            yield batch
+
+
+def computing(connection: Any, seconds: float) -> None:
+    numbers = np.ones(50_000, np.float32)
+    with contextlib.suppress(EOFError, OSError):  # nobody asks any more
+        while True:
+            connection.recv()
+            end = time.process_time() + seconds
+            while time.process_time() < end:
+                np.sqrt(numbers, numbers)
+            connection.send(None)
+
+
+class Engines:
+    """Batches of PyTorch as tensors of the engine."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        return ([engine.from_numpy(part.numpy()) for part in batch] for batch in self.loader)
 
 
 def training() -> Callable[[Any], Any]:
@@ -225,25 +301,53 @@ def training() -> Callable[[Any], Any]:
     return lambda batch: step(batch).item()
 
 
-def steps(options: argparse.Namespace) -> dict[str, Callable[[], float]]:
+def steps(options: argparse.Namespace) -> dict[str, Pass]:
     engine.set_num_threads(max((os.cpu_count() or 1) - 1, 1))
-    dataset, step = arrays(options.images // 10), training()
-    found: dict[str, Any] = {"alone": Again(ours(dataset, 0)), "here": ours(dataset, 0)}
-    found |= {"thread": ours(dataset, 1, "threads"), "process": ours(dataset, 1)}
-    return {name: stepped(loader, step) for name, loader in found.items()}
+    dataset, step = arrays(options.images // 4), training()
+    found: dict[str, tuple[Any, int]] = {
+        "alone": (Again(ours(dataset, 0)), 0),
+        "here": (ours(dataset, 0), 0),
+        "thread": (ours(dataset, 1, "threads"), 1),
+        "process": (ours(dataset, 1), 1),
+        "computing": (Computing(ours(dataset, 0)), 1),
+    }
+    if torch:
+        found["peer"] = Engines(theirs(Tensors(options.images // 4), 1, whole=True)), 1
+    return {name: Pass(loader, workers, STEP_TURNS * options.turns, step) for name, (loader, workers) in found.items()}
 
 
-def measured(turns: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Medians. All take turns, and who goes first changes."""
-    taken: dict[str, list[float]] = {name: [] for name in turns}
-    order = list(turns)
-    for number in range(rounds + 1):
+def measured(passes: dict[str, Pass], turns: int) -> dict[str, list[float]]:
+    """Milliseconds a batch in each turn. Who goes first changes."""
+    taken: dict[str, list[float]] = {name: [] for name in passes}
+    order = list(passes)
+    for _ in range(turns):
         order.reverse()
         for name in order:
-            milliseconds = turns[name]()
-            if number:  # the first time everything starts
-                taken[name].append(milliseconds)
-    return {name: statistics.median(values) for name, values in taken.items()}
+            seconds, batches = passes[name].turn()
+            taken[name].append(seconds * 1e3 / batches)
+    for each in passes.values():
+        each.end()
+    return taken
+
+
+def ratio(taken: dict[str, list[float]], name: str, other: str) -> float | None:
+    """Of two that took turns."""
+    if other not in taken:
+        return None
+    return statistics.median(mine / theirs for mine, theirs in zip(taken[name], taken[other], strict=True))
+
+
+def rows(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    if name == "step":
+        taken = measured(steps(options), STEP_TURNS * options.turns)
+        yield {"benchmark": "step beside a thread", "ratio": ratio(taken, "thread", "alone")}
+        factor, which = 1.0, {"benchmark": "step beside a process", "ratio": ratio(taken, "process", "alone")}
+    else:
+        workers = int(name.rpartition("-")[2])
+        found = loaders(name, options).items()
+        taken = measured({each: Pass(loader, workers, options.turns) for each, loader in found}, options.turns)
+        factor, which = 1000 / BATCH, {"benchmark": name, "ratio": ratio(taken, "engine", "torch")}
+    yield which | {f"{key}_ms": round(factor * statistics.median(values), 4) for key, values in taken.items()}
 
 
 def names() -> list[str]:
@@ -254,26 +358,21 @@ def names() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=names(), help="run this one; may be repeated")
-    parser.add_argument("--rounds", type=int, default=7, help="passes of each loader")
+    parser.add_argument("--turns", type=int, default=6, help="parts of a pass")
     parser.add_argument("--images", type=int, default=60_000, help="images as arrays")
-    parser.add_argument("--samples", type=int, default=10_000, help="images one by one")
-    parser.add_argument("--files", type=int, default=640, help="JPEG files; 5000 take an hour")
+    parser.add_argument("--samples", type=int, default=6_000, help="images one by one")
+    parser.add_argument("--files", type=int, default=5_000, help="JPEG files")
     parser.add_argument("--json", action="store_true", help="one object a line")
     options = parser.parse_args()
     for name in options.only or names():
-        if name == "step":
-            medians = measured(steps(options), options.rounds)
-            ratio, unit = medians["thread"] / medians["alone"], "ms a step"
-        else:
-            turns = {library: drained(loader) for library, loader in loaders(name, options).items()}
-            medians = measured(turns, options.rounds)
-            ratio, unit = medians["engine"] / medians["torch"] if torch else None, "ms for 1000 samples"
-        if options.json:
-            figures = {f"{key}_ms": round(value, 4) for key, value in medians.items()}
-            print(json.dumps({"benchmark": name, "ratio": ratio} | figures), flush=True)
-        else:
-            figures = ", ".join(f"{key} {value:.3g}" for key, value in medians.items())
-            print(f"{name:<10} {f'{ratio:5.2f}' if ratio else ''}   {figures}   {unit}", flush=True)
+        for row in rows(name, options):
+            if options.json:
+                print(json.dumps(row), flush=True)
+                continue
+            found = row["ratio"]
+            told = f"{row.pop('benchmark'):<22} {'' if found is None else f'{found:.2f}':5}   "
+            figures = ", ".join(f"{key.removesuffix('_ms')} {row[key]:.3g}" for key in row if key != "ratio")
+            print(f"{told}{figures} ms {'a step' if name == 'step' else 'for 1000 samples'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,8 @@ SUITES = {
             ("loading in its thread", "here"),
             ("in another thread", "thread"),
             ("in a process", "process"),
+            ("in PyTorch's process", "peer"),
+            ("beside a process that only computes as long", "computing"),
         ),
     ),
     "checkpoints": Suite(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from engine.data.workers import process
 from engine.data.workers.loans import Loans
 from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
-from engine.data.workers.packing import check_packs, pack
+from engine.data.workers.packing import check_packs, hear, pack, tell
 from engine.data.workers.segments import Segment, placed
 
 _PATIENCE = 6.0  # seconds for workers that are told to end; a little more than they give themselves
@@ -118,14 +118,14 @@ class Processes:
 
     def _tell(self, worker: int, message: Pass | Request) -> None:
         with contextlib.suppress(BrokenPipeError):  # whoever waits for the answer finds out why
-            self._requests[worker].send(message)
+            tell(self._requests[worker], message)
 
     def receive(self, workers: Sequence[int], timeout: float) -> Answer:
         end = time.monotonic() + timeout
         while True:
             worker = self._ready(workers, end if timeout else None, timeout)
             try:
-                reply: Reply = self._replies[worker].recv()
+                reply: Reply = hear(self._replies[worker])
                 asked = self._asked[worker].pop((reply.pass_number, reply.number), None)
                 loans = self._loans[worker]
                 loans.take_in(reply, asked, self._replies[worker])

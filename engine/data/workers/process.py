@@ -21,7 +21,7 @@ from engine.config import set_num_threads
 from engine.data.fetching import Stream, chance_of, set_chance, set_epoch
 from engine.data.workers.info import HERE, WorkerInfo
 from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
-from engine.data.workers.packing import pack, unpack
+from engine.data.workers.packing import hear, pack, tell, unpack
 from engine.data.workers.segments import Place, Segment, placed, views
 from engine.random import manual_seed
 
@@ -50,7 +50,7 @@ def main(
         begin(work, number)
     except Exception as error:  # noqa: BLE001 - whatever it is, the loader has to know
         with contextlib.suppress(OSError):
-            replies.send(Reply(-1, -1, Failure.of(error)))
+            tell(replies, Reply(-1, -1, Failure.of(error)))
         return
     _Worker(work, inbox, replies).run()
 
@@ -128,7 +128,7 @@ class _Inbox:
     def _read(self) -> None:
         try:
             while True:
-                message = self._requests.recv()
+                message = hear(self._requests)
                 if isinstance(message, Pass):
                     self.latest = message.number
                 self._queue.put(message)
@@ -168,7 +168,7 @@ class _Worker:
                 reply = reply._replace(is_end=True)
             except Exception as error:  # noqa: BLE001 - for the loader
                 reply = reply._replace(content=Failure.of(error))
-        self._replies.send(reply)
+        tell(self._replies, reply)
         if new is not None:
             new.send(self._replies)
 
