@@ -55,6 +55,8 @@ class Step:
     """False if the loss is NaN or infinite: the weights are, or will be, spoilt."""
     waiting: float = 0.0
     """Of the `seconds`, those in which there was nothing to do but to wait for the batch."""
+    learning_rates: Mapping[str, float] = field(default_factory=dict)
+    """By the name of the optimizer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,14 @@ def learning_rate(task: Task) -> float:
     return float("nan") if told is None else float(told.param_groups[0]["lr"])
 
 
+def learning_rates(task: Task) -> dict[str, float]:
+    """Of each optimizer, by its name."""
+    return {name: float(optimizer.param_groups[0]["lr"]) for name, optimizer in task.optimizers.items()}
+
+
 def followed(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
     """Figures by the names that they are followed by: train_loss, val_accuracy, …"""
     return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
 
 
-__all__ = ["followed", "learning_rate", "named", "read_metrics", "reset_metrics", "tables_of"]
+__all__ = ["followed", "learning_rate", "learning_rates", "named", "read_metrics", "reset_metrics", "tables_of"]

@@ -22,7 +22,7 @@ from engine.fit.batches import (
     length,
     no_batches,
 )
-from engine.fit.figures import followed, learning_rate, named, read_metrics, reset_metrics, tables_of
+from engine.fit.figures import followed, learning_rate, learning_rates, named, read_metrics, reset_metrics, tables_of
 from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept
 from engine.fit.stopping import EarlyStopping, Judge
@@ -272,7 +272,7 @@ class Training(Iterator[Event]):
         if not math.isfinite(loss):
             check_numbers(batch)
         self._mean.add(loss, size)
-        rate = learning_rate(self.task)
+        rate, rates = learning_rate(self.task), learning_rates(self.task)
         self.step += 1
         self.batch += 1
         if not part or part[1]:
@@ -295,9 +295,9 @@ class Training(Iterator[Event]):
             learning_rate=rate,
             finite=math.isfinite(loss),
             waiting=timed.waiting,
+            learning_rates=rates,
         )
-        news = self._by.news(self.step)
-        if news is not None:
+        if (news := self._by.news(self.step)) is not None:
             yield news
 
     def _part(self, timed: Timed) -> tuple[Any, ...]:

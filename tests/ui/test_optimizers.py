@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
+from studio.document.templates import template
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trains import Trains
@@ -129,3 +130,21 @@ def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Pr
     qtbot.waitUntil(lambda: store.is_checked)
     other = form(window, project, "adam").findChild(CourseView)
     assert other is not None and not other.isVisible()
+
+
+def test_each_of_two_optimizers_has_curves_of_its_own(qtbot: QtBot, window: MainWindow) -> None:
+    project = window.workspace.from_template(template("digits-gan"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.docks["runs"].reveal()
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    window.commands.run("run.step")
+    panel = window.desks[project].runs
+    qtbot.waitUntil(lambda: "loss/judge_adam" in panel.plots)
+    assert panel.plots["loss/judge_adam"].isVisible() and panel.plots["loss/generator_adam"].isVisible()
+    assert not panel.plots["learning_rate/judge_adam"].isVisible()
+    shown = {action.text(): action for action in panel.bar.plots.menu().actions()}
+    shown["Learning rate of judge_adam"].trigger()
+    assert panel.plots["learning_rate/judge_adam"].isVisible()
+    assert panel.plots["learning_rate/judge_adam"].curves.points
+    qtbot.waitUntil(lambda: project.runner.state == "paused")

@@ -23,7 +23,7 @@ from studio.document.model import Document
 from studio.training.progress import Progress
 from studio.training.runs.curves import Array, Axis, Column, Track
 from studio.training.runs.lines import results
-from studio.training.runs.points import BESIDES, Cut, Kind, Points, Reader, Source
+from studio.training.runs.points import Cut, Kind, Points, Reader, Source, is_beside
 from studio.training.runs.records import GRAPH, METRICS, RUN, is_alive
 
 _CHUNK = 1 << 18
@@ -139,9 +139,9 @@ class Run:
 
     @property
     def quantities(self) -> Sequence[str]:
-        """The loss first, then the metrics in the order they came, then learning rate and throughput."""
+        """The loss first and those of each of several optimizers, then metrics, rates and throughput."""
         found = dict.fromkeys(name for track in self._tracks.values() for name in track.columns)
-        return tuple(sorted(found, key=lambda name: (name != "loss", name in BESIDES)))
+        return tuple(sorted(found, key=lambda name: (name != "loss", not name.startswith("loss/"), is_beside(name))))
 
     @property
     def points(self) -> int:

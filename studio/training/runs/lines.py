@@ -14,7 +14,7 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
     """The object of an event, with its kind as "event"; None for those that are not written.
 
     Metrics have the names of their nodes, with "train_" or "val_" before them. Numbers that are not finite are null,
-    as JSON has none; "finite" is then false.
+    as JSON has none; "finite" is then false. With several optimizers, "losses" and "learning_rates" have those of each.
     """
     match event:
         case fit.Started():
@@ -33,6 +33,7 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 **_fields(event, "epoch", "batch", "step", "loss"),
                 **_prefixed("train", event.metrics),
                 **_fields(event, "learning_rate", "samples_per_second", "finite"),
+                **_of_each(event),
             }
         case fit.Epoch():
             return {
@@ -78,12 +79,13 @@ def event_of(line: Any) -> fit.Event | None:
                     int(line["batch"]),
                     int(line["step"]),
                     _number(line["loss"]),
-                    losses={},
+                    losses=_numbers(line.get("losses", {})),
                     metrics=_without(line, "train"),
                     seconds=0.0,
                     samples_per_second=_number(line["samples_per_second"]),
                     learning_rate=_number(line["learning_rate"]),
                     finite=bool(line["finite"]),
+                    learning_rates=_numbers(line.get("learning_rates", {})),
                 )
             case "epoch":
                 train, val = _without(line, "train"), _without(line, "val")
@@ -122,6 +124,18 @@ def results(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
         return val
     train = {**_fields(event, "train_loss"), **_prefixed("train", event.train_metrics)}
     return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
+
+
+def _of_each(event: fit.Step) -> dict[str, Any]:
+    """What a step tells of each optimizer, where there are several."""
+    if len(event.losses) < 2:
+        return {}
+    told = {"losses": event.losses, "learning_rates": event.learning_rates}
+    return {name: {one: _json(value) for one, value in values.items()} for name, values in told.items()}
+
+
+def _numbers(values: Any) -> dict[str, float]:
+    return {str(name): _number(value) for name, value in dict(values).items()}
 
 
 def _tables(event: fit.Epoch | fit.Validated) -> dict[str, Any]:

@@ -21,6 +21,8 @@ Source = Literal["steps", "epochs", "validation"]
 LEARNING_RATE, THROUGHPUT = "learning_rate", "samples_per_second"
 BESIDES = (LEARNING_RATE, THROUGHPUT)
 """Quantities of steps that are neither loss nor metric."""
+_EACH = {"losses": "loss", "learning_rates": LEARNING_RATE}
+"""What lines tell of each of several optimizers, and the quantity that it is: loss/adam."""
 
 Line: TypeAlias = Mapping[str, Any]
 
@@ -106,11 +108,13 @@ class Reader:
         return Points(source, _one(step), _one(self._time), {name: _one(value) for name, value in values.items()})
 
     def _steps(self, events: Sequence[fit.Step]) -> Points:
-        self.progress = self.progress.after(events[-1])
+        last = events[-1]
+        self.progress = self.progress.after(last)
         values: dict[str, list[float]] = {
             "loss": [event.loss for event in events],
-            **{name: [event.metrics.get(name, np.nan) for event in events] for name in events[-1].metrics},
-            LEARNING_RATE: [event.learning_rate for event in events],
+            **{name: [event.metrics.get(name, np.nan) for event in events] for name in last.metrics},
+            **({} if len(last.losses) > 1 else {LEARNING_RATE: [event.learning_rate for event in events]}),
+            **_of_each([{"losses": event.losses, "learning_rates": event.learning_rates} for event in events]),
             THROUGHPUT: [event.samples_per_second for event in events],
         }
         steps = _array([event.step for event in events])
@@ -136,7 +140,11 @@ class Reader:
     def _from_lines(self, lines: list[Line]) -> Points:
         """Raises TypeError or ValueError if one of them is damaged."""
         names = [name for name in lines[-1] if name in ("loss", *BESIDES) or name.startswith("train_")]
+        each = _of_each(lines) if "losses" in lines[-1] else {}
+        if any(name.startswith(f"{LEARNING_RATE}/") for name in each):
+            names.remove(LEARNING_RATE)
         columns = {name: _array([line.get(name) for line in lines]) for name in names}
+        columns |= {name: _array(values) for name, values in each.items()}
         steps = _array([line.get("step") for line in lines])
         if np.isnan(steps).any() or "loss" not in columns or (np.diff(steps, prepend=self._step) < 0).any():
             raise ValueError("steps must be numbers that rise")
@@ -154,6 +162,23 @@ class Reader:
         return times
 
 
+def is_beside(quantity: str) -> bool:
+    """Whether it is neither loss nor metric."""
+    return quantity.partition("/")[0] in BESIDES
+
+
+def _of_each(lines: Sequence[Line]) -> dict[str, list[Any]]:
+    """The losses and learning rates of each optimizer, if there are several. Raises TypeError if one is damaged."""
+    found: dict[str, list[Any]] = {}
+    for key, quantity in _EACH.items():
+        parts = [line.get(key, {}) for line in lines]
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise TypeError(f"{key} must be an object")
+        if len(parts[-1]) > 1:
+            found |= {f"{quantity}/{name}": [part.get(name) for part in parts] for name in parts[-1]}
+    return found
+
+
 def _is_step(line: object) -> bool:
     return isinstance(line, dict) and line.get("event") == "step"
 
@@ -166,4 +191,4 @@ def _array(values: list[Any]) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-__all__ = ["BESIDES", "LEARNING_RATE", "THROUGHPUT", "Cut", "Kind", "Line", "Points", "Reader", "Source"]
+__all__ = ["BESIDES", "LEARNING_RATE", "THROUGHPUT", "Cut", "Kind", "Line", "Points", "Reader", "Source", "is_beside"]

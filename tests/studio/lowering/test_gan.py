@@ -92,6 +92,12 @@ def test_compiled_and_eager_training_agree() -> None:
         assert compiled.losses == pytest.approx(dict(eager.losses), rel=1e-4)
 
 
+def test_each_optimizer_tells_its_learning_rate() -> None:
+    slower = lower(edits.set_param(GAN, "judge_adam", "lr", 0.003), catalogue()).build()
+    rates = next(event.learning_rates for event in fit.fit(slower, steps=1) if isinstance(event, fit.Step))
+    assert rates["judge_adam"] == 0.003 != rates["generator_adam"]
+
+
 def test_a_muted_optimizer_leaves_its_network_as_it_was() -> None:
     only_judge = edits.set_flag(GAN, ["generator_adam"], muted=True)
     codes = {problem.code for problem in check(only_judge, catalogue()).problems}

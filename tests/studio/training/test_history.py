@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,65 @@ def curves(run: Run) -> dict[str, list[list[float]]]:
 @pytest.mark.parametrize("event", [*whole(), epoch(3, None), fit.Validated(1, 5, 0.5, {"a": 0.1}, best=True)])
 def test_an_event_comes_back_out_of_its_line(event: fit.Event) -> None:
     assert line(event_of(json.loads(json.dumps(line(event))))) == line(event)  # pyright: ignore[reportArgumentType]
+
+
+TWO: dict[str, Any] = {"losses": {"judge": 0.5, "maker": 0.25}, "learning_rates": {"judge": 0.1, "maker": 0.02}}
+
+
+def test_a_step_of_several_optimizers_comes_back_with_what_each_has() -> None:
+    event = step(1, loss=0.75, **TWO)
+    told = line(event)
+    assert told is not None and told["losses"] == TWO["losses"] and told["learning_rates"] == TWO["learning_rates"]
+    assert line(event_of(json.loads(json.dumps(told)))) == told  # pyright: ignore[reportArgumentType]
+    alone = line(step(1, losses={"adam": 1.0}, learning_rates={"adam": 0.1}))
+    assert alone == line(step(1))
+
+
+def test_each_loss_and_each_rate_of_several_optimizers_is_a_curve(tmp_path: Path) -> None:
+    events: list[fit.Event] = [BEGIN]
+    for number in range(1, 11):
+        losses = {"judge": 1 / number, "maker": math.nan if number == 4 else 2.0 * number}
+        events.append(step(number, sum(losses.values()), losses=losses, learning_rates={"judge": 0.1, "maker": number}))
+    live = Run(1, is_own=True)
+    live.take(events)
+    (tmp_path / "metrics.jsonl").write_text(text(events))
+    assert live.quantities == (
+        "loss",
+        "loss/judge",
+        "loss/maker",
+        "accuracy",
+        "learning_rate/judge",
+        "learning_rate/maker",
+        "samples_per_second",
+    )
+    assert curves(read(tmp_path)) == curves(live)
+    maker = live.curve("loss/maker", "train")
+    assert maker is not None and maker.column.values[:3].tolist() == [2.0, 4.0, 6.0]
+    assert np.isnan(maker.column.values[3])
+
+
+def test_a_record_from_before_each_loss_was_written_goes_on_with_them(tmp_path: Path) -> None:
+    events: list[fit.Event] = [
+        BEGIN,
+        *(step(number) for number in range(1, 4)),
+        *(step(number, **TWO) for number in range(4, 6)),
+    ]
+    (tmp_path / "metrics.jsonl").write_text(text(events))
+    run = read(tmp_path)
+    judge, rate = run.curve("loss/judge", "train"), run.curve("learning_rate/judge", "train")
+    assert judge is not None and rate is not None and run.trouble == ""
+    np.testing.assert_equal(judge.column.values, [math.nan, math.nan, math.nan, 0.5, 0.5])
+    assert rate.column.values[-1] == 0.1
+
+
+def test_a_line_whose_losses_are_damaged_costs_only_itself(tmp_path: Path) -> None:
+    lines = text([BEGIN, *(step(number, **TWO) for number in range(1, 6))]).splitlines()
+    lines[3] = json.dumps({**json.loads(lines[3]), "losses": [1, 2]})
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    run = read(tmp_path)
+    judge = run.curve("loss/judge", "train")
+    assert judge is not None and judge.x("step").tolist() == [1, 2, 4, 5]
+    assert run.trouble.startswith("1 line ")
 
 
 @pytest.mark.parametrize(

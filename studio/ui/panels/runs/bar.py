@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
 
+from studio.training.runs.points import is_beside
 from studio.ui.panels.runs.curves_item import Shown
 from studio.ui.panels.runs.legend import line_sample
 from studio.ui.panels.runs.plot import title
@@ -36,7 +37,8 @@ class PlotBar(QWidget):
         super().__init__(parent)
         self.shown = shown
         self.hidden: set[str] = set()
-        """Quantities that have no plot now."""
+        """Quantities that have no plot now. Those beside losses and metrics have none at first."""
+        self._offered: set[str] = set()
         self._words: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 8, 0)
@@ -87,6 +89,8 @@ class PlotBar(QWidget):
         """The plots that there can be."""
         menu = self.plots.menu()
         names = list(quantities)
+        self.hidden |= {name for name in names if is_beside(name)} - self._offered
+        self._offered |= set(names)
         if [action.data() for action in menu.actions()] == names:
             return
         menu.clear()

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 
 from studio.training.runs.comparing import varying
 from studio.training.runs.history import Run
-from studio.training.runs.points import BESIDES
 from studio.ui import icons
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar
@@ -121,7 +120,6 @@ class RunsPanel(QWidget):
 
     def _page(self) -> QWidget:
         self.bar = PlotBar(self._shown, fit=self._reset, copy=self._copy)
-        self.bar.hidden = set(BESIDES)
         self._board = QWidget()
         self._board.setObjectName("page")
         self._plots = QHBoxLayout(self._board)

@@ -174,7 +174,10 @@ class CurvePlot(pg.PlotWidget):
 
 
 def title(quantity: str) -> str:
-    return quantity.replace("_", " ").capitalize()
+    """``Learning rate``; ``Loss of judge_adam`` for one that each of several optimizers has."""
+    what, _, optimizer = quantity.partition("/")
+    words = what.replace("_", " ").capitalize()
+    return f"{words} of {optimizer}" if optimizer else words
 
 
 def _place(x: float, axis: Axis) -> str:
