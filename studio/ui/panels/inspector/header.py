@@ -61,12 +61,12 @@ class NodeHeader(QWidget):
         """Two beside each other: there is no room for more."""
         rows = [QHBoxLayout(), QHBoxLayout()]
         self._flags: dict[str, QToolButton] = {}
-        switches = [("muted", "mute", "Muted", "Left out: passes its input through (M)")]
+        switches = [("muted", "mute", "Mute", "Left out: passes its input through (M)")]
         if self._has_weights:
-            switches.insert(0, ("frozen", "frozen", "Frozen", "Its parameters are not trained (Shift+M)"))
+            switches.insert(0, ("frozen", "frozen", "Freeze", "Its parameters are not trained (Shift+M)"))
         if self._is_of_model:
             tip = "What it saves for the backward pass is computed again: less memory, more time"
-            switches.append(("recomputed", "recomputed", "Recomputed", tip))
+            switches.append(("recomputed", "recomputed", "Recompute", tip))
         for place, (flag, icon, title, tip) in enumerate(switches):
             button = buttons.tool(icon, tip)
             button.setProperty("kind", "chip")
