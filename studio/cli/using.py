@@ -17,7 +17,7 @@ from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batches import length
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound, weights_named
-from studio.cli.problems import FAILED, InputError, explained, print_line, refuse
+from studio.cli.problems import FAILED, InputError, complain, explained, print_line, refuse
 from studio.cli.screen import tracked
 from studio.document.errors import FileError
 from studio.document.model import Document
@@ -87,8 +87,14 @@ def predict(
             names += names_of(samples, len(names))
             classes = classes or _class_names(trained_with or splits_of(task))
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
+        wrong = np.flatnonzero(~np.isfinite(answered.reshape(len(answered), -1)).all(1))
+        if len(wrong):
+            told = f"{len(wrong)} of {len(answered)} answers are NaN or infinite, the first of sample {names[wrong[0]]}"
+            complain(f"warning: {told}. Look at its input.")
         try:
             _write(answered, names, classes, out)
+        except BrokenPipeError:  # whoever reads has seen enough
+            raise
         except OSError as error:
             raise FileError.from_os_error(out or "standard output", "cannot be written", error) from None
     if as_json and out is not None:
@@ -194,7 +200,8 @@ def _write_table(file: TextIO, answered: NDArray[Any], names: list[str], classes
     writer.writerow(["sample", *(["class"] if scores else []), *columns])
     for name, row in zip(names, rows, strict=True):
         values: Iterable[Any] = (format(value, ".9g") for value in row.tolist())
-        writer.writerow([name, *([classes[int(row.argmax())]] if scores else []), *values])
+        best = classes[int(row.argmax())] if scores and np.isfinite(row).all() else ""
+        writer.writerow([name, *([best] if scores else []), *values])
 
 
 __all__ = ["evaluate", "find_rate", "overfit", "predict"]

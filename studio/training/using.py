@@ -17,8 +17,7 @@ from engine.data.picture_samples import PictureSamples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
 from engine.data.stream import beginning
-from engine.dtypes import from_numpy
-from engine.errors import EngineError, ShapeError
+from engine.errors import ShapeError
 from engine.shape import format_shape
 from studio.document.errors import FileError
 from studio.document.model import Document
@@ -87,8 +86,7 @@ def samples_of(task: fit.Task, arrays: Path | None = None) -> Samples:
             transforms.append(samples)
         samples = samples.sources[0]
     if arrays is not None:
-        inputs = read_array(arrays)
-        _check(arrays, inputs, samples)
+        inputs = _like(arrays, read_array(arrays), samples)
         samples = ArraySamples(inputs, np.zeros(len(inputs), np.int64))
     for each in reversed(transforms):
         samples = MappedSamples(samples, each.transform)
@@ -129,18 +127,20 @@ def read_array(path: Path) -> NDArray[Any]:
     return arrays[known[0]].read()
 
 
-def _check(path: Path, inputs: NDArray[Any], like: Samples) -> None:
-    """The source's own first sample says what samples are."""
-    if not inputs.ndim:
-        raise FileError(str(path), "", "holds one number", "Give an array of samples, N×….")
+def _like(path: Path, inputs: NDArray[Any], like: Samples) -> NDArray[Any]:
+    """An array as the source's own first sample is. Raises FileError if it cannot be."""
+    if not inputs.ndim or not len(inputs):
+        problem = "has no rows" if inputs.ndim else "holds one number"
+        raise FileError(str(path), "", problem, "Give an array of samples, N×….")
     first: Tensor = beginning(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")
-    try:
-        from_numpy(inputs.dtype.newbyteorder("="))
-    except EngineError as error:
-        raise FileError(str(path), "", str(error), "Convert the array to numbers.") from None
+    wanted = first.numpy().dtype
+    if not np.can_cast(inputs.dtype, wanted, "same_kind"):
+        problem = f"holds {inputs.dtype}, but the source gives {wanted}"
+        raise FileError(str(path), "", problem, "Save the array as that.")
+    return inputs.astype(wanted, copy=False)
 
 
 def _role(catalogue: Catalogue, key: str) -> Role:

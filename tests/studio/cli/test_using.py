@@ -72,6 +72,38 @@ def test_predicting_from_arrays(gradwire, project: Path, trained: Path) -> None:
     assert gradwire("predict", project, first, "-w", trained).out.startswith("sample,class,0,1")
 
 
+def test_arrays_of_other_numbers_are_taken_as_the_source_gives_them(gradwire, tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    np.savez(tmp_path / "known.npz", x=inputs, y=np.arange(40) % 2)
+    nodes = {
+        "arrays": Node("data.NPY", {"path": "known.npz"}),
+        "loader": Node("data.Batches"),
+        "scores": Node("nn.Linear", {"out_features": 2}),
+        "loss": Node("nn.CrossEntropyLoss"),
+        "adam": Node("optim.Adam"),
+    }
+    project = saved(tmp_path / "a.gradwire", nodes, ["arrays.samples loader.samples", *WIRES])
+    assert gradwire("run", project, "--out", tmp_path / "run").code == 0
+
+    def answered(array: np.ndarray):
+        np.save(tmp_path / "new.npy", array)
+        return gradwire("predict", project, tmp_path / "new.npy", "-w", tmp_path / "run")
+
+    same = answered(inputs[:3])
+    assert same.code == 0 and answered(inputs[:3].astype(np.float64)).out == same.out
+    inputs[1, 2] = np.nan
+    damaged = answered(inputs[:3])
+    assert "warning: 1 of 3 answers are NaN or infinite, the first of sample 1. Look at its input." in damaged.err
+    assert damaged.out.splitlines()[2] == "1,,nan,nan"
+    for array, problem in (
+        (inputs[:0], "has no rows. Give an array of samples"),
+        (inputs[:3].astype(np.complex64), "holds complex64, but numbers are needed"),
+        (inputs[:3, :2], "holds samples of 2, but the network learnt 3"),
+    ):
+        refused = answered(array)
+        assert refused.code == 2 and problem in refused.err
+
+
 def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     points = generator.normal(size=(200, 2))
