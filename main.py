@@ -7,9 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import engine  # noqa: F401 - first of all: it sets what must be set before NumPy is loaded
-from studio import cli
-from studio.document.format import SUFFIX
+try:
+    import engine  # noqa: F401 - first of all: it sets what must be set before NumPy is loaded
+    from studio import cli
+    from studio.document.format import SUFFIX
+except KeyboardInterrupt:  # Ctrl+C that comes before there is anything to end
+    sys.exit(130)
 
 NO_WINDOW = 2
 

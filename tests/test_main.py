@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import builtins
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +36,20 @@ def test_anything_else_is_a_command(opened: list[list[Path]], capsys: pytest.Cap
     assert main.main(["check", "missing.gradwire"]) == 2
     assert main.main(["missing"]) == 2
     assert opened == []
+
+
+def test_an_interrupt_while_it_starts_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = builtins.__import__
+
+    def interrupted(name: str, *arguments: Any, **more: Any) -> Any:
+        if name == "engine":
+            raise KeyboardInterrupt
+        return load(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(main.__file__)
+    assert ended.value.code == 130
 
 
 @pytest.mark.parametrize(

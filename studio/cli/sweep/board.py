@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -73,7 +73,8 @@ class Board:
 
     def refresh(self) -> None:
         if self._live is not None:
-            self._live.update(self._table(max(self._console.height - _AROUND, 3)), refresh=True)
+            shown = Group(self._table(max(self._console.height - _AROUND, 3)), Text(self._caption(), style="dim"))
+            self._live.update(shown, refresh=True)
 
     def tell_end(self, row: Row) -> None:
         """Where no table can be watched, a line for each trial."""
@@ -88,6 +89,7 @@ class Board:
         if not console.is_terminal:
             console.width = 1000  # whoever reads it is no window
         console.print(self._table(None))
+        console.print(self._caption(), style="dim", markup=False, soft_wrap=True)
 
     def best(self) -> Row | None:
         """The trial with the best figure, if there is one."""
@@ -106,7 +108,7 @@ class Board:
         places = list(dict.fromkeys(place for row in ranked for place in row.values))
         others = dict.fromkeys(name for row in ranked for name in row.figures if name.startswith("val_"))
         names = [self._follow, *(name for name in others if name != self._follow)]
-        table = Table(caption=self._caption(), caption_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column("trial", justify="right")
         for title in (*places, *names):
             table.add_column(title, justify="right", overflow="fold")

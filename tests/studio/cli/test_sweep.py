@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from studio.cli.problems import InputError
+from studio.cli.sweep.board import Board, Row
 from studio.cli.sweep.space import Choices, Interval, drawn, grid, space_of
 from studio.document.files import load
 from studio.nodes.catalogue import catalogue
@@ -141,6 +142,12 @@ def test_trials_are_runs_and_do_not_depend_on_jobs(project: Path, tmp_path: Path
     last = one[-1]
     assert (last["event"], last["done"], last["failed"]) == ("done", 2, 2)
     assert last["best"]["figures"]["val_loss"] == min(first[n]["figures"]["val_loss"] for n in (1, 3))
+
+
+def test_the_summary_is_one_line_however_narrow_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {1: Row(1, {"adam.lr": "0.1"}, "stopped"), 2: Row(2, {"adam.lr": "1"}, "failed")}
+    Board(rows, "val_loss", rises=False, quiet=True).print()
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 2 done, 1 failed, 1 stopped; best first, by val_loss"
 
 
 def test_people_read_a_table_with_the_best_first(project: Path) -> None:
