@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from engine.data.mapped import mapped
 from engine.data.reading import Reading, existing
 from engine.data.samples import ArraySamples, JoinedSamples, Samples
 from engine.data.splits import Splits
@@ -104,8 +104,7 @@ class CIFAR(Splits):
         return parts[0] if len(parts) == 1 else JoinedSamples(parts)
 
     def _part(self, path: Path) -> ArraySamples:
-        with Reading(path):
-            records: NDArray[Any] = np.memmap(path, self._record, "r")
+        records = mapped(path, self._record)
         targets = records["group" if self._kind == 20 else "label"].astype(np.int64)
         if targets.max() >= self._kind:
             raise DataError(

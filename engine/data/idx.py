@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.data.mapped import mapped
 from engine.data.reading import Reading, check_memory, in_bytes
 from engine.errors import DataError
 
@@ -73,7 +74,7 @@ def read(header: Header) -> NDArray[Any]:
     Raises DataError if the data are shorter or longer than declared, damaged, or larger than the free memory.
     """
     if not header.zipped:
-        return np.memmap(header.path, header.dtype, "r", header.offset, header.shape) if header.size else _empty(header)
+        return mapped(header.path, header.dtype, header.offset, header.shape) if header.size else _empty(header)
     check_memory(header.path, header.size, "Unpack the file: an unpacked one is read from disk, piece by piece.")
     array = np.empty(header.shape, header.dtype)
     view = array.reshape(-1).view(np.uint8).data

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from engine.data.mapped import mapped
 from engine.data.reading import Reading, check_memory, existing, in_bytes
 from engine.data.samples import ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
@@ -55,9 +56,9 @@ class Stored:
         order = "F" if self.fortran else "C"
         if not self.size:
             return np.empty(self.shape, self.dtype)
+        if self.offset >= 0:
+            return mapped(self.path, self.dtype, self.offset, self.shape, order)
         with Reading(self.path):
-            if self.offset >= 0:
-                return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
             check_memory(self.path, self.size, "Save it with np.savez instead of np.savez_compressed.")
             try:
                 with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.member}.npy") as file:

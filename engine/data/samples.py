@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.creation.data import from_array
 from engine.data.dataset import Dataset, Indices
-from engine.data.mapped import referenced, restored
+from engine.data.mapped import Watch, referenced, restored
 from engine.data.transforms.transform import Augmentation, Batch, Transform
 from engine.errors import DataError
 from engine.random import Generator
@@ -98,22 +98,33 @@ class ArraySamples(Samples):
         self._inputs = inputs
         self._targets = targets
         self.rows = rows
+        self._watch = Watch(inputs, targets)
 
     def __len__(self) -> int:
         return len(self._inputs if self.rows is None else self.rows)
 
+    def __copy__(self) -> ArraySamples:
+        """With the same arrays: what is pickled opens its files anew."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: referenced(value) if _is_array(value) else value for name, value in vars(self).items()}
+        kept = {name: value for name, value in vars(self).items() if name != "_watch"}
+        return {name: referenced(value) if _is_array(value) else value for name, value in kept.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: restored(value) for name, value in state.items()})
+        self._watch = Watch(self._inputs, self._targets)
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        self._watch.check()
         if self.rows is not None:
             rows = self.rows[rows]
         return _taken(self._inputs, rows), _taken(self._targets, rows)
 
     def targets(self, rows: Indices) -> Batch:
+        self._watch.check()
         return _taken(self._targets, rows if self.rows is None else self.rows[rows])
 
 
