@@ -11,6 +11,7 @@ from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, prin
 from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
 from studio.training.runs.lines import line, results
+from studio.training.runs.records import WEIGHTS
 
 _POLL_SECONDS = 0.05
 
@@ -43,8 +44,12 @@ class Watch:
                 self._follow()
             finally:
                 self._session.stop()
-            if self._session.folder is not None and self._session.state in ("done", "stopped"):
-                self._screen.say(f"{self._session.state}; weights and figures are in {self._session.folder}")
+            folder, state = self._session.folder, self._session.state
+            if folder is not None and state in ("done", "stopped"):
+                is_whole = (folder / WEIGHTS).exists()
+                left = "weights and figures are in" if is_whole else "its weights could not be written; the rest is in"
+                self._screen.say(f"{state}; {left} {folder}", always=not is_whole)
+                code = code or (0 if is_whole else FAILED)
         if self._failure is not None:
             return BAD_INPUT if self._failure.by_input else FAILED
         return code

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from engine.io import load_file
 from studio.cli import running
+from studio.training.runs import records
 from studio.training.session import Session
 
 ROOT = Path(__file__).parents[3]
@@ -191,3 +193,16 @@ def test_mnist_is_given_on_the_command_line(gradwire, tmp_path: Path, monkeypatc
     elsewhere = gradwire("run", example, "--set", "mnist.folder=nowhere", "--out", "out2")
     assert elsewhere.code == 2
     assert str(tmp_path / "nowhere") in elsewhere.err
+
+
+def test_weights_that_could_not_be_written_are_no_success(
+    gradwire, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(records, "save_file", full)
+    result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
+    assert result.code == 1
+    assert "weights.safetensors: cannot be written" in result.err
+    assert result.err.splitlines()[-1].startswith("done; its weights could not be written; the rest is in")
