@@ -9,7 +9,9 @@ import secrets
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write(path: Path, data: bytes) -> os.stat_result:
@@ -18,6 +20,18 @@ def write(path: Path, data: bytes) -> os.stat_result:
     Returns what the file is like now. Raises OSError, also for a file marked read-only, with the old content in
     place and nothing left over.
     """
+    with replacing(path) as file:
+        file.write(data)
+        file.flush()
+        return os.fstat(file.fileno())
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """The same for a content that is written bit by bit: it takes the place of the old one at the end of the block.
+
+    Whatever the block is left by, an exception included, nothing is left over.
+    """
     target = Path(os.path.realpath(path))
     existing = _replaceable(target)
     temporary = target.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
@@ -25,17 +39,15 @@ def write(path: Path, data: bytes) -> os.stat_result:
         with open(temporary, "xb") as file:
             if existing is not None:
                 _take_over(existing, target, temporary)
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-            written = os.fstat(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
     _sync_folder(target.parent)
-    return written
 
 
 def _replaceable(target: Path) -> os.stat_result | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from studio.cli.options import File, Json
 from studio.cli.problems import InputError, complain, explained, print_line
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.comparing import MISSING, Row, facts
-from studio.training.runs.exporting import table_of, write_csv, write_tensorboard
+from studio.training.runs.exporting import table_of, told, write_csv, write_tensorboard
 from studio.training.runs.history import Follower, Run, Shelf, run_of
 
 app = typer.Typer(help="List, compare and export the runs of a project.", no_args_is_help=True)
@@ -82,10 +83,12 @@ def export(
             raise InputError("--tensorboard needs a folder: name it by --out.")
         for run in chosen:
             _read(run)
+        sources = [partial(told, run) for run in chosen]
         if out is None:
-            table_of(chosen, sys.stdout)
+            table_of(sources, sys.stdout)
             return
-        (write_tensorboard if tensorboard else write_csv)(chosen, out)
+        for _ in (write_tensorboard if tensorboard else write_csv)(sources, out):
+            pass
     if as_json:
         print_line({"event": "exported", "runs": len(chosen), "out": str(out)})
 

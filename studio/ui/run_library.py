@@ -43,6 +43,8 @@ class RunLibrary(QObject):
     """What is known of runs beside their curves has changed."""
     grown = Signal()
     """Curves have changed."""
+    closing = Signal()
+    """The project is closed: what works with its runs comes to an end now."""
     _answered = Signal(object, object, object)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
@@ -138,6 +140,7 @@ class RunLibrary(QObject):
 
     def close(self) -> None:
         """End the thread."""
+        self.closing.emit()
         self._is_closed = True
         self._timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)

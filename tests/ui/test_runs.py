@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QTreeWidgetItem
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
@@ -20,9 +21,10 @@ from studio.document.model import Document
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.training.runs import records
+from studio.training.runs import exporting, records
 from studio.training.runs.history import Run
-from studio.ui import dialogs
+from studio.ui import dialogs, trash
+from studio.ui.panels.runs.job_strip import JobStrip
 from studio.ui.panels.runs.panel import RunsPanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
@@ -409,7 +411,8 @@ def test_runs_go_to_the_trash_and_come_back(
     _, panel = open_project()
     click(panel, 0)
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
-    assert names(panel) == ["Run 1"] and not folders[1].exists()
+    qtbot.waitUntil(lambda: names(panel) == ["Run 1"])
+    assert not folders[1].exists()
     press(panel, panel.put_back)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
     assert recorded(folders[1])
@@ -425,6 +428,91 @@ def test_a_run_under_way_is_not_deleted(qtbot: QtBot, window: MainWindow, make_r
     assert names(panel) == ["Run 1"]
     assert project.runner.run is not None and project.runner.run.folder is not None
     assert project.runner.run.folder.exists()
+
+
+# -- long work with files
+
+
+class Gate:
+    """Work that is half done until it may go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+        original = getattr(place, name)
+
+        def held(*what: Any) -> Any:
+            self.reached.set()
+            assert self.opened.wait(100)
+            return original(*what)
+
+        monkeypatch.setattr(place, name, held)
+
+
+def test_points_are_saved_beside_the_window_and_can_be_cancelled(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_run()
+    _, panel = open_project()
+    target = tmp_path / "out" / "points.csv"
+    target.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    gate = Gate(monkeypatch, exporting, "_pieces")
+    said: list[str] = []
+    panel.said.connect(said.append)
+    click(panel, 0)
+    panel.window().commands.run("runs.csv")
+    qtbot.waitUntil(gate.reached.is_set)
+    strip = panel.findChild(JobStrip)
+    assert strip is not None and strip.isVisible() and "1 run" in strip.words.toolTip() + strip.words.text()
+    assert not panel.do.can_export() and not panel.do.can_delete()
+    press(panel, strip.cancel)
+    gate.opened.set()
+    qtbot.waitUntil(lambda: not strip.isVisible())
+    assert said == ["Cancelled: nothing was written"] and list(target.parent.iterdir()) == []
+    panel.window().commands.run("runs.csv")
+    qtbot.waitUntil(lambda: said[-1].startswith("Written to"))
+    assert target.read_text().count("\n") > 100 and panel.do.can_export()
+
+
+def test_closing_a_project_puts_an_end_to_what_is_written(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: Any, tmp_path: Path
+) -> None:
+    make_run()
+    project, panel = open_project()
+    target = tmp_path / "out" / "points.csv"
+    target.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    gate = Gate(monkeypatch, exporting, "_pieces")
+    click(panel, 0)
+    window.commands.run("runs.csv")
+    qtbot.waitUntil(gate.reached.is_set)
+    gate.opened.set()
+    window.workspace.close(project)
+    assert [path.name for path in target.parent.iterdir()] in ([], ["points.csv"])
+
+
+def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where the trash is on Linux
+    for seed in (0, 1):
+        make_run(seed=seed)
+    _, panel = open_project()
+    gate = Gate(monkeypatch, trash, "throw_away")
+    click(panel, 0)
+    click(panel, 1, held=Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
+    qtbot.waitUntil(gate.reached.is_set)
+    strip = panel.findChild(JobStrip)
+    assert strip is not None
+    press(panel, strip.cancel)
+    gate.opened.set()
+    qtbot.waitUntil(lambda: not strip.isVisible())
+    assert len(names(panel)) == 1 and panel.put_back.isVisible()
+    press(panel, panel.put_back)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
 
 
 # -- projects that were never saved

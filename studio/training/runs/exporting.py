@@ -1,56 +1,153 @@
-"""Runs for other programs: all points as CSV, or as TensorBoard's event files."""
+"""Runs for other programs: all points as CSV, or as TensorBoard's event files.
+
+Long work yields the share of it that is done, so that it can be watched and given up; then nothing is left behind.
+"""
 
 from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Iterator, Sequence
+import io
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
+from engine.io import atomic
 from studio.document.errors import FileError
 from studio.training.runs.curves import Array
-from studio.training.runs.history import Run
+from studio.training.runs.history import Follower, Run
 from studio.training.runs.points import Kind
 
 COLUMNS = ("run", "quantity", "kind", "step", "epoch", "seconds", "value")
 _KINDS: tuple[Kind, ...] = ("train", "validation")
+_SECONDS = 0.05
+"""From one share that is told to the next."""
+_PIECE = 1000
+"""Rows that are written at once."""
 INSTALL = 'pip install "gradwire[tensorboard]"'
 
 
-def write_csv(runs: Sequence[Run], path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is exported of a run, as it was at one moment."""
+
+    name: str
+    began: float
+    """Seconds since 1970."""
+    curves: tuple[tuple[str, Kind, Array, Array, Array, Array], ...]
+    """Quantity, kind, steps, epochs, seconds, values."""
+
+
+Source: TypeAlias = Callable[[], Told]
+Work: TypeAlias = Generator[float, None, None]
+"""Does something by and by, and tells the share that is done."""
+
+
+def told(run: Run) -> Told:
+    """What is known of a run now. Points that come later are not in it."""
+    curves: list[tuple[str, Kind, Array, Array, Array, Array]] = []
+    for quantity in run.quantities:
+        for kind in _KINDS:
+            curve = run.curve(quantity, kind)
+            if curve is not None and len(curve):
+                steps, epochs, seconds = curve.x("step"), curve.x("epoch"), curve.x("seconds")
+                curves.append((quantity, kind, steps, epochs, seconds, curve.column.values))
+    return Told(run.name, 0.0 if run.started is None else run.started.timestamp(), tuple(curves))
+
+
+def source(run: Run) -> Source:
+    """What is exported of a run: if this process trains it, what is known now; else what its file says by then."""
+    if run.is_own or run.folder is None:
+        now = told(run)
+        return lambda: now
+    fresh, follower = Run(run.number, run.folder, run.about), Follower(run.folder)
+
+    def read() -> Told:
+        is_all = False
+        while not is_all:
+            news = follower.read()
+            fresh.catch_up(news)
+            is_all = news.is_all
+        return told(fresh)
+
+    return read
+
+
+def write_csv(sources: Sequence[Source], path: Path) -> Work:
     """One row for each point: run, quantity, kind, step, epoch, seconds, value. Raises FileError."""
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            table_of(runs, file)
+        with atomic.replacing(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            yield from _now_and_then(_written(sources, text))
+            text.detach()
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
 
 
-def table_of(runs: Sequence[Run], file: IO[str]) -> None:
-    """The same into an open file. Numbers have all their digits."""
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for run in runs:
-        for quantity, kind, axes, values in _curves(run):
-            for step, epoch, seconds, value in zip(*(axis.tolist() for axis in axes), values.tolist(), strict=True):
-                table.writerow((run.name, quantity, kind, int(step), f"{epoch:.6g}", f"{seconds:.6g}", repr(value)))
+def table_of(sources: Sequence[Source], file: IO[str]) -> None:
+    """The same into an open file."""
+    for _ in _written(sources, file):
+        pass
 
 
-def write_tensorboard(runs: Sequence[Run], folder: Path) -> None:
+def write_tensorboard(sources: Sequence[Source], folder: Path) -> Work:
     """Event files: a folder for each run, in it one for training and one for validation. Raises FileError.
 
     TensorBoard keeps numbers in single precision.
     """
     tensorboard = _TensorBoard()
-    taken: set[str] = set()
-    for run in runs:
-        name = _fresh(run, taken)
-        for kind in _KINDS:
-            try:
-                tensorboard.write(run, kind, folder / name / kind)
-            except OSError as error:
-                raise FileError.from_os_error(folder, "cannot be written", error) from None
+    hidden = folder / f".gradwire-{secrets.token_hex(8)}.tmp"
+    try:
+        hidden.mkdir(parents=True)
+        try:
+            yield from _now_and_then(tensorboard.write(sources, hidden))
+            for file in [path for path in hidden.rglob("*") if path.is_file()]:
+                target = folder / file.relative_to(hidden)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(file, target)
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+    except OSError as error:
+        raise FileError.from_os_error(folder, "cannot be written", error) from None
+
+
+def _written(sources: Sequence[Source], file: IO[str]) -> Iterator[float]:
+    """Numbers have all their digits."""
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for place, read in enumerate(sources):
+        run = read()
+        for share, (quantity, kind, *columns) in _pieces(run):
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            table.writerows(
+                (run.name, quantity, kind, int(step), f"{epoch:.6g}", f"{seconds:.6g}", repr(value))
+                for step, epoch, seconds, value in rows
+            )
+            yield (place + share) / len(sources)
+
+
+def _pieces(run: Told) -> Iterator[tuple[float, tuple[str, Kind, Array, Array, Array, Array]]]:
+    """The curves of a run in short stretches, and the share of them that is done with each."""
+    whole, done = sum(len(curve[-1]) for curve in run.curves), 0
+    for quantity, kind, *columns in run.curves:
+        for begin in range(0, len(columns[-1]), _PIECE):
+            steps, epochs, seconds, values = (column[begin : begin + _PIECE] for column in columns)
+            done += len(values)
+            yield done / whole, (quantity, kind, steps, epochs, seconds, values)
+
+
+def _now_and_then(shares: Iterable[float]) -> Work:
+    """Not more of them than somebody can watch."""
+    last = time.monotonic()
+    for share in shares:
+        if time.monotonic() - last > _SECONDS:
+            last = time.monotonic()
+            yield share
 
 
 class _TensorBoard:
@@ -64,31 +161,29 @@ class _TensorBoard:
         except ImportError:
             raise FileError("TensorBoard", "", "is not installed", f"Install it: {INSTALL}") from None
 
-    def write(self, run: Run, kind: Kind, folder: Path) -> None:
-        began = 0.0 if run.started is None else run.started.timestamp()
-        curves = [curve for curve in _curves(run) if curve[1] == kind]
-        if not curves:
-            return
-        writer = self._writer(str(folder))
-        for quantity, _, (steps, _, seconds), values in curves:
-            for step, time, value in zip(steps.tolist(), seconds.tolist(), values.tolist(), strict=True):
-                summary = self._summary(value=[self._summary.Value(tag=quantity, simple_value=value)])
-                writer.add_event(self._event(wall_time=began + time, step=int(step), summary=summary))
-        writer.close()
+    def write(self, sources: Sequence[Source], folder: Path) -> Iterator[float]:
+        taken: set[str] = set()
+        for place, read in enumerate(sources):
+            run = read()
+            name = _fresh(run.name, taken)
+            writers: dict[Kind, Any] = {}
+            try:
+                for share, (quantity, kind, steps, _, seconds, values) in _pieces(run):
+                    if kind not in writers:
+                        writers[kind] = self._writer(str(folder / name / kind))
+                    for step, after, value in zip(steps.tolist(), seconds.tolist(), values.tolist(), strict=True):
+                        summary = self._summary(value=[self._summary.Value(tag=quantity, simple_value=value)])
+                        event = self._event(wall_time=run.began + after, step=int(step), summary=summary)
+                        writers[kind].add_event(event)
+                    yield (place + share) / len(sources)
+            finally:
+                for writer in writers.values():
+                    writer.close()
 
 
-def _curves(run: Run) -> Iterator[tuple[str, Kind, tuple[Array, Array, Array], Array]]:
-    """Quantity, kind, places along the three axes, values; without points that have no value at all."""
-    for quantity in run.quantities:
-        for kind in _KINDS:
-            curve = run.curve(quantity, kind)
-            if curve is not None and len(curve):
-                yield quantity, kind, (curve.x("step"), curve.x("epoch"), curve.x("seconds")), curve.column.values
-
-
-def _fresh(run: Run, taken: set[str]) -> str:
+def _fresh(wanted: str, taken: set[str]) -> str:
     """A folder's name that no other run has."""
-    plain = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in run.name).strip() or "run"
+    plain = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in wanted).strip() or "run"
     name, number = plain, 2
     while name.casefold() in taken:
         name, number = f"{plain} {number}", number + 1
@@ -96,4 +191,15 @@ def _fresh(run: Run, taken: set[str]) -> str:
     return name
 
 
-__all__ = ["COLUMNS", "INSTALL", "table_of", "write_csv", "write_tensorboard"]
+__all__ = [
+    "COLUMNS",
+    "INSTALL",
+    "Source",
+    "Told",
+    "Work",
+    "source",
+    "table_of",
+    "told",
+    "write_csv",
+    "write_tensorboard",
+]

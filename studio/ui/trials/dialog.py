@@ -9,9 +9,9 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.training.events import Failed
+from studio.ui.background import Background
 from studio.ui.store import Store
 from studio.ui.trials.plot import TrialPlot
-from studio.ui.trials.trier import Trier
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
@@ -60,7 +60,7 @@ class TrialDialog(QDialog):
         self.leave = buttons.push("Cancel", self.close)
         self._buttons.addWidget(self.leave)
         column.addLayout(self._buttons)
-        self._trier = Trier(items, self)
+        self._trier = Background(items, self)
         self._trier.told.connect(self._hear)
         self._trier.ended.connect(self._end)
         self._trier.start()

@@ -9,7 +9,8 @@ import pytest
 
 from engine import fit
 from studio.document.errors import FileError
-from studio.training.runs.exporting import write_csv, write_tensorboard
+from studio.training.runs import exporting
+from studio.training.runs.exporting import Source, Work, source, told, write_csv, write_tensorboard
 from studio.training.runs.history import Run
 
 
@@ -27,11 +28,25 @@ def trained(number: int, steps: int = 200) -> Run:
     return run
 
 
+def sources(*runs: Run) -> list[Source]:
+    return [source(run) for run in runs]
+
+
+def whole(work: Work) -> list[float]:
+    return list(work)
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each share is told, however soon it comes."""
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+
+
 def test_tensorboard_reads_back_equal_numbers(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     accumulator: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
     runs = [trained(1), trained(2), trained(2)]
-    write_tensorboard(runs, tmp_path)
+    whole(write_tensorboard(sources(*runs), tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"Run 1", "Run 2", "Run 2 2"}
     for run, folder in zip(runs, ("Run 1", "Run 2", "Run 2 2"), strict=True):
         for kind in ("train", "validation"):
@@ -55,12 +70,12 @@ def test_without_tensorboard_it_is_said_how_to_get_it(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(importlib, "import_module", refuse)
     with pytest.raises(FileError, match=r"pip install .*gradwire\[tensorboard\]"):
-        write_tensorboard([trained(1)], tmp_path)
+        whole(write_tensorboard(sources(trained(1)), tmp_path))
 
 
 def test_a_table_has_all_points_with_all_their_digits(tmp_path: Path) -> None:
     run = trained(1)
-    write_csv([run], tmp_path / "a.csv")
+    whole(write_csv(sources(run), tmp_path / "a.csv"))
     lines = [line.split(",") for line in (tmp_path / "a.csv").read_text().splitlines()]
     assert lines[0] == ["run", "quantity", "kind", "step", "epoch", "seconds", "value"]
     assert len(lines) == 1 + run.points - 2  # train figures of the epoch are those of its batches
@@ -73,4 +88,49 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be written"):
-        write_tensorboard([trained(1)], tmp_path / "file")
+        whole(write_tensorboard(sources(trained(1)), tmp_path / "file"))
+
+
+@pytest.mark.usefixtures("eager")
+def test_work_that_is_given_up_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "a.csv"
+    target.write_text("mine")
+    work = write_csv(sources(trained(1, 5000), trained(2, 5000)), target)
+    assert 0 < next(work) < next(work) < 1
+    assert len(list(tmp_path.iterdir())) == 2
+    work.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"] and target.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("eager")
+def test_event_files_that_are_given_up_are_not_there(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    work = write_tensorboard(sources(trained(1, 3000), trained(2, 3000)), tmp_path / "logs")
+    assert 0 < next(work) < 1
+    work.close()
+    assert list((tmp_path / "logs").iterdir()) == []
+
+
+@pytest.mark.usefixtures("eager")
+def test_shares_rise_to_the_whole(tmp_path: Path) -> None:
+    shares = whole(write_csv(sources(trained(1, 2500), trained(2, 10)), tmp_path / "a.csv"))
+    assert shares == sorted(shares) and len(shares) > 6 and shares[-1] == 1
+
+
+def test_a_run_of_this_process_is_exported_as_it_was_when_that_was_asked_for(tmp_path: Path) -> None:
+    run = trained(1, 100)
+    before = told(run)
+    work = write_csv(sources(run), tmp_path / "a.csv")
+    run.take([fit.Step(1, 101, 101, 1.0, {}, {}, 0.5, 20.0, 0.1, finite=True)])
+    whole(work)
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + sum(len(curve[-1]) for curve in before.curves)
+
+
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(FileError, match="the disk is full"):
+        whole(write_csv(sources(trained(1)), tmp_path / "a.csv"))
+    assert list(tmp_path.iterdir()) == []

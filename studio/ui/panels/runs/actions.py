@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.document.difference import settled
 from studio.document.errors import FileError
-from studio.training.runs.exporting import write_csv, write_tensorboard
-from studio.training.runs.history import UNFINISHED, News, Run
+from studio.training.runs.exporting import Source, Work, source, write_csv, write_tensorboard
+from studio.training.runs.history import UNFINISHED, Run
 from studio.training.runs.records import annotate
 from studio.ui import trash
+from studio.ui.panels.runs.jobs import Jobs
 from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner
 from studio.ui.store import Store
@@ -39,6 +39,8 @@ class RunActions(QObject):
         self._selected = selected
         self._window = parent
         self._trash: list[trash.Trashed] = []
+        self.jobs = Jobs(self)
+        library.closing.connect(self.jobs.close)
 
     @property
     def runs(self) -> list[Run]:
@@ -68,11 +70,14 @@ class RunActions(QObject):
     def can_start_from(self) -> bool:
         return self.has_folder() and not self._runner.is_active
 
+    def can_export(self) -> bool:
+        return self.has_any() and not self.jobs.is_busy
+
     def can_delete(self) -> bool:
-        return any(run.folder is not None and not run.is_live for run in self.runs)
+        return not self.jobs.is_busy and any(run.folder is not None and not run.is_live for run in self.runs)
 
     def can_put_back(self) -> bool:
-        return bool(self._trash)
+        return bool(self._trash) and not self.jobs.is_busy
 
     # -- doing it
 
@@ -121,38 +126,58 @@ class RunActions(QObject):
         runs = self.runs
         suggestion = f"{runs[0].name if len(runs) == 1 else 'Runs'}.csv"
         path, _ = QFileDialog.getSaveFileName(self._window, "Save the points", suggestion, "CSV (*.csv)")
-        if path:
-            self._export(runs, partial(write_csv, runs, Path(path)), Path(path))
+        if path and not self.jobs.is_busy:
+            self._export(runs, write_csv, Path(path))
 
     def save_tensorboard(self) -> None:
         """Write event files of the selected runs into a folder that the person chooses."""
         folder = QFileDialog.getExistingDirectory(self._window, "Folder for TensorBoard's event files")
-        if folder:
-            self._export(self.runs, partial(write_tensorboard, self.runs, Path(folder)), Path(folder))
+        if folder and not self.jobs.is_busy:
+            self._export(self.runs, write_tensorboard, Path(folder))
 
     def delete(self) -> None:
         """Move the selected runs to the trash, but for those that are under way."""
-        gone = [run for run in self.runs if run.folder is not None and not run.is_live]
+        gone = {run.folder: run for run in self.runs if run.folder is not None and not run.is_live}
+        if not gone or self.jobs.is_busy:
+            return
         thrown: list[trash.Trashed] = []
-        try:
-            thrown += [trash.throw_away(run.folder) for run in gone if run.folder is not None]
-        except FileError as error:
-            self.said.emit(str(error))
-        paths = {one.path for one in thrown}
-        self._library.remove([run for run in gone if run.folder in paths])
-        self._trash = thrown if all(one.place is not None for one in thrown) else []
-        if thrown:
-            self.thrown.emit(thrown)
+
+        def work() -> Work:
+            for number, folder in enumerate(gone, start=1):
+                thrown.append(trash.throw_away(folder))
+                yield number / len(gone)
+
+        def over(error: FileError | None) -> None:
+            self._library.remove([gone[one.path] for one in thrown])
+            self._trash = list(thrown) if all(one.place is not None for one in thrown) else []
+            if error is not None:
+                self.said.emit(str(error))
+            if thrown:
+                self.thrown.emit(thrown)
+
+        self.jobs.start(f"Moving {_count(gone)} to the trash", work(), over)
 
     def put_back(self) -> None:
         """What was deleted last, out of the trash."""
+        if self.jobs.is_busy:
+            return
         thrown, self._trash = self._trash, []
-        try:
-            for one in thrown:
+        left = list(thrown)
+
+        def work() -> Work:
+            for number, one in enumerate(thrown, start=1):
                 trash.put_back(one)
-        except FileError as error:
-            self.said.emit(str(error))
-        self._library.look()
+                left.remove(one)
+                yield number / len(thrown)
+
+        def over(error: FileError | None) -> None:
+            if error is not None:
+                self.said.emit(str(error))
+            elif left:
+                self._trash = left
+            self._library.look()
+
+        self.jobs.start(f"Putting {_count(thrown)} back", work(), over)
 
     # -- parts
 
@@ -165,25 +190,20 @@ class RunActions(QObject):
             self.said.emit(str(error))
         self._library.described.emit()
 
-    def _export(self, runs: Sequence[Run], write: Callable[[], None], target: Path) -> None:
-        """Runs whose curves were never shown are read first."""
-        unread = [run for run in runs if run.folder is not None]
+    def _export(self, runs: Sequence[Run], write: Callable[[Sequence[Source], Path], Work], target: Path) -> None:
+        """Runs whose curves were never shown are read meanwhile."""
 
-        def read() -> list[tuple[Run, list[News]]]:
-            return [(run, self._library.read_whole(run)) for run in unread]
-
-        def go_on(found: list[tuple[Run, list[News]]]) -> None:
-            for run, news in found:
-                for part in news:
-                    run.catch_up(part)
-            try:
-                write()
-            except FileError as error:
+        def over(error: FileError | None) -> None:
+            if error is not None:
                 self.said.emit(str(error))
             else:
-                self.said.emit(f"Written to {target}")
+                self.said.emit("Cancelled: nothing was written" if self.jobs.is_given_up else f"Written to {target}")
 
-        self._library.ask(read, go_on, lambda error: self.said.emit(str(error)))
+        self.jobs.start(f"Saving the points of {_count(runs)}", write([source(run) for run in runs], target), over)
+
+
+def _count(runs: Sized) -> str:
+    return "1 run" if len(runs) == 1 else f"{len(runs)} runs"
 
 
 def is_resumable(run: Run) -> bool:
@@ -237,11 +257,11 @@ ENTRIES = (
         help="Show the run’s files in the file manager",
     ),
     Entry(
-        "csv", "Save points as CSV…", RunActions.save_csv, RunActions.has_any, "table",
+        "csv", "Save points as CSV…", RunActions.save_csv, RunActions.can_export, "table",
         help="All points of the selected runs, with all their digits",
     ),
     Entry(
-        "tensorboard", "Save TensorBoard event files…", RunActions.save_tensorboard, RunActions.has_any, "external",
+        "tensorboard", "Save TensorBoard event files…", RunActions.save_tensorboard, RunActions.can_export, "external",
         help="The curves of the selected runs for TensorBoard",
     ),
     Entry(

@@ -25,6 +25,7 @@ from studio.ui import icons
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar
 from studio.ui.panels.runs.details import Details
+from studio.ui.panels.runs.job_strip import JobStrip
 from studio.ui.panels.runs.plot import CurvePlot, Shown
 from studio.ui.panels.runs.run_list import RunList
 from studio.ui.run_library import RunLibrary
@@ -148,6 +149,7 @@ class RunsPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self.list, 1)
         column.addWidget(self._trash_strip())
+        column.addWidget(JobStrip(self.do.jobs))
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.addWidget(left)
         self._splitter.addWidget(right)
@@ -185,6 +187,7 @@ class RunsPanel(QWidget):
         self.do.rename_wanted.connect(self.list.rename)
         self.do.said.connect(self.said)
         self.do.thrown.connect(self._tell_thrown)
+        self.do.jobs.changed.connect(self._strip_is_over)
         self._library.runs_changed.connect(self._show_runs)
         self._library.described.connect(self._refresh)
         self._library.grown.connect(self._schedule)
@@ -278,8 +281,12 @@ class RunsPanel(QWidget):
         self.put_back.setVisible(self.do.can_put_back())
         self._strip.show()
 
+    def _strip_is_over(self) -> None:
+        """What was thrown away before is no longer told while something else is done."""
+        if self.do.jobs.is_busy:
+            self._strip.hide()
+
     def _put_back(self) -> None:
-        self._strip.hide()
         self.do.put_back()
 
     # -- plots

@@ -1,4 +1,4 @@
-"""Runs a trial in a thread of its own and hands on what it tells."""
+"""Runs something long in a thread of its own and hands on what it tells."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Generator, Iterator
 from PySide6.QtCore import QObject, Signal
 
 _LAST_SECONDS = 5.0
-"""For the batch under way when a trial is given up."""
+"""For what is under way when it is given up."""
 
 
-class Trier(QObject):
+class Background(QObject):
     told = Signal(object)
-    """What the trial yields, one after the other."""
+    """What is yielded, one after the other."""
     ended = Signal()
     """It came to its end; not sent if it was cancelled."""
     _arrived = Signal(object)
@@ -22,7 +22,7 @@ class Trier(QObject):
         super().__init__(parent)
         self._items = items
         self._is_wanted = True
-        self._thread = threading.Thread(target=self._work, name="gradwire-trial", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="gradwire-background", daemon=True)
         self._arrived.connect(self._take)
 
     @property
@@ -33,7 +33,7 @@ class Trier(QObject):
         self._thread.start()
 
     def cancel(self) -> None:
-        """Give up after the batch under way."""
+        """Give up after the item under way."""
         self._is_wanted = False
 
     def close(self) -> None:
