@@ -107,6 +107,8 @@ class HoldOut(Redivided):
 
     def _held(self) -> Indices:
         order = self._order()
+        if self._share and len(order) < 2:
+            raise DataError("1 sample cannot be divided. Add samples, or set validation to 0.")
         if not self._stratify:
             return order[: held_count(len(order), self._share)]
         if self.classes is None:

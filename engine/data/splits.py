@@ -67,6 +67,10 @@ class Splits(ABC):
     def files(self) -> tuple[Path, ...]:
         """The files that the samples come from; a folder stands for all that is directly in it."""
 
+    def check(self) -> None:
+        """Raises DataError where there are no samples, as far as those tell who know the classes."""
+        return
+
     def unlabelled(self, path: Path) -> Samples | None:
         """Samples of another file or folder of the same kind. Targets are not looked for: they are zeros.
 

@@ -96,6 +96,10 @@ class Text(Splits):
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
 
+    def check(self) -> None:
+        for part in range(2 if self._share else 1):
+            self._windows(part)
+
     def encode(self, text: str) -> NDArray[np.int64]:
         """The numbers of a text."""
         numbers = {unit: number for number, unit in enumerate(self.class_names)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from studio.document.model import Document
+from studio.lowering.divisions import division_problems
 from studio.lowering.evaluate import Evaluator
 from studio.lowering.flow import Flow
 from studio.lowering.goals import goal_problems, trainable_layers, trained_layers
@@ -56,6 +57,7 @@ class Checker:
             *self._structural,
             *parameter_problems(flow),
             *shape_problems(flow),
+            *division_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
         ]

@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 import engine
 from engine import inspect
-from engine.data.splits import check_sizes
+from engine.data.samples import Samples
+from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
 from engine.shape import Dim, Spec
 from studio.lowering.rates import Drive
@@ -24,6 +27,8 @@ BATCH = Dim("N")
 
 REMEMBERED = 8192
 COUNTS_REMEMBERED = 16
+MOST_TARGETS = 5_000_000
+"""Of more samples classes are not counted before a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,17 @@ Part: TypeAlias = tuple[NodeType, Mapping[str, Any]]
 """A node that makes or divides samples, with its arguments."""
 
 
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What became of samples that were divided."""
+
+    samples: int = 0
+    """In all."""
+    classes: tuple[tuple[str, int, int], ...] = ()
+    """Name, samples to train with and samples to validate with of each; empty if targets are no single classes."""
+    failure: str = ""
+
+
 class Evaluator:
     """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
 
@@ -70,7 +86,7 @@ class Evaluator:
         self.evaluations = 0
         """How many outcomes were not remembered but worked out."""
         self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
-        self._counts: OrderedDict[Any, tuple[int | None, Stamp]] = OrderedDict()
+        self._counts: OrderedDict[Any, tuple[Any, Stamp]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -94,10 +110,17 @@ class Evaluator:
 
     def count(self, parts: Sequence[Part]) -> int | None:
         """How many training samples a source and the divisions behind it give; None if they cannot be read."""
-        key = tuple((node_type.target, frozen(arguments)) for node_type, arguments in parts)
+        return self._remembered(_counted, parts)
+
+    def divide(self, parts: Sequence[Part]) -> Division:
+        """What the last of these parts makes of the samples that the others give."""
+        return self._remembered(_divided, parts)
+
+    def _remembered(self, work: Callable[[Sequence[Part]], tuple[Any, Stamp]], parts: Sequence[Part]) -> Any:
+        key = (work, *((node_type.target, frozen(arguments)) for node_type, arguments in parts))
         held = self._counts.get(key)
         if held is None or held[1] != stamp([path for path, _ in held[1]]):
-            held = self._counts[key] = _counted(parts)
+            held = self._counts[key] = work(parts)
             while len(self._counts) > COUNTS_REMEMBERED:
                 self._counts.popitem(last=False)
         return held[0]
@@ -126,13 +149,57 @@ def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
 
 def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
     try:
-        splits: Any = None
-        for node_type, arguments in parts:
-            target: Any = node_type.target
-            splits = target(**arguments) if splits is None else target(splits, **arguments)
+        splits = _opened(parts)
         return len(splits.train), stamp(list(splits.files))
     except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
         return None, ()
+
+
+def _divided(parts: Sequence[Part]) -> tuple[Division, Stamp]:
+    try:
+        before = _opened(parts[:-1])
+        files = stamp(list(before.files))
+        parted = () if before.is_stream else (before.train, before.validation)
+        count = sum(len(part) for part in parted if part is not None)
+    except Exception:  # noqa: BLE001 - the same
+        return Division(), ()
+    try:
+        target: Any = parts[-1][0].target
+        after: Splits = target(before, **parts[-1][1])
+        return Division(count, _classes(after)), files
+    except Exception as error:  # noqa: BLE001 - whatever it is, the samples cannot be divided in this way
+        return Division(count, failure=_failed(error, "inputs").failure), files
+
+
+def _classes(splits: Splits) -> tuple[tuple[str, int, int], ...]:
+    """Reads all targets, unless they are very many."""
+    train, held = splits.train, splits.validation
+    if splits.target.ndim or splits.classes is None or len(train) > MOST_TARGETS:
+        return ()
+    names = splits.class_names or tuple(map(str, range(splits.classes)))
+    counts = [_class_counts(part, len(names)) for part in (train, held)]
+    return tuple(zip(names, *counts, strict=True))
+
+
+def _class_counts(samples: Samples | None, classes: int) -> list[int]:
+    if samples is None:
+        return [0] * classes
+    targets = np.asarray(samples.targets(np.arange(len(samples)))).astype(np.int64)
+    return np.bincount(targets[(targets >= 0) & (targets < classes)], minlength=classes).tolist()
+
+
+def _opened(parts: Sequence[Part]) -> Splits:
+    splits: Any = None
+    for node_type, arguments in parts:
+        target: Any = node_type.target
+        if splits is None:
+            splits = target(**arguments)
+        elif node_type.role is Role.TRANSFORM:
+            own, applied = divided(arguments)
+            splits = splits.map(target(**own), **applied)
+        else:
+            splits = target(splits, **arguments)
+    return splits
 
 
 # -- one way for each role --------------------------------------------------------------------
@@ -161,6 +228,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.SOURCE:
             splits = target(**arguments)
             samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream)
+            splits.check()
             files += splits.files
             return lambda _: Outcome({node_type.outputs[0].name: samples})
         case Role.TRANSFORM:

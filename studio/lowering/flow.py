@@ -9,9 +9,9 @@ from pathlib import Path
 from engine.shape import Spec
 from studio.document.model import Document, End, Node
 from studio.lowering.arguments import Arguments, located, resolve
-from studio.lowering.evaluate import NOTHING, Evaluator, Outcome, SampleSpec, Value
+from studio.lowering.evaluate import NOTHING, Division, Evaluator, Outcome, SampleSpec, Value
 from studio.lowering.graph import Graph, passed_through
-from studio.lowering.length import length_of
+from studio.lowering.length import length_of, parts_of
 from studio.lowering.rates import Drive, Length
 from studio.lowering.report import NodeInfo
 from studio.lowering.summary import summary
@@ -74,6 +74,16 @@ class Flow:
         """What leaves an output, if it is known."""
         facts = self.facts.get(end.node)
         return None if facts is None else facts.outputs.get(end.port)
+
+    def count(self, name: str) -> int | None:
+        """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
+        parts = parts_of(name, self.graph, self.facts, self._base)
+        return self._evaluator.count(parts) if parts else None
+
+    def division(self, name: str) -> Division | None:
+        """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""
+        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        return self._evaluator.divide(parts) if parts else None
 
     def _inputs(self, name: str) -> dict[str, Value]:
         feeding = self.graph.feeding[name].items()

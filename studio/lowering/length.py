@@ -23,7 +23,7 @@ def length_of(
     """Reads as much of the data as it takes to count them."""
     training = document.training
     loader = next((name for name in graph.having(Role.LOADER) if name in graph.needed), None)
-    parts = [] if loader is None else _parts(loader, graph, facts, base)
+    parts = [] if loader is None else parts_of(loader, graph, facts, base)
     samples = evaluator.count(parts) if parts else None
     if loader is None or not samples:
         return _uncounted(training)
@@ -43,15 +43,21 @@ def _uncounted(training: Training) -> Length:
     return Length(None, None, training.steps if training.accumulate == 1 else None)
 
 
-def _parts(loader: str, graph: Graph, facts: Mapping[str, Facts], base: Path | None) -> list[Part]:
-    """What decides how many samples a loader gets: the source and what divides its samples; empty if that fails."""
+def parts_of(
+    name: str, graph: Graph, facts: Mapping[str, Facts], base: Path | None, *, transformed: bool = False
+) -> list[Part]:
+    """What decides how many samples there are at a node: the source and what divides them; empty if that fails.
+
+    Args:
+        transformed: with the transforms between them
+    """
+    roles = (Role.SOURCE, Role.DIVISION, Role.TRANSFORM) if transformed else (Role.SOURCE, Role.DIVISION)
     parts: list[Part] = []
-    name = loader
     while True:
         found = facts.get(name)
         if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
             return []
-        if found.type.role in (Role.SOURCE, Role.DIVISION):
+        if found.type.role in roles and name not in graph.muted:
             parts.append((found.type, located(found.type, found.arguments.values, base)))
         if found.type.role is Role.SOURCE:
             return parts[::-1]

@@ -66,6 +66,11 @@ def with_nan() -> np.ndarray:
     return values
 
 
+def corpus(folder: Path, length: int) -> Node:
+    (folder / "text.txt").write_text("ab " * (length // 3))
+    return Node("data.Text", {"path": "text.txt"})
+
+
 def pictures(folder: Path, sizes: tuple[int, ...] = (8,)) -> Node:
     for name in ("cats", "dogs"):
         (folder / "pictures" / name).mkdir(parents=True)
@@ -205,6 +210,39 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
         "a",
         r"gone.csv: there is no such file. Check the path",
     ),
+    "batches larger than the data": (
+        lambda folder: trained(
+            arrays(folder, numbers(), np.arange(40) % 3),
+            batches=Node("data.Batches", {"batch_size": 100, "drop_last": True}),
+        ),
+        "batches",
+        r"smaller than 100, but there are 32 samples to train with.*Set batch_size to 32 or less, or turn",
+    ),
+    "more folds than samples": (
+        lambda folder: trained(arrays(folder, numbers(3), np.arange(3)), "data.KFold"),
+        "b",
+        r"3 samples do not make 5 folds. Set folds to 3 or less",
+    ),
+    "shares of classes where there are none": (
+        lambda folder: trained(
+            arrays(folder, numbers(), numbers()[:, 0]),
+            Node("data.HoldOut", {"stratify": True}),
+            loss="nn.MSELoss",
+            out=1,
+        ),
+        "b",
+        r"no classes to keep a share of. Turn stratify off",
+    ),
+    "one sample to divide": (
+        lambda folder: trained(arrays(folder, numbers(1), np.zeros(1, np.int64)), "data.HoldOut", out=1),
+        "b",
+        r"1 sample cannot be divided. Add samples, or set validation to 0",
+    ),
+    "a text that is shorter than its windows": (
+        lambda folder: trained(corpus(folder, 300), "transforms.ToFloat"),
+        "a",
+        r"the validation part has 30 characters, but a window and what follows take 65. Set length lower or validation",
+    ),
 }
 
 
@@ -273,14 +311,6 @@ FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
         unchanged,
         r"2.5 KiB, but more data follow",
     ),
-    "batches larger than the data": (
-        lambda folder: trained(
-            arrays(folder, numbers(), np.arange(40) % 3),
-            batches=Node("data.Batches", {"batch_size": 100, "drop_last": True}),
-        ),
-        unchanged,
-        r"32 training samples give no batch of 100.*Set batch_size to 32 or less",
-    ),
     "classes beyond one-hot vectors": (
         lambda folder: trained(
             arrays(folder, numbers(), np.arange(40) % 3),
@@ -301,31 +331,13 @@ FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
         unchanged,
         r"the targets of 32 of 32 samples in a batch hold 32 numbers that are NaN or infinite",
     ),
-    "more folds than samples": (
-        lambda folder: trained(arrays(folder, numbers(3), np.arange(3)), "data.KFold"),
-        unchanged,
-        r"3 samples do not make 5 folds. Set folds to 3 or less",
-    ),
-    "shares of classes where there are none": (
-        lambda folder: trained(
-            arrays(folder, numbers(), numbers()[:, 0]),
-            Node("data.HoldOut", {"stratify": True}),
-            loss="nn.MSELoss",
-            out=1,
-        ),
-        unchanged,
-        r"no classes to keep a share of. Turn stratify off",
-    ),
 }
 
 
 BLAMED = {
-    "batches larger than the data": "batches",
     "classes beyond one-hot vectors": "b",
     "NaN among the inputs": "batches",
     "infinity among the targets": "batches",
-    "more folds than samples": "b",
-    "shares of classes where there are none": "b",
 }
 """The nodes that are to be mended; of all others it is the source."""
 
@@ -385,3 +397,79 @@ def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatc
     made = trained(Node("data.NPY", {"path": "arrays.npz"}))
     with pytest.raises(EngineError, match=r"needs 19.1 MiB of memory, but 9.5 MiB are free. Save it with np.savez"):
         list(fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1))
+
+
+# -- divisions that leave something empty -----------------------------------------------------
+
+
+def divided(folder: Path, counts: tuple[int, ...], division: Node) -> Document:
+    """Numbers of classes with so many samples each, divided anew."""
+    labels = np.repeat(np.arange(len(counts)), counts)
+    return trained(arrays(folder, numbers(len(labels)), labels), division, out=len(counts))
+
+
+def told(folder: Path, counts: tuple[int, ...], kind: str, **params: Any) -> list[str]:
+    found = check(divided(folder, counts, Node(f"data.{kind}", params)), catalogue(), folder).problems
+    assert {problem.severity for problem in found} <= {"warning"}
+    assert {problem.node for problem in found} <= {"b"}
+    return [problem.message for problem in found]
+
+
+def test_classes_with_fewer_samples_than_folds(tmp_path: Path) -> None:
+    assert told(tmp_path, (20, 9, 5), "KFold") == []
+    [message] = told(tmp_path, (20, 3, 4), "KFold")
+    assert message == (
+        "b makes 5 folds, but class 1 has 3 samples, and 1 more class is like it: folds without any do not tell how "
+        "well the network knows it. Add samples, or make fewer folds."
+    )
+
+
+def test_classes_that_only_training_or_only_validation_has(tmp_path: Path) -> None:
+    [message] = told(tmp_path, (40, 2), "HoldOut", validation=0.05)
+    assert "b keeps none of the 2 samples of class 1 for validation: nothing tells how well" in message
+    found = told(tmp_path, (20, 2), "HoldOut", validation=0.95)
+    assert any("keeps all 2 samples of class 1 for validation: the network cannot learn it" in each for each in found)
+    for stratify in (False, True):
+        [message] = told(tmp_path, (40, 20, 1), "HoldOut", stratify=stratify)
+        assert message == (
+            "Class 2 has 1 sample, which b cannot divide: it is either learned or judged by. Add samples."
+        )
+    assert told(tmp_path, (40, 2), "HoldOut", validation=0.05, stratify=True) == []
+    assert told(tmp_path, (40, 2), "HoldOut", validation=0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "division"),
+    [
+        ((1, 1, 1), Node("data.KFold")),
+        ((20, 3, 4), Node("data.KFold")),
+        ((40, 2), Node("data.HoldOut", {"validation": 0.05})),
+    ],
+)
+def test_divisions_are_mended_in_one_click(tmp_path: Path, counts: tuple[int, ...], division: Node) -> None:
+    made = divided(tmp_path, counts, division)
+    problem = check(made, catalogue(), tmp_path).problems[0]
+    again = check(fixed(made, problem), catalogue(), tmp_path)
+    assert [each for each in again.problems if each.code == problem.code and each.severity == problem.severity] == []
+
+
+def test_a_division_is_looked_at_anew_when_its_file_changes(tmp_path: Path) -> None:
+    made = divided(tmp_path, (1, 1, 1), Node("data.KFold"))
+    assert check(made, catalogue(), tmp_path).errors != ()
+    divided(tmp_path, (9, 9, 9), Node("data.KFold"))
+    assert check(made, catalogue(), tmp_path).errors == ()
+
+
+def test_classes_that_a_transform_makes_are_counted(tmp_path: Path) -> None:
+    """Divided after Label encode, targets have the classes that it makes of them."""
+    labels = np.array([10] * 20 + [30] * 3)
+    encode = Node("transforms.LabelEncode", {"on": "targets", "labels": [10, 30]})
+    made = trained(arrays(tmp_path, numbers(23), labels), encode, "data.KFold", out=2)
+    [problem] = check(made, catalogue(), tmp_path).problems
+    assert (problem.node, problem.code) == ("c", "rare-class")
+    assert "class 30 has 3 samples" in problem.message
+
+
+def test_muted_divisions_are_left_alone(tmp_path: Path) -> None:
+    made = divided(tmp_path, (1, 1, 1), Node("data.KFold", muted=True))
+    assert check(made, catalogue(), tmp_path).errors == ()

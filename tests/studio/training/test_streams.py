@@ -169,6 +169,16 @@ def test_steps_of_counted_data_are_epochs_as_well() -> None:
     assert "T_max=3" in lower(document, catalogue()).source
 
 
+@pytest.mark.parametrize("division", ["HoldOut", "KFold"])
+def test_a_stream_is_not_divided(folder: Path, division: str) -> None:
+    document = streamed(folder)
+    wires = [each for each in document.wires if str(each.source) != "shards.samples"]
+    wires += [wire("shards.samples -> part.samples"), wire("part.samples -> sized.samples")]
+    divided = Document({**document.nodes, "part": Node(f"data.{division}")}, tuple(sorted(wires)), document.training)
+    problem = next(each for each in report(divided).errors if each.node == "part")
+    assert "a stream cannot be divided, as nobody knows how many samples it has" in problem.message
+
+
 # -- looking at it ----------------------------------------------------------------------------
 
 
