@@ -192,7 +192,7 @@ class _Number(QWidget):
         column.setSpacing(0)
         self.title = label("", "small")
         self.value, self.beside = label("", "mono"), label("", "mono-dim")
-        row = QHBoxLayout()
+        row = self._values = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.value)
         row.addWidget(self.beside)
@@ -215,6 +215,7 @@ class _Number(QWidget):
             self.value.setProperty("role", role)
             self.style().unpolish(self.value)
             self.style().polish(self.value)
+        self._values.invalidate()  # it would be as wide as it was until the window next comes to its layouts
         own = super().sizeHint()
         self._widest, self._height = max(0 if is_other else self._widest, own.width()), own.height()
         return self._widest != before

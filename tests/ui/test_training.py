@@ -64,6 +64,16 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
     qtbot.waitUntil(lambda: endless.runner.state == "stopped" and "Memory" not in shown())
 
 
+def test_figures_have_their_room_at_once(window: MainWindow) -> None:
+    numbers = window.topbar.numbers
+    numbers.show_figures([topbar._Figure("Loss", "2.3")])
+    QApplication.processEvents()
+    numbers.show_figures([topbar._measured("Loss", 0.0904, 0.1495)])
+    number = numbers.all[0]
+    needed = number.value.sizeHint().width() + number.beside.sizeHint().width()
+    assert number.sizeHint().width() > needed
+
+
 def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
     numbers = window.topbar.numbers
     numbers.show_figures([topbar._waiting(0.05), topbar._waiting(0.4)])

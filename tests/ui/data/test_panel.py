@@ -187,6 +187,19 @@ def test_statistics_by_one_click(qtbot: QtBot, digits: DataPanel) -> None:
     assert not digits.header.place.isVisible()
 
 
+def test_in_a_narrow_panel_statistics_stand_below_each_other_without_gaps(
+    qtbot: QtBot, window: MainWindow, digits: DataPanel
+) -> None:
+    click(digits.header.pages["statistics"])
+    page = digits.statistics
+    qtbot.waitUntil(page.sheet.isVisible)
+    window.resize(1100, 1300)
+    qtbot.waitUntil(lambda: page.width() < 820)
+    QApplication.processEvents()
+    last = page.findings.geometry().bottom()
+    assert 0 < page._balance.geometry().top() - last < 40
+
+
 def test_overlap_leads_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     inputs = np.random.default_rng(0).random((60, 5))
     inputs[30:] = inputs[:30]

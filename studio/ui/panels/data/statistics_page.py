@@ -35,6 +35,8 @@ _TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
 _MISSING = 1
 _NARROW = 820
 """Below this width the parts stand one above the other."""
+_BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
+"""Shares of the width, and of the height, that the parts get beyond what they need."""
 
 
 class StatisticsPage(QWidget):
@@ -80,6 +82,8 @@ class StatisticsPage(QWidget):
         wanted = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._row.direction() != wanted:
             self._row.setDirection(wanted)
+            for place, share in enumerate(_BELOW if narrow else _BESIDE):
+                self._row.setStretch(place, share)
         super().resizeEvent(event)
 
     # -- parts
@@ -121,9 +125,9 @@ class StatisticsPage(QWidget):
         plots.addWidget(self.points, 2)
         plots.addWidget(self.histogram, 3)
         right.addLayout(plots, 1)
-        self._row.addLayout(left, 3)
-        self._row.addWidget(self._balance, 2)
-        self._row.addLayout(right, 6)
+        self._row.addLayout(left, _BESIDE[0])
+        self._row.addWidget(self._balance, _BESIDE[1])
+        self._row.addLayout(right, _BESIDE[2])
         return page
 
     def _fill(self, found: Statistics) -> None:
