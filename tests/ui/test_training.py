@@ -14,6 +14,7 @@ from studio.training import supply
 from studio.training.runs.points import Kind
 from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
+from studio.ui.panels.runs import panel as runs_panel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 
@@ -40,6 +41,19 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     window.desks[endless].runs.draw()
     assert plots["loss"].curves.points >= first
     assert "Epoch" in window.topbar._words.text()
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped")
+
+
+def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
+    qtbot: QtBot, window: MainWindow, endless: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_panel, "_REST", 10_000_000)
+    panel = window.desks[endless].runs
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: panel._redraw.isActive() and panel._redraw.interval() > 10_000)
+    window.commands.run("run.pause")
+    qtbot.waitUntil(lambda: endless.runner.state == "paused" and not panel._redraw.isActive())
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
 

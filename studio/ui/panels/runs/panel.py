@@ -94,6 +94,7 @@ class RunsPanel(QWidget):
         runs = self._library.runs
         quantities = dict.fromkeys(name for run in runs for name in run.quantities)
         self.bar.offer(quantities)
+        is_first = any(quantity not in self.plots for quantity in quantities)
         for quantity in quantities:
             if quantity not in self.plots:
                 self._add_plot(quantity)
@@ -102,7 +103,7 @@ class RunsPanel(QWidget):
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
         self.list.table.refresh()
-        self._drawing = time.perf_counter() - began
+        self._drawing = 0.0 if is_first else time.perf_counter() - began  # plots are made once
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -312,6 +313,12 @@ class RunsPanel(QWidget):
             plot.point_at(x, shows_values=plot is at)
 
     def _schedule(self, *_: object) -> None:
-        if self.isVisible() and not self._redraw.isActive():
+        """Draw soon; while something trains, not before it has had its time."""
+        if not self.isVisible():
+            return
+        wait = REDRAW_MS
+        if self._runner.state == "running" or any(run.is_live and not run.is_own for run in self._library.runs):
             painting = sum(plot.seconds for plot in self.plots.values() if plot.isVisible())
-            self._redraw.start(max(REDRAW_MS, round(1000 * _REST * (self._drawing + painting))))
+            wait = max(wait, round(1000 * _REST * (self._drawing + painting)))
+        if not self._redraw.isActive() or self._redraw.remainingTime() > wait:
+            self._redraw.start(wait)
