@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -19,7 +19,7 @@ from engine.data.mapped import mapped
 from engine.data.reading import Reading, check_memory, existing, in_bytes
 from engine.data.samples import ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
-from engine.dtypes import DType, from_numpy, int64
+from engine.dtypes import DType, float32, from_numpy, int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec, format_shape
@@ -104,14 +104,15 @@ def stored(path: Path) -> dict[str, Stored]:
 class NPY(HeldOutSplits):
     """Inputs and targets in NumPy's files, one sample a row: two .npy files, or a .npz file with both.
 
-    Files that are not compressed stay on disk and are read as they are needed. Whole numbers in one column are class
-    numbers; other targets are learned as they are. Python objects are refused, as reading them could run any code.
+    Files that are not compressed stay on disk and are read as they are needed. Python objects are refused, as reading
+    them could run any code.
 
     Args:
         path: the .npy file of inputs, or the .npz file
         targets: the .npy file of targets; only if the inputs are in a .npy file
         input_name: name of the inputs in the .npz file
         target_name: name of the targets in the .npz file
+        task: learn classes or numbers; "auto" takes whole numbers in one column for classes
         validation: the share of the rows to keep for validation
     """
 
@@ -121,6 +122,7 @@ class NPY(HeldOutSplits):
         targets: Annotated[str, PathTo("file", (".npy",))] = "",
         input_name: str = "x",
         target_name: str = "y",
+        task: Literal["auto", "classes", "numbers"] = "auto",
         validation: Share = 0.2,
     ) -> None:
         arrays = stored(existing("NPY", "path", path, "file"))
@@ -139,9 +141,16 @@ class NPY(HeldOutSplits):
             raise DataError(f"{self._targets.name}: has {other} rows, but {self._inputs.name} has {count}.")
         if not count:
             raise DataError(f"{self._inputs.name}: has no rows. Save an array with a row for each sample.")
-        self._are_classes = self._targets.dtype.kind in "iub" and math.prod(self._targets.shape[1:]) == 1
-        shape = self._targets.shape[1:]
-        target = Spec((), int64) if self._are_classes else Spec(shape or (1,), _kind(self._targets))
+        shape, is_whole = self._targets.shape[1:], self._targets.dtype.kind in "iub"
+        may_be_classes = is_whole and math.prod(shape) == 1
+        if task == "classes" and not may_be_classes:
+            raise DataError(
+                f"{self._targets.name}: holds {format_shape(self._targets.shape)} {self._targets.dtype}, but classes "
+                "are one whole number for each sample. Set task to numbers."
+            )
+        self._are_classes = may_be_classes and task != "numbers"
+        learned = float32 if is_whole and task == "numbers" else _kind(self._targets)
+        target = Spec((), int64) if self._are_classes else Spec(shape or (1,), learned)
         super().__init__(Spec(self._inputs.shape[1:], _kind(self._inputs)), target, validation)
 
     @property
@@ -163,12 +172,14 @@ class NPY(HeldOutSplits):
     def _learned(self) -> NDArray[Any]:
         targets = self._targets.read()
         if not self._are_classes:
+            if self.target.dtype == float32 and targets.dtype.kind in "iub":
+                targets = targets.astype(np.float32)
             return targets[:, np.newaxis] if targets.ndim == 1 else targets
         labels = targets.reshape(-1).astype(np.int64)
         if labels.min() < 0:
             raise DataError(
                 f"{self._targets.name}: holds the label {labels.min()}, but classes are counted from 0. "
-                "Save targets that are no classes as numbers with a fraction."
+                "Set task to numbers if they are no classes."
             )
         return labels
 

@@ -85,7 +85,7 @@ def _lines(found: Statistics, source: str) -> Iterator[str]:
             yield f"{name:{width}}" + "".join(f" {part.classes[number]:12,}" for part in found.parts)
         yield from _more(len(found.class_names), "classes")
     training = found.parts[0]
-    channels = [*training.channels, *([training.target] if training.target is not None else [])]
+    channels = [*training.channels, *training.targets]
     width = max(len(channel.name) for channel in channels[:_MOST_LINES])
     yield ""
     titles = ("low", "high", "mean", "std", "missing", "infinite")

@@ -11,7 +11,7 @@ from studio.lowering import fixes
 from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.origin import origin_of_rank, origin_of_size
-from studio.lowering.report import Problem
+from studio.lowering.report import Fix, Problem
 from studio.nodes.types import Role
 
 
@@ -156,8 +156,22 @@ def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
             f"{name} learns numbers, but {source.node} gives class numbers, {target}. "
             "Use CrossEntropyLoss, or have the source give numbers to learn."
         )
-        return Problem("error", "wrong-target", message, node=name, port="target")
+        return Problem(
+            "error", "wrong-target", message, node=name, port="target", fix=_learn_numbers(flow, source.node)
+        )
     return None
+
+
+def _learn_numbers(flow: Flow, name: str) -> Fix | None:
+    """Lets the source before a loader give numbers, if it can."""
+    while flow.facts[name].type.role is not Role.SOURCE:
+        end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
+        if end is None or end.node not in flow.facts:
+            return None
+        name = end.node
+    task = flow.facts[name].type.param("task")
+    numbers = [] if task is None else [choice for choice in task.choices if choice.startswith("number")]
+    return fixes.assign(name, "task", numbers[0]) if numbers else None
 
 
 def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:

@@ -41,8 +41,8 @@ class PartFigures:
     strays: tuple[tuple[int, int], ...]
     """Some samples with class numbers beyond the classes: their rows and numbers."""
     channels: tuple[ChannelFigures, ...]
-    target: ChannelFigures | None
-    """Of targets that are single numbers."""
+    targets: tuple[ChannelFigures, ...]
+    """Of targets that are numbers, each of their columns; of larger ones all numbers together."""
     repeated: int
     """Samples that another one of this part equals."""
     unreadable: int
@@ -88,6 +88,8 @@ class Statistics:
     parts: tuple[PartFigures, ...]
     overlap: Overlap | None
     """None if there is nothing to validate with."""
+    classes: int | None = None
+    """How many classes targets are taken for; None if for none."""
     findings: tuple[Finding, ...] = ()
     """What looks wrong, the worst first."""
 

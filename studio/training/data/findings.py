@@ -11,6 +11,12 @@ from studio.training.data.previewing import Part
 IMBALANCE = 10
 """The largest class has so many times the samples of the smallest one."""
 
+MANY = 50
+"""Classes; of fewer nobody thinks that they are something else."""
+
+MOST_CLASSES = 0.5
+"""Classes for each training sample."""
+
 _NAMED = 4
 """Names that a message lists."""
 
@@ -24,8 +30,11 @@ def find(found: Statistics) -> Iterator[Finding]:
     yield from _strays(found)
     yield from _numbers(found)
     yield from _overlap(found)
-    yield from _missing_classes(found)
-    yield from _imbalance(found)
+    as_classes = tuple(_numbers_as_classes(found))
+    yield from as_classes
+    if not as_classes:
+        yield from _missing_classes(found)
+        yield from _imbalance(found)
     yield from _constants(found)
 
 
@@ -51,9 +60,7 @@ def _unreadable(found: Statistics) -> Iterator[Finding]:
 def _numbers(found: Statistics) -> Iterator[Finding]:
     """NaN and infinities."""
     channels: list[tuple[str, ChannelFigures]] = [
-        (part.part, channel)
-        for part in found.parts
-        for channel in (*part.channels, *([part.target] if part.target is not None else []))
+        (part.part, channel) for part in found.parts for channel in (*part.channels, *part.targets)
     ]
     missing = [(part, channel.missing, channel.name) for part, channel in channels if channel.missing]
     if missing:
@@ -85,6 +92,23 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
         examples.append(("validation", two))
         examples.append(("training", one))
     yield Finding("overlap", "warning", f"{message} Remove the copies from the data.", tuple(examples))
+
+
+def _numbers_as_classes(found: Statistics) -> Iterator[Finding]:
+    """Whole numbers, such as prices, that are taken for classes."""
+    part = found.part("training")
+    if part is None or found.classes is None or found.classes < MANY or any(map(_is_word, found.class_names)):
+        return
+    if found.classes > part.samples * MOST_CLASSES:
+        message = (
+            f"Targets are whole numbers, which count as {found.classes:,} classes for {part.samples:,} training "
+            "samples. If they are numbers to learn, such as prices, set task of the source to numbers."
+        )
+        yield Finding("numbers-as-classes", "warning", message)
+
+
+def _is_word(name: str) -> bool:
+    return not name.isdecimal()
 
 
 def _missing_classes(found: Statistics) -> Iterator[Finding]:

@@ -28,6 +28,9 @@ PARTS: tuple[Part, ...] = ("training", "validation")
 FIRST = 1000
 """Samples of a stream that are looked at: nobody knows how many there are."""
 
+MOST_CLASSES = 10_000
+"""Without names; more are shown as numbers, which they will be."""
+
 _BATCH_BYTES = 16 * 2**20
 _SCANNED = 65_536
 """Targets that are read at once."""
@@ -128,7 +131,7 @@ class Preview:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         after = self.after
-        if after.target.ndim or after.classes is None:
+        if after.target.ndim or after.classes is None or (after.classes > MOST_CLASSES and not after.class_names):
             return ()
         return after.class_names or tuple(map(str, range(after.classes)))
 

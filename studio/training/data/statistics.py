@@ -82,7 +82,8 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
     figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
     overlap = _overlap(*collectors) if len(collectors) == 2 else None
     after = preview.after
-    found = Statistics(node, preview.kind, after.input, after.target, preview.class_names, figures, overlap)
+    names, classes = preview.class_names, None if after.target.ndim else after.classes
+    found = Statistics(node, preview.kind, after.input, after.target, names, figures, overlap, classes)
     yield replace(found, findings=tuple(find(found)))
 
 
@@ -122,9 +123,8 @@ class _Part:
         self._classes = np.zeros(len(preview.class_names), np.int64)
         self._strays: list[tuple[int, int]] = []
         self._inputs = _Channels(channel_names(preview), whole=not preview.after.input.dtype.is_floating_point)
-        target = preview.after.target
-        single = not preview.class_names and int(np.prod([size for size in target.shape if isinstance(size, int)])) == 1
-        self._target = _Channels(("target",), whole=not target.dtype.is_floating_point) if single else None
+        names = target_names(preview)
+        self._targets = _Channels(names, whole=not preview.after.target.dtype.is_floating_point) if names else None
         self.rows: dict[bytes, tuple[int, bytes]] = {}
         """By the digest of a sample: its row, and its target."""
         self._repeated = 0
@@ -160,8 +160,10 @@ class _Part:
             self._points += [(x, y, number) for (x, y), number in pairs][: _MOST_POINTS - len(self._points)]
         for batch in _batches(inputs):
             self._inputs.add(by_channel(batch, self._kind, len(self._inputs.names)))
-        if self._target is not None:
-            self._target.add(np.asarray(targets).reshape(1, -1))
+        if self._targets is not None:
+            for batch in _batches(targets):
+                columns = len(self._targets.names)
+                self._targets.add(batch.reshape(1, -1) if columns == 1 else batch.reshape(len(batch), columns).T)
 
     def figures(self, looked_at: int) -> PartFigures:
         return PartFigures(
@@ -171,7 +173,7 @@ class _Part:
             tuple(self._classes.tolist()),
             tuple(self._strays[:5]),
             self._inputs.figures(),
-            self._target.figures()[0] if self._target is not None else None,
+            self._targets.figures() if self._targets is not None else (),
             self._repeated,
             len(self._unreadable),
             tuple(self._unreadable[:5]),
@@ -246,6 +248,17 @@ def channel_names(preview: Preview) -> tuple[str, ...]:
     return ("all numbers",)
 
 
+def target_names(preview: Preview) -> tuple[str, ...]:
+    """What of the targets has figures of its own: columns of numbers, or all numbers as one; nothing of classes."""
+    spec = preview.after.target
+    if preview.class_names or preview.kind == "text":
+        return ()
+    size = 1 if spec.is_open else int(count(spec.shape))
+    if size == 1:
+        return ("target",)
+    return _numbered("target", size) if spec.ndim == 1 and size <= MOST_CHANNELS else ("all targets",)
+
+
 def _numbered(noun: str, size: int) -> tuple[str, ...]:
     return tuple(f"{noun} {number}" for number in range(size)) if size <= MOST_CHANNELS else ("all numbers",)
 
@@ -279,4 +292,4 @@ def _overlap(training: _Part, validation: _Part) -> Overlap:
     return Overlap(len(pairs), examples, sum(one[1] != other[1] for one, other in pairs))
 
 
-__all__ = ["Found", "Progress", "by_channel", "channel_names", "describing"]
+__all__ = ["Found", "Progress", "by_channel", "channel_names", "describing", "target_names"]

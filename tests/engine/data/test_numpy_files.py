@@ -161,3 +161,21 @@ def test_every_damaged_byte_of_an_archives_headers_is_named(tmp_path: Path, pack
                 data.NPY(str(tmp_path / "a.npz"), validation=0).train.arrays(np.arange(2))
             except DataError as error:
                 assert str(tmp_path) in str(error)
+
+
+@pytest.mark.parametrize("shape", [(20,), (20, 1), (20, 3)])
+def test_whole_numbers_may_be_numbers_to_learn(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    prices = np.arange(-5, np.prod(shape) - 5).reshape(shape)
+    np.savez(tmp_path / "a.npz", x=np.ones((20, 2), np.float32), y=prices)
+    source = data.NPY(str(tmp_path / "a.npz"), task="numbers", validation=0)
+    assert (source.target, source.classes) == (Spec(shape[1:] or (1,), dtypes.float32), None)
+    np.testing.assert_array_equal(source.train.targets(np.arange(20)), prices.reshape(20, -1))
+    if shape == (20,):
+        with pytest.raises(DataError, match=r"holds the label -5, .* Set task to numbers if they are no classes"):
+            _ = data.NPY(str(tmp_path / "a.npz")).classes
+
+
+def test_numbers_with_a_fraction_are_no_classes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.ones((4, 2)), y=np.ones(4))
+    with pytest.raises(DataError, match=r"holds 4 float64, but classes are one whole number .* Set task to numbers"):
+        data.NPY(str(tmp_path / "a.npz"), task="classes")

@@ -148,7 +148,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "negative labels": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3 - 1)),
         "a",
-        r"arrays.npz: y: holds the label -1, but classes are counted from 0. Save",
+        r"arrays.npz: y: holds the label -1, but classes are counted from 0. Set task to numbers",
     ),
     "a class number that no network has outputs for": (
         lambda folder: trained(shard(folder, {"1.png": png(), "1.cls": b"500000000"}), *SMALL),
@@ -258,6 +258,16 @@ def test_the_remedy_for_a_dtype_is_one_click(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, RANDOM.random((40, 5)), np.arange(40) % 3))
     [problem] = check(made, catalogue(), tmp_path).errors
     assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
+
+
+def test_whole_numbers_become_numbers_to_learn_in_one_click(tmp_path: Path) -> None:
+    made = trained(arrays(tmp_path, numbers(), np.arange(40) * 1000), "transforms.ToFloat", loss="nn.MSELoss")
+    [problem] = check(made, catalogue(), tmp_path).errors
+    mended = fixed(made, problem)
+    assert mended.nodes["a"].params["task"] == "numbers"
+    scores = Node("nn.Linear", {"out_features": 1})
+    narrow = Document({**mended.nodes, "scores": scores}, mended.wires, mended.training)
+    assert check(narrow, catalogue(), tmp_path).errors == ()
 
 
 def test_targets_of_one_class_are_found(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from engine.dtypes import float32
+from engine.shape import Spec
 from studio.document.model import Node
 from studio.training.data import statistics
 from studio.training.data.figures import Statistics
@@ -163,8 +165,47 @@ def test_points_of_a_plane_are_told_with_their_classes() -> None:
 def test_regression_has_figures_of_its_target() -> None:
     found = described(previewed(chained("data.Regression")))
     assert found.parts[0].classes == ()
-    assert found.parts[0].target is not None
-    assert found.parts[0].target.numbers == 800
+    assert len(found.parts[0].targets) == 1
+    assert found.parts[0].targets[0].numbers == 800
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_columns_of_targets_have_figures_of_their_own(tmp_path: Path, columns: int) -> None:
+    targets = np.arange(40 * columns, dtype=np.float64).reshape(40, columns)
+    targets[5, -1] = np.nan
+    source = arrays(tmp_path, np.random.default_rng(0).random((40, 4)), targets)
+    found = described(previewed(chained(source)))
+    names = ["target"] if columns == 1 else ["target 0", "target 1", "target 2"]
+    assert [each.name for each in found.parts[0].targets] == names
+    both = [
+        sum(part.targets[-1].numbers for part in found.parts),
+        sum(part.targets[-1].missing for part in found.parts),
+    ]
+    assert both == [39, 1]
+    lows = [min(part.targets[place].low for part in found.parts) for place in range(columns)]
+    assert lows == list(range(columns))
+    assert any(f"in {names[-1]}" in finding.message for finding in found.findings)
+
+
+def test_targets_that_are_pictures_have_figures_together(tmp_path: Path) -> None:
+    source = arrays(tmp_path, np.random.default_rng(0).random((20, 4)), np.ones((20, 3, 5), np.float32))
+    [figures] = described(previewed(chained(source))).parts[0].targets
+    assert (figures.name, figures.numbers, figures.mean) == ("all targets", 16 * 15, 1.0)
+
+
+@pytest.mark.parametrize("highest", [400, 90_000])
+def test_prices_that_count_as_classes_are_told(tmp_path: Path, highest: int) -> None:
+    prices = np.linspace(10, highest, 60).astype(np.int64)
+    source = arrays(tmp_path, np.random.default_rng(0).random((60, 4)), prices)
+    found = described(previewed(chained(source)))
+    [finding] = found.findings
+    assert finding.code == "numbers-as-classes"
+    assert f"count as {highest + 1:,} classes for 48 training samples" in finding.message
+    assert bool(found.class_names) is (highest < 10_000)
+    learned = Node(source.type, {**source.params, "task": "numbers"})
+    again = described(previewed(chained(learned)))
+    assert (again.findings, again.target) == ((), Spec((1,), float32))
+    assert again.parts[0].targets[0].high + again.parts[1].targets[0].high >= highest
 
 
 @given(

@@ -152,7 +152,7 @@ class StatisticsPage(QWidget):
         self.bars.show_statistics(found)
         self.points.show_statistics(found)
         training = found.parts[0]
-        rows = [*training.channels, *([training.target] if training.target is not None else [])]
+        rows = [*training.channels, *training.targets]
         _fill_table(self.table, rows)
         self.table.setCurrentCell(0, 0)
         self._choose(0)
@@ -163,7 +163,7 @@ class StatisticsPage(QWidget):
             return
         channels: list[tuple[Part, ChannelFigures]] = []
         for part in found.parts:
-            all_of_it = [*part.channels, *([part.target] if part.target is not None else [])]
+            all_of_it = [*part.channels, *part.targets]
             channels.append((part.part, all_of_it[row]))
         self.histogram.show_channels(channels)
 
