@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.transforms.transform import Transform
+from engine.data.transforms.transform import Invertible, Transform
 from engine.dtypes import from_numpy
 from engine.shape import Spec
 
@@ -26,6 +26,14 @@ class Compose(Transform):
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         for transform in self.transforms:
             samples = transform.apply(samples)
+        return samples
+
+    def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """N×… → N×…: what `apply` was given, up to rounding. Raises TypeError if a part cannot be undone."""
+        for transform in reversed(self.transforms):
+            if not isinstance(transform, Invertible | Compose):
+                raise TypeError(f"Compose: {type(transform).__name__} cannot be undone. Leave it out.")
+            samples = transform.inverse(samples)
         return samples
 
     def spec(self, sample: Spec) -> Spec:

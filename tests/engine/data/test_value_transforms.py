@@ -108,3 +108,13 @@ def test_channels_first() -> None:
     images = np.arange(24).reshape(1, 2, 3, 4)
     np.testing.assert_array_equal(transforms.ChannelsFirst().apply(images)[0, 3], images[0, ..., 3])
     assert transforms.ChannelsFirst().apply(images[..., 0]).shape == (1, 1, 2, 3)
+
+
+def test_a_composition_is_undone_from_its_end() -> None:
+    inner = transforms.Compose([transforms.MinMaxScale(-1.0, 3.0), transforms.LogScale(2.0)])
+    composed = transforms.Compose([transforms.Normalize(2.0, 3.0), inner])
+    values = np.random.default_rng(0).random((5, 3)).astype(np.float32)
+    changed = np.asarray(composed(values))
+    np.testing.assert_allclose(composed.inverse(changed), values, atol=1e-5)
+    with pytest.raises(TypeError, match="Clip cannot be undone"):
+        transforms.Compose([transforms.Clip(), composed]).inverse(changed)
