@@ -177,8 +177,10 @@ def _is_uneven(judge: Facts) -> bool:
 
 
 def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
-    rate = facts.arguments.values.get("lr")
-    if facts.type.group == ADAPTIVE and isinstance(rate, (int, float)) and rate > HIGHEST_ADAPTIVE_RATE:
+    rate, usual = facts.arguments.values.get("lr"), facts.type.param("lr")
+    if facts.type.group != ADAPTIVE or not isinstance(rate, (int, float)) or usual is None:
+        return
+    if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's is a share of its own steps, usually all of it
         message = (
             f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much "
             "in every step, so training will not settle. Try 0.001."

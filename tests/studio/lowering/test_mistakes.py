@@ -4,6 +4,8 @@ import pytest
 
 from studio.document import edits
 from studio.document.model import Document, Node
+from studio.nodes.catalogue import catalogue
+from studio.nodes.types import Role
 from tests.studio.lowering.graphs import changed, codes, digits, fixed, mlp, only, report
 
 FLATTEN = {"flatten": "nn.Flatten"}
@@ -47,6 +49,13 @@ def test_the_evidence_is_in_the_message() -> None:
     )
     assert "learning rate 0.5" in only(MISTAKES["learning-rate-high"]).message
     assert only(MISTAKES["too-few-classes"]).severity == "error"
+
+
+def test_the_usual_rate_of_an_optimizer_is_no_mistake() -> None:
+    for kind in catalogue():
+        if kind.role is Role.OPTIMIZER:
+            assert "learning-rate-high" not in codes(changed(mlp(), "adam", type=kind.key, params={}))
+    assert "learning-rate-high" in codes(changed(mlp(), "adam", type="optim.Adadelta", params={"lr": 5.0}))
 
 
 def test_sigmoid_before_a_loss_that_contains_it() -> None:
