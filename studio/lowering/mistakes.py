@@ -83,9 +83,24 @@ def _before_loss(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
             "the last layer before a loss has no activation."
         )
         yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
+    elif loss_type.key == "nn.BCELoss" and (scorer := _scorer(graph, before)) is not None:
+        message = (
+            f"{loss} takes probabilities from 0 to 1, but {scorer} gives scores of any size. "
+            f"Use BCEWithLogitsLoss, or put Sigmoid before {loss}."
+        )
+        fix = fixes.retype(loss, "nn.BCEWithLogitsLoss")
+        yield Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
     elif last.group == "Dropout":
         message = f"{before} drops scores at random right before {loss}, which only adds noise to it. Remove {before}."
         yield Problem("warning", "dropout-on-scores", message, node=before, fix=fix)
+
+
+def _scorer(graph: Graph, name: str) -> str | None:
+    """The linear layer whose numbers leave a node, with nothing between that bounds them."""
+    end: End | None = End(name, "output")
+    while end is not None and graph.types[end.node].group in TRANSPARENT_GROUPS:
+        end = graph.source(end.node, graph.types[end.node].inputs[0].name)
+    return end.node if end is not None and graph.types[end.node].group in LINEAR_GROUPS else None
 
 
 def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:

@@ -130,6 +130,11 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
         "loss",
         r"loss learns numbers, but batches gives class numbers, N int64. Use CrossEntropyLoss",
     ),
+    "scores for a loss of probabilities": (
+        lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1),
+        "loss",
+        r"loss takes probabilities from 0 to 1, but scores gives scores of any size.*Use BCEWithLogitsLoss",
+    ),
     "bytes for a layer": (
         lambda folder: trained(idx(folder, {"train": LABELS})),
         "scores",
@@ -268,6 +273,12 @@ def test_whole_numbers_become_numbers_to_learn_in_one_click(tmp_path: Path) -> N
     scores = Node("nn.Linear", {"out_features": 1})
     narrow = Document({**mended.nodes, "scores": scores}, mended.wires, mended.training)
     assert check(narrow, catalogue(), tmp_path).errors == ()
+
+
+def test_the_remedy_for_scores_without_a_sigmoid_is_one_click(tmp_path: Path) -> None:
+    made = trained(arrays(tmp_path, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1)
+    [problem] = check(made, catalogue(), tmp_path).problems
+    assert check(fixed(made, problem), catalogue(), tmp_path).problems == ()
 
 
 def test_targets_of_one_class_are_found(tmp_path: Path) -> None:
