@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -67,6 +69,26 @@ class Settings:
         self._store.setValue("smoothing", value)
 
     @property
+    def hidden_columns(self) -> frozenset[str]:
+        """Columns of the list of runs that are not shown."""
+        return frozenset(self._names("runs/hidden_columns"))
+
+    @hidden_columns.setter
+    def hidden_columns(self, value: Iterable[str]) -> None:
+        self._store.setValue("runs/hidden_columns", _joined(value))
+
+    def ticks(self, folder: Path) -> dict[str, bool]:
+        """Of the runs in a project's folder, by their own folders' names: whether their curves are shown."""
+        key = _key(folder)
+        ticked, others = self._names(f"{key}/shown"), self._names(f"{key}/hidden")
+        return {**dict.fromkeys(ticked, True), **dict.fromkeys(others, False)}
+
+    def set_ticks(self, folder: Path, ticks: Mapping[str, bool]) -> None:
+        key = _key(folder)
+        self._store.setValue(f"{key}/shown", _joined(name for name, on in ticks.items() if on))
+        self._store.setValue(f"{key}/hidden", _joined(name for name, on in ticks.items() if not on))
+
+    @property
     def shows_regions(self) -> bool:
         """Whether compiled regions are drawn on the canvas."""
         return self._flag("shows_regions")
@@ -99,6 +121,18 @@ class Settings:
     def _flag(self, key: str) -> bool:
         return str(self._store.value(key, 0)) in ("1", "true")
 
+    def _names(self, key: str) -> list[str]:
+        return [name for name in str(self._store.value(key, "")).split("|") if name]
+
     def _bytes(self, key: str) -> QByteArray | None:
         value = self._store.value(key)
         return value if isinstance(value, QByteArray) and not value.isEmpty() else None
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "|".join(names)
+
+
+def _key(folder: Path) -> str:
+    """Of a project's folder of runs: a path would be taken for groups within groups."""
+    return f"ticks/{hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]}"

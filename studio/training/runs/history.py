@@ -73,6 +73,8 @@ class Run:
     is_own: bool = False
     """This process trains it, or did."""
     is_shown: bool = True
+    color: int | None = None
+    """The place of its colour among those that there are, from 0; None while it is not shown, or has not been yet."""
     last: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The figures of the last epoch or validation, as train_loss, val_accuracy, …; with its epoch and step."""
     best: Mapping[str, Any] = field(default_factory=dict[str, Any])

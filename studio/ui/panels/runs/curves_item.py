@@ -35,6 +35,8 @@ _STEEP = 3
 """Pixels up and down for each one along, on the average, from which on a curve is nothing but noise."""
 _FAINT = 0.4
 """Of a run's colour in its raw values."""
+_VARIED = 0.5
+"""Of the text's colour in a variant of a run's colour."""
 _DIM = 0.25
 """Of their colour in the others while one run is highlighted."""
 _DASH = 6.0
@@ -220,7 +222,7 @@ class CurvesItem(pg.GraphicsObject):
     def _all_of(self, view: QRectF, area: QRect, ratio: float, shares: Sequence[tuple[_Line, float | None]]) -> object:
         """What the picture depends on."""
         lines = [
-            (line.run, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
+            (line.run, line.run.color, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
             for line, share in shares
         ]
         return view.getCoords(), area.getCoords(), ratio, self.shown, self.highlighted, theme.current().name, lines
@@ -269,7 +271,7 @@ class CurvesItem(pg.GraphicsObject):
         return band
 
     def _draw(self, raster: Raster, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
-        color, surface = run_color(line.run.number), theme.current().color("surface")
+        color, surface = run_color(line.run), theme.current().color("surface")
         if line.is_faint:
             color = theme.mix(surface, color, _FAINT)
         if self.highlighted is not None and line.run is not self.highlighted:
@@ -286,10 +288,12 @@ class CurvesItem(pg.GraphicsObject):
             raster.dots(x, low, color, 2.5 * ratio)
 
 
-def run_color(number: int) -> QColor:
-    """The colour of a run, by its number."""
+def run_color(run: Run) -> QColor:
+    """The colour of a run's curves. Those that come after the last of the theme are nearer to that of text."""
     series = theme.current().series
-    return QColor(series[(number - 1) % len(series)])
+    round_, place = divmod(run.number - 1 if run.color is None else run.color, len(series))
+    color = QColor(series[place])
+    return theme.mix(color, theme.current().color("text"), _VARIED) if round_ % 2 else color
 
 
 def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | None:

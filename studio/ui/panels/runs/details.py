@@ -69,7 +69,7 @@ class Details(QWidget):
         self._stack.setCurrentIndex(1)
         self._title.setText(" and ".join(run.name for run in runs))
         self._dot.setVisible(len(runs) == 1)
-        self._dot.setPixmap(QIcon(Dot(runs[0].number)).pixmap(QSize(16, 16), self.devicePixelRatioF()))
+        self._dot.setPixmap(QIcon(Dot(runs[0])).pixmap(QSize(16, 16), self.devicePixelRatioF()))
         self._single.setVisible(len(runs) == 1)
         self._double.setVisible(len(runs) == 2)
         if len(runs) == 1:

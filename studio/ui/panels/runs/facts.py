@@ -55,7 +55,7 @@ class Facts(QTreeWidget):
         self.setColumnCount(1 + len(runs))
         self.setHeaderLabels(["", *names])
         for column, run in enumerate(runs, start=1):
-            self.headerItem().setIcon(column, QIcon(Dot(run.number)))
+            self.headerItem().setIcon(column, QIcon(Dot(run)))
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setHeaderHidden(len(runs) == 1)
         for group in groups:

@@ -19,9 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.training.runs.coloring import give_colors
 from studio.training.runs.comparing import varying
 from studio.training.runs.history import Run
-from studio.ui import icons
+from studio.ui import icons, theme
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar
 from studio.ui.panels.runs.details import Details
@@ -43,7 +44,7 @@ _REST = 10
 """Times as long as drawing took, nothing is drawn: training gets the rest."""
 _NARROW = 900
 """Pixels below which curves and details take turns."""
-_LIST = 300
+_LIST = 320
 """Width of the list at first."""
 _SLIM = 680
 """Pixels below which the curves stand under the list, not beside it."""
@@ -78,7 +79,9 @@ class RunsPanel(QWidget):
             action="Run",
             run=runner.start,
         )
-        self.list = RunList()
+        self._remembered: set[Run] = set()
+        """Runs that are ticked or not as they were when the project was open last."""
+        self.list = RunList(settings.hidden_columns)
         self.list.setMinimumWidth(200)
         self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
         self.details = Details(self.do, store.catalogue)
@@ -92,6 +95,7 @@ class RunsPanel(QWidget):
         """Draw all runs as they are now."""
         began = time.perf_counter()
         runs = self._library.runs
+        give_colors(runs, len(theme.current().series))
         quantities = dict.fromkeys(name for run in runs for name in run.quantities)
         self.bar.offer(quantities)
         is_first = any(quantity not in self.plots for quantity in quantities)
@@ -181,6 +185,7 @@ class RunsPanel(QWidget):
         self.details.closed.connect(partial(self.bar.details.setChecked, False))
         self.details.facts.node_wanted.connect(self._show_node)
         self.list.toggled.connect(self._toggle)
+        self.list.columns_chosen.connect(partial(setattr, self._settings, "hidden_columns"))
         self.list.hovered.connect(self._highlight)
         self.list.chosen.connect(self._show_details)
         self.list.menu_wanted.connect(self._open_menu)
@@ -220,6 +225,8 @@ class RunsPanel(QWidget):
     def _show_runs(self) -> None:
         """Runs came or went."""
         runs = self._library.runs
+        self._remember_ticks()
+        give_colors(runs, len(theme.current().series))
         self._stack.setCurrentIndex(1 if runs else 0)
         self.list.show_runs(runs)
         self._compare()
@@ -248,8 +255,17 @@ class RunsPanel(QWidget):
 
     def _toggle(self) -> None:
         """Curves that were not wanted before are read now."""
+        ticks = {run.folder.name: run.is_shown for run in self._library.runs if run.folder is not None}
+        self._settings.set_ticks(self._library.folder, ticks)
         self._library.look()
         self.draw()
+
+    def _remember_ticks(self) -> None:
+        ticks = self._settings.ticks(self._library.folder)
+        for run in self._library.runs:
+            if run not in self._remembered and run.folder is not None and not run.is_own:
+                run.is_shown = ticks.get(run.folder.name, run.is_shown)
+        self._remembered = set(self._library.runs)
 
     def _highlight(self, run: Run | None) -> None:
         if run is not self._highlighted:

@@ -145,7 +145,7 @@ class CurvePlot(pg.PlotWidget):
         at = 10 ** min(x, 300.0) if self.shown.log_x else x
         if box.sceneBoundingRect().contains(place):
             readings = [
-                Reading(run.name, kind, value, run_color(run.number))
+                Reading(run.name, kind, value, run_color(run))
                 for run in self._runs
                 if run.is_shown
                 for kind in self._kinds()

@@ -15,14 +15,17 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
 from studio.training.runs.history import Run
 from studio.ui import icons, theme
-from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, RunTable
+from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
 
-_WIDTHS = {"name": 112, "state": 96, "epochs": 80, "started": 96, "differs": 240}
+_WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
 _WIDTH = 84
+_MARGIN = 16
+"""Around a cell's text."""
 
 
 class RunList(QWidget):
@@ -37,7 +40,11 @@ class RunList(QWidget):
     menu_wanted = Signal(QPoint)
     """On the screen."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    columns_chosen = Signal(object)
+    """The keys of all columns that are not shown."""
+
+    def __init__(self, hidden: Iterable[str] = (), parent: QWidget | None = None) -> None:
+        """`hidden` are the keys of the columns that are not shown."""
         super().__init__(parent)
         self.table = RunTable()
         self._sorted = _Sorted()
@@ -64,10 +71,13 @@ class RunList(QWidget):
         header = self.view.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
+        header.sectionResized.connect(self._keep_width)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._choose_columns)
         self.view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        self._hidden: set[str] = set()
+        self._hidden = set(hidden)
+        self._widths: dict[str, int] = {}
+        """Of columns that the person has made wider or narrower."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -130,7 +140,7 @@ class RunList(QWidget):
 
     def _place_columns(self) -> None:
         for column, field in enumerate(self.table.fields):
-            self.view.setColumnWidth(column, _WIDTHS.get(field.key, _WIDTH))
+            self.view.setColumnWidth(column, self._widths.get(field.key, self._width(field.key)))
             self.view.setColumnHidden(column, field.key in self._hidden)
 
     def _choose_columns(self, place: QPoint) -> None:
@@ -144,6 +154,17 @@ class RunList(QWidget):
         if chosen is not None:
             self._hidden ^= {chosen.data()}
             self._place_columns()
+            self.columns_chosen.emit(frozenset(self._hidden))
+
+    def _width(self, key: str) -> int:
+        """At first."""
+        if key == "state":
+            return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _MARGIN
+        return _WIDTHS.get(key, _WIDTH)
+
+    def _keep_width(self, column: int, _: int, width: int) -> None:
+        if width and QGuiApplication.mouseButtons() and column < len(self.table.fields):
+            self._widths[self.table.fields[column].key] = width
 
     def _paint_anew(self, *_: object) -> None:
         self.view.viewport().update()

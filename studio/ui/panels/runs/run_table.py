@@ -8,15 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from studio.training.runs.history import Run
-from studio.ui import figures
+from studio.ui import figures, theme
 from studio.ui.panels.runs.curves_item import run_color
 from studio.ui.panels.runs.plot import title
 
 Index = QModelIndex | QPersistentModelIndex
 
+WIDEST_STATE = "Running, 100%"
 _STATES = {
     "running": "Running",
     "paused": "Paused",
@@ -125,7 +126,7 @@ class RunTable(QAbstractTableModel):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if field.is_number else None
             case Qt.ItemDataRole.DecorationRole if field.key == "name":
-                return QIcon(Dot(run.number))
+                return QIcon(Dot(run))
             case Qt.ItemDataRole.CheckStateRole if field.key == "name":
                 return Qt.CheckState.Checked if run.is_shown else Qt.CheckState.Unchecked
             case _:
@@ -255,18 +256,23 @@ def when(time: datetime | None) -> str:
 
 
 class Dot(QIconEngine):
-    """A run's colour, in the theme in use."""
+    """A run's colour, in the theme in use; a ring if its curves are not shown."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, run: Run) -> None:
         super().__init__()
-        self._number = number
+        self._run = run
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(run_color(self._number))
         side = min(rect.width(), rect.height()) * 0.6
         dot = QRectF(0, 0, side, side)
+        if self._run.is_shown:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(run_color(self._run))
+        else:
+            painter.setPen(QPen(theme.current().color("border-strong"), side / 8))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            dot.adjust(side / 16, side / 16, -side / 16, -side / 16)
         dot.moveCenter(QRectF(rect).center())
         painter.drawEllipse(dot)
 
@@ -279,7 +285,7 @@ class Dot(QIconEngine):
         return picture
 
     def clone(self) -> QIconEngine:
-        return Dot(self._number)
+        return Dot(self._run)
 
 
-__all__ = ["RUN_ROLE", "SORT_ROLE", "Dot", "Field", "RunTable", "when"]
+__all__ = ["RUN_ROLE", "SORT_ROLE", "WIDEST_STATE", "Dot", "Field", "RunTable", "when"]

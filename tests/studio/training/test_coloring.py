@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studio.training.runs.coloring import give_colors
+from studio.training.runs.history import Run
+
+COLORS = 8
+numbers = st.lists(st.integers(1, 200), unique=True, max_size=30)
+
+
+def runs(*numbers: int) -> list[Run]:
+    return [Run(number) for number in numbers]
+
+
+def test_a_run_has_the_colour_of_its_number_if_it_is_free() -> None:
+    made = runs(3, 11, 4, 19)
+    give_colors(made, COLORS)
+    assert [run.color for run in made] == [2, 0, 3, 1]
+
+
+@given(numbers, st.sets(st.integers(0, 29)), st.sets(st.integers(0, 29)))
+def test_no_two_are_alike_while_there_are_enough_and_each_keeps_its_own(
+    numbers: list[int], first: set[int], second: set[int]
+) -> None:
+    made = runs(*numbers)
+    kept: dict[Run, int | None] = {}
+    for shown in (first, second, first):
+        for place, run in enumerate(made):
+            run.is_shown = place in shown
+        give_colors(made, COLORS)
+        colors = [run.color for run in made if run.is_shown]
+        assert None not in colors and all(run.color is None for run in made if not run.is_shown)
+        assert len(set(colors)) == min(len(colors), 2 * COLORS) or len(colors) > 2 * COLORS
+        assert all(run.color == before for run, before in kept.items() if run.is_shown)
+        kept = {run: run.color for run in made if run.is_shown}
+
+
+@given(numbers)
+def test_variants_come_after_the_colours_and_repetitions_after_these(numbers: list[int]) -> None:
+    made = runs(*numbers)
+    give_colors(made, COLORS)
+    colors = [run.color for run in made if run.color is not None]
+    assert all(color < COLORS for color in colors[:COLORS])
+    assert sorted(colors[: 2 * COLORS]) == sorted(set(colors[: 2 * COLORS]))
+    assert all(colors.count(color) <= -(-len(colors) // (2 * COLORS)) for color in colors)

@@ -1,0 +1,151 @@
+"""The list of runs: what it looks like, and what is as it was when a project is opened again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits, files
+from studio.document.templates import template
+from studio.nodes.catalogue import catalogue
+from studio.training import Session
+from studio.ui import theme
+from studio.ui.panels.runs.panel import RunsPanel
+from studio.ui.panels.runs.plot import run_color
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+
+Opened = Callable[[MainWindow], tuple[Project, RunsPanel]]
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, tmp_path: Path) -> Opened:
+    """A saved project with a run, that is opened in a window."""
+    path = tmp_path / "work" / "digits.gradwire"
+    path.parent.mkdir()
+    document = edits.set_training(template("digits-mlp").document, epochs=1)
+    files.save(document, path)
+    run = Session(document, catalogue(), base=path.parent, runs=path.with_suffix(".runs"), name="digits")
+    run.start()
+    assert run.join(600)
+
+    def opened(window: MainWindow) -> tuple[Project, RunsPanel]:
+        project = window.files.open(path)
+        assert project is not None
+        window.docks["runs"].reveal()
+        qtbot.waitUntil(lambda: project.library.has_looked and not project.library.is_reading)
+        return project, window.desks[project].runs
+
+    return opened
+
+
+def copies(project_folder: Path, count: int) -> None:
+    """As many runs as that in all."""
+    [folder] = (path.parent for path in project_folder.rglob("run.json"))
+    for number in range(2, count + 1):
+        other = shutil.copytree(folder, folder.with_name(f"copy-{number:02}"))
+        about = json.loads((other / "run.json").read_text())
+        (other / "run.json").write_text(json.dumps({**about, "number": number, "started": f"2099-01-{number:02}"}))
+
+
+def tick(panel: RunsPanel, name: str) -> None:
+    view = panel.list.view
+    model = view.model()
+    [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
+    view.scrollTo(index)
+    place = view.visualRect(index)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(16, place.center().y()))
+
+
+def test_what_was_ticked_is_ticked_again(
+    qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
+) -> None:
+    copies(tmp_path, 12)
+    window = make_window()
+    project, panel = opened(window)
+    assert [run.number for run in project.library.runs if run.is_shown] == list(range(3, 13))
+    tick(panel, "Run 12")
+    tick(panel, "Run 2")
+    shown = [2, *range(3, 12)]
+    assert [run.number for run in project.library.runs if run.is_shown] == shown
+    window.workspace.close(project)
+    project, _ = opened(make_window())
+    assert [run.number for run in project.library.runs if run.is_shown] == shown
+
+
+def test_a_run_that_came_meanwhile_is_shown_like_others(
+    qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
+) -> None:
+    window = make_window()
+    project, panel = opened(window)
+    tick(panel, "Run 1")
+    window.workspace.close(project)
+    copies(tmp_path, 2)
+    project, _ = opened(make_window())
+    assert [run.is_shown for run in project.library.runs] == [False, True]
+
+
+def test_columns_are_those_of_last_time(qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened) -> None:
+    window = make_window()
+    project, panel = opened(window)
+
+    def choose() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        [found] = [action for action in menu.actions() if action.text() == "State"]
+        QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(found).center())
+
+    QTimer.singleShot(0, choose)
+    panel.list.view.header().customContextMenuRequested.emit(QPoint(5, 5))
+    column = [field.key for field in panel.list.table.fields].index("state")
+    assert panel.list.view.isColumnHidden(column)
+    window.workspace.close(project)
+    _, panel = opened(make_window())
+    assert panel.list.view.isColumnHidden(column) and not panel.list.view.isColumnHidden(column + 1)
+
+
+def test_a_column_that_was_made_wider_stays_so(window: MainWindow, opened: Opened) -> None:
+    _, panel = opened(window)
+    header = panel.list.view.header()
+    before = header.sectionSize(0)
+    edge = QPoint(header.sectionViewportPosition(0) + before - 2, header.height() // 2)
+    QTest.mousePress(header.viewport(), Qt.MouseButton.LeftButton, pos=edge)
+    QTest.mouseMove(header.viewport(), edge + QPoint(20, 0))
+    QTest.mouseMove(header.viewport(), edge + QPoint(40, 0))
+    QTest.mouseRelease(header.viewport(), Qt.MouseButton.LeftButton, pos=edge + QPoint(40, 0))
+    wider = header.sectionSize(0)
+    assert wider > before
+    panel.list.table.modelReset.emit()  # as when another metric comes
+    assert header.sectionSize(0) == wider
+
+
+def test_every_state_can_be_read_in_full(window: MainWindow, opened: Opened) -> None:
+    _, panel = opened(window)
+    view = panel.list.view
+    column = [field.key for field in panel.list.table.fields].index("state")
+    for words in ("Running, 100%", "Paused, 34%", "Interrupted"):
+        assert view.fontMetrics().horizontalAdvance(words) + 8 < view.columnWidth(column)
+    assert view.columnViewportPosition(column) + view.columnWidth(column) <= view.viewport().width()
+
+
+def test_sixteen_runs_have_colours_of_their_own(window: MainWindow, opened: Opened, tmp_path: Path) -> None:
+    copies(tmp_path, 18)
+    project, panel = opened(window)
+    for number in range(3, 9):
+        tick(panel, f"Run {number}")
+    panel.draw()
+    shown = [run for run in project.library.runs if run.is_shown]
+    assert len(shown) == 16
+    for mode in ("light", "dark"):
+        theme.manager().set_mode(mode)
+        assert len({run_color(run).name() for run in shown}) == 16
+        for run in shown:
+            assert theme.contrast(run_color(run), theme.current().color("surface")) >= 3
