@@ -184,13 +184,15 @@ class Desk(QObject):
             self.log.add(f"{run.name} {state}", "error" if state == "failed" else "info")
 
     def _take(self, events: list[object]) -> None:
-        steps = [event for event in events if isinstance(event, fit.Step)]
-        if steps:
-            self._latest = steps[-1]
+        latest = next((event for event in reversed(events) if isinstance(event, fit.Step)), None)
+        if latest is not None:
+            self._latest = latest
             self._warn_of_waiting()
             if not self._soon.isActive():
                 self._soon.start()
         for event in events:
+            if isinstance(event, fit.Step):  # nearly all are
+                continue
             match event:
                 case fit.Epoch():
                     self.log.add(_epoch_line(event))

@@ -119,11 +119,12 @@ class Explainer(QObject):
     # -- a run
 
     def _follow(self, events: list[object]) -> None:
-        if any(isinstance(event, fit.Started) for event in events):
+        kinds = set(map(type, events))
+        if fit.Started in kinds:
             self._seconds.clear()
         if self._watchers and (seconds := self._runner.step_seconds()):
             self._seconds.append(seconds)
-        if any(isinstance(event, fit.CompileState) for event in events):
+        if fit.CompileState in kinds:
             if self._watchers:
                 self._read_run()
             else:

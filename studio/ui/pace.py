@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
-SHARE = 0.03
-"""Of the time, for showing a training. Python runs one thread at a time: what the window takes, a training of small
-batches loses."""
-QUICKEST_MS, SLOWEST_MS = 50, 500
+SHARE, QUICK_SHARE = 0.03, 0.015
+"""Of the time, for showing a training; and one of quick batches. Python runs one thread at a time: long batches compute
+meanwhile, but what the window takes, quick ones lose, and as much again until all is back in the caches."""
+QUICK = 0.01
+"""Seconds of a batch that is quick."""
+QUICKEST_MS, SLOWEST_MS, QUICK_SLOWEST_MS = 50, 500, 1000
 _INERTIA = 0.5
 """How much of the last estimate stays in the next one."""
 
@@ -20,12 +22,18 @@ class Pace:
         """That a look costs, with all the painting that comes of it."""
         self._mark = time.thread_time()
 
-    def next_ms(self) -> int:
-        """Until the next look. To be called once a look, from the window's thread."""
+    def next_ms(self, batch: float | None = None) -> int:
+        """Until the next look. To be called once a look, from the window's thread.
+
+        Args:
+            batch: seconds that a batch takes, as far as is known
+        """
         now = time.thread_time()
         spent, self._mark = now - self._mark, now
         self._seconds = _INERTIA * self._seconds + (1 - _INERTIA) * spent
-        return round(min(max(1000 * self._seconds / SHARE, QUICKEST_MS), SLOWEST_MS))
+        is_quick = batch is not None and batch < QUICK
+        share, slowest = (QUICK_SHARE, QUICK_SLOWEST_MS) if is_quick else (SHARE, SLOWEST_MS)
+        return round(min(max(1000 * self._seconds / share, QUICKEST_MS), slowest))
 
 
-__all__ = ["QUICKEST_MS", "SHARE", "SLOWEST_MS", "Pace"]
+__all__ = ["QUICK", "QUICKEST_MS", "QUICK_SHARE", "QUICK_SLOWEST_MS", "SHARE", "SLOWEST_MS", "Pace"]

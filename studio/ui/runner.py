@@ -139,7 +139,8 @@ class Runner(QObject):
             self.run.folder = self.run.folder or self._session.folder
             self.run.take(event for event in events if isinstance(event, fit.Event))
         for event in events:
-            self._take(event)
+            if not isinstance(event, fit.Step):
+                self._take(event)
         if events:
             self.events.emit(events)
         if not self.is_active and not self._looks:
@@ -165,7 +166,7 @@ class Runner(QObject):
         return None if self._session is None else self._session.explanation()
 
     def _look_again(self) -> None:
-        self._timer.setInterval(self._pace.next_ms())
+        self._timer.setInterval(self._pace.next_ms(None if self.run is None else self.run.progress.pace))
         self.drain()
 
     def _drain_soon(self) -> None:

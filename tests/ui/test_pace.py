@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from studio.ui.pace import QUICKEST_MS, SHARE, SLOWEST_MS, Pace
+from studio.ui.pace import QUICK, QUICK_SHARE, QUICK_SLOWEST_MS, QUICKEST_MS, SHARE, SLOWEST_MS, Pace
 
 
 class Thread:
@@ -40,6 +40,17 @@ def test_looks_take_their_share_of_the_time(thread: Thread, cost: float) -> None
 @pytest.mark.parametrize(("cost", "between"), [(0.0, QUICKEST_MS), (0.001, QUICKEST_MS), (5.0, SLOWEST_MS)])
 def test_looks_are_neither_rarer_nor_more_frequent_than_of_use(thread: Thread, cost: float, between: int) -> None:
     assert settled(Pace(), thread, cost) == between
+
+
+def test_quick_batches_are_looked_at_less_often(thread: Thread) -> None:
+    thread.seconds += 10.0
+    assert Pace().next_ms(QUICK / 2) == QUICKEST_MS, "what was before the first look is not counted"
+    pace = Pace()
+    thread.seconds += 0.02
+    assert pace.next_ms(QUICK / 2) == pytest.approx(1000 * 0.01 / QUICK_SHARE, abs=1)
+    thread.seconds += 5.0
+    assert pace.next_ms(QUICK / 2) == QUICK_SLOWEST_MS
+    assert pace.next_ms(QUICK) == SLOWEST_MS
 
 
 def test_one_costly_look_is_soon_forgotten(thread: Thread) -> None:

@@ -163,6 +163,8 @@ class Run:
         """Put down what happened in this process."""
         events = list(events)
         for event in events:
+            if isinstance(event, fit.Step):
+                continue
             match event:
                 case fit.Started():
                     self.compiled = event.compiled

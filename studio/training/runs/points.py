@@ -57,13 +57,25 @@ class Reader:
         self._epoch_began: float | None = 0.0
 
     def take(self, events: Iterable[fit.Event]) -> Iterator[Points | Cut]:
-        """Points of events."""
-        for is_step, group in groupby(events, lambda event: isinstance(event, fit.Step)):
-            if is_step:
-                yield self._steps([event for event in group if isinstance(event, fit.Step)])
-            else:
-                for event in group:
-                    yield from self._other(event)
+        """Points of events; those of steps together, also where epochs lie between them."""
+        steps: list[fit.Step] = []
+        times: list[float] = []
+        for event in events:
+            if isinstance(event, fit.Step):
+                self._time += (event.step - self._step) * event.seconds
+                self._step = event.step
+                steps.append(event)
+                times.append(self._time)
+                continue
+            if steps:
+                self.progress = self.progress.after(steps[-1])
+            if isinstance(event, fit.Started) and steps:  # what came before may have to be forgotten
+                yield _of_steps(steps, times)
+                steps, times = [], []
+            yield from self._other(event)
+        if steps:
+            self.progress = self.progress.after(steps[-1])
+            yield _of_steps(steps, times)
 
     def take_lines(self, lines: Iterable[Any]) -> Iterator[Points | Cut]:
         """Points of decoded lines. Those that make no sense are counted, and left out."""
@@ -107,20 +119,6 @@ class Reader:
         values = {"loss": loss, **metrics}
         return Points(source, _one(step), _one(self._time), {name: _one(value) for name, value in values.items()})
 
-    def _steps(self, events: Sequence[fit.Step]) -> Points:
-        last = events[-1]
-        self.progress = self.progress.after(last)
-        values: dict[str, list[float]] = {
-            "loss": [event.loss for event in events],
-            **{name: [event.metrics.get(name, np.nan) for event in events] for name in last.metrics},
-            **({} if len(last.losses) > 1 else {LEARNING_RATE: [event.learning_rate for event in events]}),
-            **_of_each([{"losses": event.losses, "learning_rates": event.learning_rates} for event in events]),
-            THROUGHPUT: [event.samples_per_second for event in events],
-        }
-        steps = _array([event.step for event in events])
-        times = self._times(steps, _array([event.seconds for event in events]))
-        return Points("steps", steps, times, {name: _array(column) for name, column in values.items()})
-
     def _step_lines(self, lines: list[Line]) -> Iterator[Points]:
         try:
             last = event_of(lines[-1])
@@ -160,6 +158,21 @@ class Reader:
         times = self._time + np.cumsum(np.diff(steps, prepend=self._step) * seconds)
         self._step, self._time = int(steps[-1]), float(times[-1])
         return times
+
+
+def _of_steps(events: Sequence[fit.Step], times: list[float]) -> Points:
+    last = events[-1]
+    values: dict[str, list[float]] = {
+        "loss": [event.loss for event in events],
+        **{name: [event.metrics.get(name, np.nan) for event in events] for name in last.metrics},
+    }
+    if len(last.losses) > 1:
+        values |= _of_each([{"losses": event.losses, "learning_rates": event.learning_rates} for event in events])
+    else:
+        values[LEARNING_RATE] = [event.learning_rate for event in events]
+    values[THROUGHPUT] = [event.samples_per_second for event in events]
+    columns = {name: _array(column) for name, column in values.items()}
+    return Points("steps", _array([event.step for event in events]), _array(times), columns)
 
 
 def is_beside(quantity: str) -> bool:
