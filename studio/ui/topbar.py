@@ -85,7 +85,8 @@ class TopBar(QWidget):
         state = self._project.runner.state if self._project else "idle"
         progress = run.progress if run else Progress()
         self._bar.setValue(round(1000 * progress.fraction))
-        self._bar.setVisible(run is not None)
+        # Of a stream nobody knows how long the run is: a bar that stays empty would look as if it stood still.
+        self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         self._words.setText(_words(progress, state))
         self.numbers.show_figures(self._figures(progress))
         if self._project is not None:

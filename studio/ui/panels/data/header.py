@@ -17,6 +17,7 @@ _PAGES = ("samples", "statistics")
 _WORDS = 120
 """What the node does to samples is left out rather than cut to less than this."""
 _MOST_SPINS = 2**31 - 1
+_GO_TO = "Go to a sample by its number, counted from 0"
 
 
 class Header(QWidget):
@@ -56,7 +57,7 @@ class Header(QWidget):
         self.category.activated.connect(self._changed)
         self.place = QSpinBox()
         self.place.setAccessibleName("Go to sample")
-        self.place.setToolTip("Go to a sample by its number, counted from 0")
+        self.place.setToolTip(_GO_TO)
         self.place.setKeyboardTracking(False)
         self.place.setFixedWidth(92)
         self.place.valueChanged.connect(self.go_wanted)
@@ -125,8 +126,9 @@ class Header(QWidget):
         """How many samples there are to be seen."""
         self.place.blockSignals(True)
         self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
-        first = "first " if self._facts is not None and self._facts.is_stream else ""
-        self.place.setSuffix(f" / {first}{total:,}")
+        is_stream = self._facts is not None and self._facts.is_stream
+        self.place.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
+        self.place.setToolTip(_GO_TO + (f". These are the first {total:,} of a stream" if is_stream else ""))
         self.place.setEnabled(total > 0)
         self.place.blockSignals(False)
 

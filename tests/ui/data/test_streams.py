@@ -1,0 +1,46 @@
+"""A stream in the window: what is shown of samples and of a run of which nobody knows how long it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytestqt.qtbot import QtBot
+
+from studio.document.model import Training
+from studio.ui.panels.data.panel import DataPanel
+from studio.ui.window import MainWindow
+from tests.studio.training.shards import shards, streamed
+from tests.ui.data.conftest import Show, click, is_filled
+
+
+def test_the_first_samples_of_a_stream_are_shown(qtbot: QtBot, show: Show, tmp_path: Path) -> None:
+    panel: DataPanel = show(streamed(shards(tmp_path / "shards")))
+    assert is_filled(panel)
+    assert panel.header.place.suffix() == " / 25+"
+    assert "the first 25 of a stream" in panel.header.place.toolTip()
+    click(panel.header.pages["statistics"])
+    qtbot.waitUntil(lambda: panel._previewer.statistics is not None)
+    told = [label.text() for label in panel.statistics.counts.parentWidget().findChildren(type(panel.header.title))]
+    assert any("the first 25 samples of a stream" in text for text in told)
+
+
+def test_a_run_says_how_long_an_epoch_is_once_it_knows(
+    qtbot: QtBot, window: MainWindow, show: Show, tmp_path: Path
+) -> None:
+    show(streamed(shards(tmp_path / "shards"), training=Training(epochs=3)))
+    project = window.workspace.projects[-1]
+    bar = window.topbar
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    bar.refresh()
+    assert bar._words.text() == "Epoch 1 of 3 · batch 1 · paused"
+    assert not bar._bar.isVisible()
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    qtbot.waitUntil(lambda: bar._words.text() == "Epoch 3 of 3 · done")
+    run = project.runner.run
+    assert run is not None
+    assert (run.progress.batches, run.progress.fraction) == (7, 1.0)
+    curve = run.curve("loss", "train")
+    assert curve is not None
+    assert curve.x("epoch")[-1] == 3.0
