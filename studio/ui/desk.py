@@ -197,7 +197,7 @@ class Desk(QObject):
                 case fit.Epoch():
                     self.log.add(_epoch_line(event))
                 case Failed():
-                    self.log.add(event.detail or event.message, "error")
+                    self.log.add(event.message if event.by_input else event.detail or event.message, "error")
                 case Warned():
                     self.log.add(event.message, "warning")
                     self.said.emit(event.message)

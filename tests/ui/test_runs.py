@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QTreeWidgetI
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
-from studio.document.model import Document
+from studio.document.model import Document, End, Node, Wire
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
@@ -374,6 +374,24 @@ def test_a_run_that_is_done_goes_on_for_more_epochs(qtbot: QtBot, make_run: Make
     press(panel, panel.details.resume)
     qtbot.waitUntil(lambda: project.runner.state == "done")
     assert values(project.library.runs[0]) == recorded(short) == recorded(long)
+
+
+def test_a_longer_run_has_its_learning_rate_planned_anew(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    document = edits.add(digits(), "fall", Node("lr_scheduler.PolynomialLR"))
+    folder = make_run(edits.connect(document, Wire(End("adam", "optimizer"), End("fall", "optimizer"))))
+    project, panel = open_project()
+    click(panel, 0)
+    press(panel, panel.bar.details)
+    assert panel.details.epochs.minimum() == 3, "two are done"
+    press(panel, panel.details.resume)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    told = "The learning rate of adam is planned anew, for 4 epochs in all: it is 0.0025 from here on, where it was 0."
+    assert told in window.desks[project].log.toPlainText()
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    rates = [line["learning_rate"] for line in lines if line["event"] == "epoch"]
+    assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
 
 
 def test_a_new_run_begins_with_the_weights_of_another(
