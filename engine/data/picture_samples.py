@@ -25,6 +25,11 @@ def picture_spec(colour: Colour) -> Spec:
     return Spec((3 if colour == "colour" else 1, Dim("H"), Dim("W")), uint8)
 
 
+def left_out(error: DataError, instead: str) -> DataWarning:
+    """What is said of an image that another one stands in for."""
+    return DataWarning(f"{str(error).replace(', or set on_error to skip', '')} {instead} takes its place.")
+
+
 class PictureSamples(Samples):
     """Images with targets. Subclasses give `source`.
 
@@ -63,5 +68,5 @@ class PictureSamples(Samples):
             except DataError as error:
                 if self.on_error == "stop":
                     raise
-                warnings.warn(DataWarning(f"{error} The next image takes its place."), stacklevel=2)
+                warnings.warn(left_out(error, "The next image"), stacklevel=2)
         raise DataError(f"none of the {len(self)} images can be read. Check the folder.")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.columns import class_codes
-from engine.data.picture_samples import OnError, PictureSamples, picture_spec
+from engine.data.picture_samples import OnError, PictureSamples, left_out, picture_spec
 from engine.data.pictures import SUFFIXES, Colour, read_picture
 from engine.data.reading import Reading, existing
 from engine.data.samples import Samples, hold_out
@@ -236,7 +236,7 @@ class _Shards(Stream):
             except DataError as error:
                 if self._on_error == "stop":
                     raise
-                warnings.warn(f"{error} Another image takes its place.", stacklevel=2)
+                warnings.warn(left_out(error, "Another image"), stacklevel=2)
         name = self._shards[int(rows[place]["shard"])]
         raise DataError(f"{name}: none of the {len(rows)} images of a batch can be read. Check the shards.")
 

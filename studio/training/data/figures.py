@@ -90,6 +90,8 @@ class Statistics:
     """None if there is nothing to validate with."""
     classes: int | None = None
     """How many classes targets are taken for; None if for none."""
+    skipped: tuple[str, ...] = ()
+    """Images that do not decode, and of which others take the places: each with the reason."""
     findings: tuple[Finding, ...] = ()
     """What looks wrong, the worst first."""
 

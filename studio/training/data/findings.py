@@ -29,6 +29,7 @@ def find(found: Statistics) -> Iterator[Finding]:
     yield from _unreadable(found)
     yield from _strays(found)
     yield from _numbers(found)
+    yield from _skipped(found)
     yield from _overlap(found)
     as_classes = tuple(_numbers_as_classes(found))
     yield from as_classes
@@ -55,6 +56,13 @@ def _unreadable(found: Statistics) -> Iterator[Finding]:
             which = "1 sample" if part.unreadable == 1 else f"{part.unreadable:,} samples"
             message = f"{which} of {part.part} cannot be read, for instance {part.reasons[0][1]}"
             yield Finding("unreadable", "error", message, tuple((part.part, row) for row, _ in part.reasons))
+
+
+def _skipped(found: Statistics) -> Iterator[Finding]:
+    if found.skipped:
+        several = len(found.skipped) > 1
+        which = f"{len(found.skipped):,} images are left out, for instance" if several else "1 image is left out:"
+        yield Finding("skipped", "warning", f"{which} {found.skipped[0]}")
 
 
 def _numbers(found: Statistics) -> Iterator[Finding]:

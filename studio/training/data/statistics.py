@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from studio.training.data.findings import find
 from studio.training.data.histogram import Histogram
 from studio.training.data.picturing import Kind
 from studio.training.data.previewing import FIRST, PARTS, Part, Preview
+from studio.training.heard import heard
 
 MOST_BYTES = 256 * 2**20
 """Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
@@ -57,6 +59,13 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
         DataProblem: the source cannot be read.
     """
     node = preview.chain[-1].name
+    skipped: list[str] = []
+    reader = threading.current_thread()
+
+    def note(text: str) -> None:
+        if threading.current_thread() is reader:  # a training may skip others meanwhile
+            skipped.append(text)
+
     try:
         parts: dict[Part, Samples] = {}
         for part in PARTS:
@@ -67,23 +76,25 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
         total, done = sum(map(len, chosen.values())), 0
         yield Progress(0, total)
         collectors: list[_Part] = []
-        for part, samples in parts.items():
-            collector = _Part(part, samples, preview)
-            collectors.append(collector)
-            for start in range(0, min(len(samples), MOST_TARGETS) if preview.class_names else 0, _TARGETS_AT_ONCE):
-                collector.count_classes(np.arange(start, min(start + _TARGETS_AT_ONCE, len(samples), MOST_TARGETS)))
-                yield Progress(done, total)
-            for rows in _pieces(chosen[part], preview.after.input):
-                collector.look_at(rows)
-                done += len(rows)
-                yield Progress(done, total)
+        with heard(note):
+            for part, samples in parts.items():
+                collector = _Part(part, samples, preview)
+                collectors.append(collector)
+                for start in range(0, min(len(samples), MOST_TARGETS) if preview.class_names else 0, _TARGETS_AT_ONCE):
+                    collector.count_classes(np.arange(start, min(start + _TARGETS_AT_ONCE, len(samples), MOST_TARGETS)))
+                    yield Progress(done, total)
+                for rows in _pieces(chosen[part], preview.after.input):
+                    collector.look_at(rows)
+                    done += len(rows)
+                    yield Progress(done, total)
     except Exception as error:
         raise DataProblem(node, words(error)) from error
     figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
     overlap = _overlap(*collectors) if len(collectors) == 2 else None
     after = preview.after
     names, classes = preview.class_names, None if after.target.ndim else after.classes
-    found = Statistics(node, preview.kind, after.input, after.target, names, figures, overlap, classes)
+    told = (node, preview.kind, after.input, after.target, names, figures, overlap, classes)
+    found = Statistics(*told, skipped=tuple(skipped))
     yield replace(found, findings=tuple(find(found)))
 
 

@@ -128,6 +128,10 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
     assert finding.message.startswith("1 sample of training cannot be read, for instance ")
     assert "1.png" in finding.message
     assert found.parts[0].channels[0].numbers == 11 * 64
+    skipping = Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0, "on_error": "skip"})
+    [finding] = [finding for finding in described(previewed(chained(skipping))).findings if finding.code == "skipped"]
+    assert finding.message.startswith("1 image is left out: ")
+    assert finding.message.endswith("is no image that can be read. Remove it. The next image takes its place.")
 
 
 def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
