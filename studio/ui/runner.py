@@ -227,6 +227,7 @@ class Runner(QObject):
         self.run = run
         run.state = "running"
         self.run_begun.emit(run)
+        self._pace = Pace()  # what was computed before the run is no cost of looking at it
         self._timer.start()
 
     def _can_begin(self) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from studio.document import edits
 from studio.document.model import Document
 from studio.ui import dialogs
 from studio.ui.canvas.view import CanvasView
@@ -123,6 +124,7 @@ def test_build_train_save_and_reopen(
     assert report.nodes[names["Linear"]].arguments["in_features"] == 64
     assert "N×64 float32" in report.wires.values()
 
+    canvas.store.edit("Long", lambda document: edits.set_training(document, epochs=100_000))
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_Return, CTRL)
     runner = project_of(window).runner
