@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,10 @@ from engine.errors import DataError
 from engine.random import Generator
 from engine.shape import format_shape
 from engine.tensor import Tensor
+
+_BLOCK = 2**18
+_BINS, _SHIFT = 2**16, np.uint64(48)
+"""Keys by their highest bits."""
 
 Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 Side: TypeAlias = Literal["inputs", "targets"]
@@ -216,9 +220,37 @@ def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
     """
     if not 0 <= share < 1:
         raise ValueError(f"the share of validation samples must be from 0 to below 1, not {share}")
-    held = held_count(count, share)
-    order = Generator(0).fork("validation").permutation(count)
-    return np.sort(order[held:]), np.sort(order[:held])
+    held = _first_drawn(count, held_count(count, share))
+    rest = np.ones(count, bool)
+    rest[held] = False
+    return np.flatnonzero(rest), held
+
+
+def _first_drawn(count: int, wanted: int) -> Indices:
+    """The first so many of a permutation of so many rows, sorted.
+
+    They are those of the smallest keys. Which these are is found block by block: of very many rows, to keep all keys
+    and to sort them takes many times the time, and the memory.
+    """
+
+    def keys() -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        generator = Generator(0).fork("validation")
+        return ((start, generator.bits(min(_BLOCK, count - start))) for start in range(0, count, _BLOCK))
+
+    in_bin = np.zeros(_BINS, np.int64)
+    for _, block in keys():
+        in_bin += np.bincount((block >> _SHIFT).astype(np.int64), minlength=_BINS)
+    last = int(np.searchsorted(np.cumsum(in_bin), wanted))
+    found = [np.empty(0, np.int64)]
+    rows, values = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    for start, block in keys() if wanted else ():
+        bins = block >> _SHIFT
+        found.append(start + np.flatnonzero(bins < last))
+        rows.append(start + (places := np.flatnonzero(bins == last)))
+        values.append(block[places])
+    before = np.concatenate(found)
+    order = np.argsort(np.concatenate(values), kind="stable")[: wanted - len(before)]
+    return np.sort(np.concatenate([before, np.concatenate(rows)[order]]))
 
 
 def held_count(count: int, share: float) -> int:

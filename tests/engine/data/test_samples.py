@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import data, dtypes
+from engine.data import samples as engine_samples
 from engine.data import transforms
-from engine.data.samples import Batch, Samples
+from engine.data.samples import Batch, Samples, held_count, hold_out
 from engine.data.splits import check_sizes
 from engine.errors import DataError, ShapeError
 from engine.random import Generator
@@ -242,3 +243,22 @@ def test_passes_of_a_loader_are_augmented_anew_and_by_seed(nested: bool) -> None
         train.set_epoch(4, 9)
         expected = rows_of(train, list(range(12)))
         assert [value for batch in loader for value in batch[0].flatten().tolist()] == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(count=st.integers(0, 3000), share=st.floats(0, 0.999), block=st.sampled_from([64, 1000, 2**18]))
+def test_what_is_held_out_are_the_first_of_a_permutation(count: int, share: float, block: int) -> None:
+    """Found without the whole of it; so runs of the past keep the samples that they validate with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_samples, "_BLOCK", block)
+        train, held = hold_out(count, share)
+    order = Generator(0).fork("validation").permutation(count)
+    wanted = held_count(count, share)
+    np.testing.assert_array_equal(held, np.sort(order[:wanted]))
+    np.testing.assert_array_equal(train, np.sort(order[wanted:]))
+
+
+def test_equal_keys_are_held_out_as_a_stable_sort_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Generator, "bits", lambda _, count: np.arange(count, dtype=np.uint64) % np.uint64(3))
+    order = Generator(0).permutation(50)
+    np.testing.assert_array_equal(hold_out(50, 0.3)[1], np.sort(order[:15]))
