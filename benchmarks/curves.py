@@ -105,6 +105,7 @@ def main() -> None:
         """Wait for curves that are smoothed in a thread."""
         application.processEvents()
         while any(plot.curves.is_late for plot in plots):
+            time.sleep(0.002)
             application.processEvents()
 
     begin = time.perf_counter()

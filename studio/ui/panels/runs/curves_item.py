@@ -93,10 +93,8 @@ class CurvesItem(pg.GraphicsObject):
         """By what they depend on; those that were not drawn last time are forgotten."""
         self._picture: tuple[object, QImage] | None = None
         """What was painted last, and all that it depends on."""
-        self._room = 0
-        """Values that may still be smoothed at once."""
         self._late: list[Column] = []
-        """Columns for which there was no room."""
+        """Columns that are to be smoothed in a thread."""
         self._smoothing: Future[list[tuple[Column, int, Course]]] | None = None
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
@@ -154,8 +152,7 @@ class CurvesItem(pg.GraphicsObject):
             return
         area = transform.mapRect(view).toAlignedRect()
         ratio = painter.device().devicePixelRatioF()
-        self._room, self._late = _AT_ONCE, []
-        shares = [(line, self._share(line, view, area, ratio)) for line in sorted(self._lines(), key=self._depth)]
+        shares = self._shares(view, round(area.width() * ratio))
         key = self._all_of(view, area, ratio, shares)
         if self._picture is None or self._picture[0] != key:
             self._picture = key, self._painted(view, area, ratio, shares, transform)
@@ -167,16 +164,20 @@ class CurvesItem(pg.GraphicsObject):
 
     # -- smoothing
 
-    def _share(self, line: _Line, view: QRectF, area: QRect, ratio: float) -> float | None:
-        """Of the past in what can be drawn of a line now; None if that is nothing yet."""
-        share, column = line.share, line.column
-        wanted = column.unsmoothed(share) if share else 0
-        if not wanted or wanted <= self._room or not self._is_far(line, view, round(area.width() * ratio)):
-            self._room -= wanted
-            return share
-        self._late.append(column)
-        before = 0.0 if column.course is None else column.course.share
-        return None if before in (0.0, share) else before
+    def _shares(self, view: QRectF, width: int) -> list[tuple[_Line, float | None]]:
+        """What is to be drawn, in that order, and the share of the past in what can be drawn of it now; None if that is
+        nothing yet. What would take too long is smoothed in a thread, all at once."""
+        lines = sorted(self._lines(), key=self._depth)
+        behind = {line: line.column.unsmoothed(line.share) for line in lines if line.share}
+        fresh = [
+            line
+            for line, count in behind.items()
+            if (not _has_course(line) or count > _AT_ONCE) and self._is_far(line, view, width)
+        ]
+        is_late = sum(behind[line] for line in fresh) > _AT_ONCE
+        self._late = [line.column for line in fresh] if is_late else []
+        late = set(fresh) if is_late else set[_Line]()
+        return [(line, _share_before(line) if line in late else line.share) for line in lines]
 
     def _is_far(self, line: _Line, view: QRectF, width: int) -> bool:
         """Whether so much of it is in view that its course has to be known."""
@@ -225,7 +226,8 @@ class CurvesItem(pg.GraphicsObject):
             (line.run, line.run.color, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
             for line, share in shares
         ]
-        return view.getCoords(), area.getCoords(), ratio, self.shown, self.highlighted, theme.current().name, lines
+        axes = self.shown.axis, self.shown.log_x, self.shown.log_y
+        return view.getCoords(), area.getCoords(), ratio, axes, self.highlighted, theme.current().name, lines
 
     def _painted(
         self,
@@ -330,6 +332,16 @@ def _smoothed(wanted: Sequence[tuple[Column, int, Array]], share: float) -> list
         course.follow(values)
         found.append((column, cuts, course))
     return found
+
+
+def _has_course(line: _Line) -> bool:
+    """Whether it was smoothed with that share of the past before."""
+    return line.column.course is not None and line.column.course.share == line.share
+
+
+def _share_before(line: _Line) -> float | None:
+    """Of the past in what was drawn of it before, if it was."""
+    return None if line.column.course is None or _has_course(line) else line.column.course.share
 
 
 def _is_sparse(x: Array, ratio: float) -> bool:
