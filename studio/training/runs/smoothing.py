@@ -14,9 +14,10 @@ import numpy as np
 
 from studio.training.runs.growing import FACTOR, Array, Numbers, Pyramid
 
-LEVEL = 2
-"""Of the smallest blocks, as `growing` counts."""
-BLOCK = FACTOR**LEVEL
+LEVEL = 1
+"""Of the smallest blocks whose extremes are kept, as `growing` counts."""
+BLOCK = FACTOR**2
+"""Values that are summed up at once."""
 _PIECE = 128
 """Blocks that are smoothed at once: they stay in the processor's cache."""
 _NEGLIGIBLE = 1e-17
@@ -88,7 +89,7 @@ def _known_before(values: Array, place: int) -> int:
 
 
 class Course:
-    """The least and the greatest of the exponential mean in each whole block of 64 values."""
+    """The least and the greatest of the exponential mean of each 8 values, as far as there are 64 more of them."""
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -98,13 +99,14 @@ class Course:
 
     def __len__(self) -> int:
         """Values that are covered."""
-        return len(self._low) * BLOCK
+        return len(self._low) * FACTOR**LEVEL
 
     def follow(self, values: Array) -> None:
         """Go on with what is new of these values, which begin with those it knows."""
         for means in _means(values[len(self) : len(values) // BLOCK * BLOCK], self.share, self._sums):
-            self._low.extend(np.fmin.reduce(means, axis=0))
-            self._high.extend(np.fmax.reduce(means, axis=0))
+            small = means.reshape(FACTOR, FACTOR, -1)
+            self._low.extend(np.fmin.reduce(small, axis=1).T.ravel())
+            self._high.extend(np.fmax.reduce(small, axis=1).T.ravel())
 
 
 def _means(values: Array, share: float, sums: list[float]) -> Iterator[Array]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.training.runs.smoothing import BLOCK, Course, reach, smoothed, smoothed_at
+from studio.training.runs.smoothing import Course, reach, smoothed, smoothed_at
 
 SHARES = st.floats(0.01, 0.99)
 
@@ -60,8 +60,8 @@ def test_a_course_has_the_extremes_of_each_block_however_the_values_come(
     course = Course(share)
     for end in np.linspace(0, count, pieces + 1).astype(int)[1:]:
         course.follow(values[:end])
-    whole = count // BLOCK * BLOCK
-    blocks = plain_mean(values[:whole], share).reshape(-1, BLOCK)
+    whole = count // 64 * 64
+    blocks = plain_mean(values[:whole], share).reshape(-1, 8)
     low, high = course.extremes.level(0)
     assert len(course) == whole
     np.testing.assert_allclose(low, np.fmin.reduce(blocks, axis=1), rtol=1e-9, atol=1e-12)

@@ -47,6 +47,8 @@ _PIECES = 12
 """Of a logarithmic axis."""
 _AT_ONCE = 500_000
 """Values that are smoothed in the window's thread for one picture: a few milliseconds."""
+_LEVELS = 3
+"""Of the extremes of courses that are made in the thread: those of thousands of values."""
 _LOOK_MS = 15
 """From one look whether smoothing is done to the next."""
 
@@ -330,6 +332,7 @@ def _smoothed(wanted: Sequence[tuple[Column, int, Array]], share: float) -> list
     for column, cuts, values in wanted:
         course = Course(share)
         course.follow(values)
+        course.extremes.level(_LEVELS)
         found.append((column, cuts, course))
     return found
 
