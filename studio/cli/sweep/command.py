@@ -104,7 +104,8 @@ class _Sweep:
         )
         self._board = Board(self._rows, self._follow, rises=_rises(document, self._follow), quiet=quiet)
         self._tell({"event": "sweep", "file": str(path), "trials": len(plan.trials), "left": len(left), "jobs": jobs})
-        self._board.say(f"{len(plan.trials)} trial{'s' * (len(plan.trials) != 1)}, {len(left)} to train, {jobs} at a time; their plan is {path}")
+        trials = "1 trial" if len(plan.trials) == 1 else f"{len(plan.trials)} trials"
+        self._board.say(f"{trials}, {len(left)} to train, {jobs} at a time; their plan is {path}")
 
     def run(self) -> int:
         """Train to the end. Returns the exit code.

@@ -49,6 +49,10 @@ class PartFigures:
     """Samples that cannot be read, such as damaged images."""
     reasons: tuple[tuple[int, str], ...]
     """Some of their rows, and why."""
+    missing: tuple[int, ...]
+    """Rows of some samples in which a number is NaN."""
+    infinite: tuple[int, ...]
+    """Rows of some samples with an infinite number."""
     points: tuple[tuple[float, float, int], ...]
     """Of samples that are points in a plane: some of them, with their classes; -1 for none."""
     is_stream: bool

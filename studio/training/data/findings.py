@@ -72,12 +72,18 @@ def _numbers(found: Statistics) -> Iterator[Finding]:
     ]
     missing = [(part, channel.missing, channel.name) for part, channel in channels if channel.missing]
     if missing:
-        what = f"{_counted(missing)} missing (NaN), in {_listed(missing)}."
-        yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.")
+        rows: tuple[tuple[Part, int], ...] = tuple((part.part, row) for part in found.parts for row in part.missing)
+        what = f"{_counted(missing)} missing (NaN), in {_listed(missing)}{_first(rows)}."
+        yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.", rows)
     infinite = [(part, channel.infinite, channel.name) for part, channel in channels if channel.infinite]
     if infinite:
-        what = f"{_counted(infinite)} infinite, in {_listed(infinite)}."
-        yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.")
+        rows = tuple((part.part, row) for part in found.parts for row in part.infinite)
+        what = f"{_counted(infinite)} infinite, in {_listed(infinite)}{_first(rows)}."
+        yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.", rows)
+
+
+def _first(rows: tuple[tuple[Part, int], ...]) -> str:
+    return f", first in {rows[0][0]} sample {rows[0][1]}" if rows else ""
 
 
 def _overlap(found: Statistics) -> Iterator[Finding]:

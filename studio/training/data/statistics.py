@@ -32,6 +32,7 @@ MOST_CHANNELS = 256
 MOST_TARGETS = 20_000_000
 
 _MOST_POINTS = 1000
+_MOST_ROWS = 5
 _CHUNK_BYTES = 8 * 2**20
 _CHUNK_SAMPLES = 4096
 _TARGETS_AT_ONCE = 65_536
@@ -140,6 +141,8 @@ class _Part:
         """By the digest of a sample: its row, and its target."""
         self._repeated = 0
         self._unreadable: list[tuple[int, str]] = []
+        self._missing: list[int] = []
+        self._infinite: list[int] = []
         self._is_plane = preview.kind == "vectors" and preview.after.input.shape == (2,)
         self._points: list[tuple[float, float, int]] = []
 
@@ -165,6 +168,8 @@ class _Part:
                 self._repeated += 1
             else:
                 self.rows[key] = (row, np.asarray(target).tobytes())
+        for values in (inputs, targets):
+            self._note_numberless(rows, values)
         if self._is_plane and len(self._points) < _MOST_POINTS:
             classes = np.asarray(targets).tolist() if len(self._classes) else [-1] * len(rows)
             pairs = zip(np.asarray(inputs, np.float64).tolist(), classes, strict=True)
@@ -175,6 +180,15 @@ class _Part:
             for batch in _batches(targets):
                 columns = len(self._targets.names)
                 self._targets.add(batch.reshape(1, -1) if columns == 1 else batch.reshape(len(batch), columns).T)
+
+    def _note_numberless(self, rows: NDArray[np.int64], values: Batch) -> None:
+        """Some rows of samples with NaN or infinity, for whoever wants to look at them."""
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not len(values):
+            return
+        for known, test in ((self._missing, np.isnan), (self._infinite, np.isinf)):
+            if len(known) < _MOST_ROWS:
+                wrong = test(values).reshape(len(values), -1).any(1)
+                known += [row for row in rows[wrong].tolist() if row not in known][: _MOST_ROWS - len(known)]
 
     def figures(self, looked_at: int) -> PartFigures:
         return PartFigures(
@@ -188,6 +202,8 @@ class _Part:
             self._repeated,
             len(self._unreadable),
             tuple(self._unreadable[:5]),
+            tuple(self._missing),
+            tuple(self._infinite),
             tuple(self._points),
             self._samples.stream is not None,
         )

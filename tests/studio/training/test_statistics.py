@@ -83,6 +83,23 @@ def test_samples_in_both_parts_are_found(tmp_path: Path) -> None:
     assert finding.examples[:2] == (("validation", other), ("training", row))
 
 
+def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).random((40, 3)).astype(np.float32)
+    inputs[:, 0] = np.arange(40)
+    inputs[7, 1:], inputs[8, 2], inputs[31, 2] = np.nan, np.inf, np.nan
+    preview = previewed(chained(Node("data.NPY", {"path": arrays(tmp_path, inputs, np.arange(40) % 2).params["path"]})))
+    found = {finding.code: finding for finding in described(preview).findings}
+    parts = {"training": preview.after.train, "validation": preview.after.validation}
+
+    def at(code: str) -> set[int]:
+        places = found[code].examples
+        return {int(parts[part].arrays(np.array([row]))[0][0][0]) for part, row in places}
+
+    assert at("missing") == {7, 31} and at("infinite") == {8}
+    part, row = found["infinite"].examples[0]
+    assert f"first in {part} sample {row}. A loss" in found["infinite"].message
+
+
 def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
     inputs = np.random.default_rng(0).random((400, 3)).astype(np.float32)
     inputs[:, 1] = 4
@@ -92,7 +109,7 @@ def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
     targets[:30] = 2
     found = of_arrays(tmp_path, inputs, targets, Node("data.HoldOut", {"validation": 0.5, "stratify": True}))
     said = {finding.code: finding.message for finding in found.findings}
-    assert "1 number of " in said["missing"] and "is missing (NaN), in number 0." in said["missing"]
+    assert "1 number of " in said["missing"] and "is missing (NaN), in number 0, first in " in said["missing"]
     assert "Add Fill missing" in said["missing"]
     assert "infinite" in said["infinite"]
     assert "In training number 1 is always the same" in said["constant"]
