@@ -19,6 +19,8 @@ from engine.data.transforms import Resize
 from engine.errors import DataError
 from tests.engine.data.test_web_dataset import picture, samples, shard
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the system does not let go of files that are in use")
+
 ROOT = Path(__file__).parents[3]
 COUNT = 4000
 
