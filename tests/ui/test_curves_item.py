@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -40,9 +40,9 @@ def plot(qtbot: QtBot) -> Iterator[CurvePlot]:
     qtbot.waitExposed(made)
     yield made
     qtbot.waitUntil(lambda: not made.curves.is_late)
-    made.close()
+    made.hide()
     made.deleteLater()
-    QApplication.processEvents()
+    QCoreApplication.sendPostedEvents(made, QEvent.Type.DeferredDelete)  # it no longer hears of themes
     gc.collect()  # here, not in the thread of a later test's training
 
 
