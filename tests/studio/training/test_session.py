@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine import cuda_available, fit, nn
+from engine.compiler.kernels import compile_process
 from engine.data import idx
 from engine.errors import DataError
 from studio.training import Failed, Looked, Session, StateChanged
@@ -195,7 +196,9 @@ def test_threads_end(session) -> None:
     run.start()
     wait_for(run, "done")
     assert run.join(600)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("gradwire")]
+    # The compile process, and the thread that waits for its end, serve all sessions.
+    left = {thread.name for thread in threading.enumerate()} - {compile_process.ATTENDANT}
+    assert not [name for name in left if name.startswith("gradwire")]
 
 
 def test_slow_watchers_get_thinned_out_steps(session, digits) -> None:
