@@ -57,20 +57,15 @@ def _lacking(name: str, found: Division) -> Iterator[Problem]:
     unseen = [(label, held) for label, train, held in found.classes if held > 1 and not train]
     unjudged = [(label, train) for label, train, held in found.classes if train > 1 and not held]
     fix = fixes.assign(name, "stratify", value=True)
-    if unseen:
-        label, count = unseen[0]
-        message = (
-            f"{name} keeps all {_samples(count)} of class {label} for validation{_and_more(len(unseen))}: the network "
-            "cannot learn it. Turn stratify on, which divides each class."
-        )
-        yield Problem("warning", "rare-class", message, node=name, fix=fix)
-    if unjudged:
-        label, count = unjudged[0]
-        message = (
-            f"{name} keeps none of the {_samples(count)} of class {label} for validation{_and_more(len(unjudged))}: "
-            "nothing tells how well the network knows it. Turn stratify on, which divides each class."
-        )
-        yield Problem("warning", "rare-class", message, node=name, fix=fix)
+    for some, keeps, harm in (
+        (unseen, "keeps all {} of class {} for validation{}", "the network cannot learn it"),
+        (unjudged, "keeps none of the {} of class {} for validation{}", "nothing tells how well the network knows it"),
+    ):
+        if some:
+            label, count = some[0]
+            kept = keeps.format(_samples(count), label, _and_more(len(some)))
+            message = f"{name} {kept}: {harm}. Turn stratify on, which divides each class."
+            yield Problem("warning", "rare-class", message, node=name, fix=fix)
     if single:
         message = (
             f"Class {single[0]} has 1 sample{_and_more(len(single))}, which {name} cannot divide: it is either learned "
