@@ -56,6 +56,7 @@ class Header(QWidget):
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
         self.place = QSpinBox()
+        self.place.lineEdit().setTextMargins(6, 0, 0, 0)
         self.place.setAccessibleName("Go to sample")
         self.place.setToolTip(_GO_TO)
         self.place.setKeyboardTracking(False)
