@@ -7,8 +7,8 @@ import linecache
 from collections.abc import Iterator
 
 from engine.compiler.reasons import BOOL, ITERATION, LIST, NUMBER, PRINT, Reason
-from engine.compiler.syntax import parsed
 from engine.graph import Place
+from engine.syntax import parsed
 
 
 def rewrite(reason: Reason, where: Place) -> str:

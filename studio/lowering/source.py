@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.syntax import parsed
 from studio.lowering import syntax
 from studio.lowering.flow import Flow
 from studio.lowering.identifiers import class_name
@@ -59,7 +60,7 @@ def _line_table(writer: Writer, written: list[ast.stmt], text: str) -> dict[int,
     """The text read back has the same statements in the same order, now with line numbers."""
     owners = {id(statement): name for statement, name in writer.marks}
     lines: dict[int, str] = {}
-    for statement, read in zip(_statements(written), _statements(ast.parse(text).body), strict=True):
+    for statement, read in zip(_statements(written), _statements(parsed(text).body), strict=True):
         if id(statement) in owners:
             last = read.lineno if read.end_lineno is None else read.end_lineno
             lines.update(dict.fromkeys(range(read.lineno, last + 1), owners[id(statement)]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
-
 from engine.errors import DataError, DeviceError, EngineError, WeightsError
+from engine.syntax import account_of
 from studio.document.errors import FileError
 from studio.lowering.program import LoweringError, Program
 from studio.training.events import Failed
@@ -15,7 +14,7 @@ def failed(error: Exception, program: Program | None) -> Failed:
     node = None if program is None else program.node_of(error)
     if isinstance(error, LoweringError):
         node = error.problems[0].node
-    detail = "".join(traceback.format_exception(error))
+    detail = account_of(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
     return Failed(message_of(error), node, detail, by_input)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from engine.syntax import account_of
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs, fonts, icons, motion, stylesheet, theme
 from studio.ui.ahead import Ahead
@@ -93,7 +93,7 @@ class Net:
         self._is_telling = False
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        text = "".join(traceback.format_exception(kind, error, trace))
+        text = account_of(error)
         if issubclass(kind, KeyboardInterrupt):
             self._window.close()
             return

@@ -35,7 +35,9 @@ def done(qtbot: QtBot, dialog: TrialDialog) -> None:
 
 
 def button(dialog: TrialDialog, start: str) -> QPushButton:
-    return next(found for found in dialog.findChildren(QPushButton) if found.text().startswith(start))
+    found = [one for one in dialog.findChildren(QPushButton) if one.text().startswith(start)]
+    assert found, f"no button {start!r} beside: {dialog.verdict.text()}"
+    return found[0]
 
 
 def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.syntax import parsed
+from engine.syntax import parsed
 
 SOURCES = ("exponential", "logarithm", "choice")
 """The files of `functions` that are written in Python."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from engine.data.fetching import Rows, Stream
 from engine.data.workers.packing import pack, unpack
 from engine.data.workers.segments import Place
+from engine.syntax import account_of
 
 
 class Work(NamedTuple):
@@ -67,7 +67,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        return cls(_packed(error), "".join(traceback.format_exception(error)))
+        return cls(_packed(error), account_of(error))
 
     def exception(self, who: str) -> Exception:
         """The exception, with a note on who met it, and where."""

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.syntax import parsed
+
 SOURCES = Path(__file__).parents[1] / "functions"
 
 _CASTS = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
@@ -80,7 +82,7 @@ def _tree() -> tuple[dict[str, ast.FunctionDef], dict[str, ast.expr]]:
     functions: dict[str, ast.FunctionDef] = {}
     constants: dict[str, ast.expr] = {}
     for path in sorted(SOURCES.glob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 functions[node.name] = node
             elif isinstance(node, ast.Assign):

@@ -1,0 +1,76 @@
+"""Source is read in several threads at once."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from engine.syntax import account_of, parsed
+
+SOURCE = "\n".join(f"value_{number} = [first + second * (third - {number})]" for number in range(300))
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """Threads take turns all the time, and within the parser, where only a collection of garbage lets others run."""
+
+    def pause(phase: str, info: object) -> None:
+        time.sleep(0)
+
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(1000, 10, 10)
+    gc.callbacks.append(pause)
+    yield
+    gc.callbacks.remove(pause)
+    gc.set_threshold(*thresholds)
+    sys.setswitchinterval(interval)
+
+
+def by_threads(read: Callable[[], object]) -> list[BaseException]:
+    """What went wrong in four threads that read again and again."""
+    wrong: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(20):
+                read()
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+@pytest.mark.usefixtures("hurried")
+def test_threads_parse_at_the_same_time() -> None:
+    assert by_threads(partial(parsed, SOURCE)) == []
+
+
+@pytest.mark.usefixtures("hurried")
+def test_threads_tell_of_errors_at_the_same_time() -> None:
+    try:
+        raise ValueError("of the test")
+    except ValueError as error:
+        raised = error
+
+    def read() -> None:
+        parsed(SOURCE)
+        assert account_of(raised).endswith("ValueError: of the test\n")
+
+    assert by_threads(read) == []
+
+
+def test_what_is_no_source_is_said() -> None:
+    with pytest.raises(SyntaxError):
+        parsed("1 +")
