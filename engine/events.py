@@ -81,6 +81,8 @@ class Validated:
     """The figure that is followed was never better."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """Of metrics that are more than a number, such as a confusion matrix."""
+    val_losses: Mapping[str, float] = field(default_factory=dict)
+    """By the name of the optimizer; `val_loss` is their sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,14 @@ class Epoch:
     learning_rate: float
     finite: bool
     best: bool = False
-    """The figure that is followed was never better."""
+    """The figure that is followed was never better. Of an unfinished epoch: there was no other to compare it with."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """As in Validated; of the training samples if there was no validation."""
     batches: int | None = None
     """In one epoch; None for a stream that has not ended yet."""
+    train_losses: Mapping[str, float] = field(default_factory=dict)
+    """By the name of the optimizer, as `val_losses`. Of an epoch that goes on from an old checkpoint, empty."""
+    val_losses: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

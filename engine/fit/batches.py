@@ -18,19 +18,35 @@ from engine.tensor import Tensor
 
 
 class Mean:
-    """A mean of batch losses, each weighing as many samples as it has."""
+    """Means of batch losses, each weighing as many samples as it has: of all together, and of each by its name.
 
-    def __init__(self) -> None:
-        self.sum = 0.0
-        self.count = 0
+    Takes what `state` has given; old states know nothing of each.
+    """
 
-    def add(self, value: float, samples: int) -> None:
-        self.sum += value * samples
+    def __init__(self, total: float = 0.0, count: int = 0, each: Mapping[str, float] | None = None) -> None:
+        self.total = total
+        self.count = count
+        self._each = {} if each is None and not count else each
+
+    def add(self, losses: Mapping[str, float], samples: int) -> None:
+        self.total += sum(losses.values()) * samples
         self.count += samples
+        if self._each is not None:
+            sums = {name: self._each.get(name, 0.0) + value * samples for name, value in losses.items()}
+            self._each = {**self._each, **sums}
 
     @property
     def value(self) -> float:
-        return self.sum / self.count if self.count else float("nan")
+        return self.total / self.count if self.count else float("nan")
+
+    @property
+    def each(self) -> dict[str, float]:
+        """By name; nothing after an old state."""
+        return {name: total / self.count for name, total in (self._each or {}).items()}
+
+    @property
+    def state(self) -> list[Any]:
+        return [self.total, self.count, None if self._each is None else dict(self._each)]
 
 
 class Timed:

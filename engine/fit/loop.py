@@ -136,10 +136,10 @@ class Training(Iterator[Event]):
         if batches.validation is None or count_samples(batches.validation) == 0:
             raise DataError("there are no validation samples to judge by. Keep a share of the samples for validation.")
         sums = metric_sums(self.task)
-        val = yield from self._validate(batches.validation)
+        val, losses = yield from self._validate(batches.validation)
         tables = tables_of(self.task)
         restore_metrics(self.task, sums)
-        yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables)
+        yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables, val_losses=losses)
 
     def close(self) -> None:
         """End it. Modules are put back into the modes that they had before."""
@@ -161,7 +161,7 @@ class Training(Iterator[Event]):
             "batch": self.batch,
             "batches": self._count,
             "step": self.step,
-            "mean": [self._mean.sum, self._mean.count],
+            "mean": self._mean.state,
             "judge": judge.state_dict(),
             "pending": self._pending,
             "random": list(task.stream.get_state() if before is None else before["random"]),
@@ -174,12 +174,11 @@ class Training(Iterator[Event]):
             judge = self._set_up()[1]
             restore(self.task, state["task"])
         self.epoch, self.batch, self.step = state["epoch"], state["batch"], state["step"]
-        self._count = state.get("batches")
-        self._mean.sum, self._mean.count = state["mean"]
+        self._mean = Mean(*state["mean"])
         judge.load_state_dict(state["judge"])
         self.task.stream.set_state(state["random"])
         self._seconds, self._epoch_seconds = state["seconds"]
-        self._pending = state["pending"]
+        self._pending, self._count = state["pending"], state.get("batches")
 
     def wait_anew(self) -> bool:
         """Give patience a fresh start, for a training that had ended early. Returns whether it had."""
@@ -271,7 +270,7 @@ class Training(Iterator[Event]):
         loss, size = sum(values.values()), batch_size(batch)
         if not math.isfinite(loss):
             check_numbers(batch)
-        self._mean.add(loss, size)
+        self._mean.add(values, size)
         rate, rates = learning_rate(self.task), learning_rates(self.task)
         self.step += 1
         self.batch += 1
@@ -315,14 +314,13 @@ class Training(Iterator[Event]):
     def _end_epoch(self, batches: Loaders, judge: Judge, *, complete: bool) -> Iterator[Event]:
         sums, state, own = metric_sums(self.task), random.get_rng_state(), self._mean
         train = {"loss": own.value, **read_metrics(self.task, costly=True)}
-        tables = tables_of(self.task)
-        train_seconds = self._epoch_seconds
-        val: dict[str, float] = {}
+        tables, train_seconds = tables_of(self.task), self._epoch_seconds
+        val, val_losses = dict[str, float](), dict[str, float]()
         if batches.validation is not None and self._validates(complete=complete):
-            val = yield from self._validate(batches.validation)
+            val, val_losses = yield from self._validate(batches.validation)
             tables = tables_of(self.task) or tables
-        judged = complete and (val or batches.validation is None or self._follow.startswith("train_"))
-        best = judge.take(followed(train, val)) if judged else False
+        judged = bool(val) or batches.validation is None or self._follow.startswith("train_")
+        best = judged and judge.take(followed(train, val), whole=complete)
         rate = learning_rate(self.task)
         if complete:
             self._advance_schedules(val.get("loss", own.value))
@@ -345,6 +343,8 @@ class Training(Iterator[Event]):
             best=best,
             tables=tables,
             batches=self._count,
+            train_losses=own.each,
+            val_losses=val_losses,
         )
 
     def _validates(self, *, complete: bool) -> bool:
@@ -356,16 +356,16 @@ class Training(Iterator[Event]):
         """A validation in the midst of an epoch: training goes on as if it had not been."""
         train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
         sums, state = metric_sums(self.task), random.get_rng_state()
-        val = yield from self._validate(loader)
+        val, losses = yield from self._validate(loader)
         tables = tables_of(self.task)
         restore_metrics(self.task, sums)
         random.set_rng_state(state)
         self._pending = False
         best = judge.take(followed(train, val))
-        yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables)
+        yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables, losses)
 
-    def _validate(self, loader: DataLoader) -> Generator[Event, None, dict[str, float]]:
-        """Loss and metrics of the validation samples; nothing if there are none."""
+    def _validate(self, loader: DataLoader) -> Generator[Event, None, tuple[dict[str, float], dict[str, float]]]:
+        """Loss and metrics of the validation samples, and the loss of each optimizer; nothing if there are none."""
         self._before = {"metrics": metric_sums(self.task), "random": random.get_rng_state()}
         reset_metrics(self.task)
         count = length(loader)
@@ -377,7 +377,7 @@ class Training(Iterator[Event]):
                 for module in self.task.modules.values():
                     module.eval()
                 values = named(self.task, self._by.validate(self.task, batch))
-            mean.add(sum(values.values()), batch_size(batch))
+            mean.add(values, batch_size(batch))
             seconds = timed.stop()
             self._seconds += seconds
             self._epoch_seconds += seconds
@@ -385,7 +385,7 @@ class Training(Iterator[Event]):
         if not number and is_stream(loader):
             raise no_batches(loader, self.epoch, "validation")
         self._before = None
-        return {"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}
+        return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.each
 
     def _advance_schedules(self, figure: float | None = None) -> None:
         """After an optimizers' step; after an epoch, if a figure is given that judges it."""

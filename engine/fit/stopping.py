@@ -45,10 +45,15 @@ class Judge:
         """What the next value must be below to count as an improvement."""
         self._waited = 0
 
-    def take(self, figures: Mapping[str, float]) -> bool:
-        """Look at the figures of a validation. Returns whether the one that is followed is the best so far."""
-        found = figures.get(self.figure)
-        value = self._sign * (figures[self.figure.replace("val_", "train_", 1)] if found is None else found)
+    def take(self, figures: Mapping[str, float], *, whole: bool = True) -> bool:
+        """Look at the figures of a validation. Returns whether the one that is followed is the best so far.
+
+        Those of a part of an epoch (not `whole`) are the best for want of others, and leave no trace: a longer training
+        would not have had them.
+        """
+        value = self._value(figures)
+        if not whole:
+            return self.best == math.inf and value < math.inf
         is_best = value < self.best
         self.best = value if is_best else self.best
         if value < self._mark:
@@ -65,6 +70,11 @@ class Judge:
     def wait_anew(self) -> None:
         """Count from here the validations that are let pass."""
         self._waited = 0
+
+    def _value(self, figures: Mapping[str, float]) -> float:
+        """Of which a lower one is better."""
+        found = figures.get(self.figure)
+        return self._sign * (figures[self.figure.replace("val_", "train_", 1)] if found is None else found)
 
     def state_dict(self) -> dict[str, float]:
         return {"best": self.best, "mark": self._mark, "waited": self._waited}

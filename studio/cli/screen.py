@@ -16,6 +16,7 @@ from engine import fit
 from studio.training import Failed, SessionEvent, Warned
 from studio.training.heard import heard
 from studio.training.progress import total
+from studio.training.runs.points import each_loss
 
 T = TypeVar("T")
 
@@ -100,13 +101,13 @@ class Screen:
         self._bar.update(self._task, description=f"epoch {event.epoch}{self._of}{batch}")
 
     def _show_epoch(self, event: fit.Epoch) -> None:
-        validation = {} if event.val_loss is None else {"loss": event.val_loss, **event.val_metrics}
-        train = _figures({"loss": event.train_loss, **event.train_metrics})
+        train = _figures({"loss": event.train_loss, **each_loss(event.train_losses), **event.train_metrics})
         if self._started is not None and self._started.batches is None and event.batches is not None:
             self._started = replace(self._started, batches=event.batches)
             self._bar.update(self._task, total=total(self._started.epochs, event.batches, self._started.steps))
         text = f"epoch {event.epoch}{self._of}  train {train}"
-        if validation:
+        if event.val_loss is not None:
+            validation = {"loss": event.val_loss, **each_loss(event.val_losses), **event.val_metrics}
             text += f"  validation {_figures(validation)}"
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
         if not event.finite:

@@ -24,6 +24,7 @@ from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.lines import line
+from studio.training.runs.points import each_loss
 from studio.training.settings import resolved
 from studio.training.trying import LEARNS
 from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, splits_of, with_weights
@@ -47,7 +48,7 @@ def evaluate(
     if as_json:
         print_line({**(line(found) or {}), "event": "evaluated"})
         return
-    for name, value in {"loss": found.val_loss, **found.val_metrics}.items():
+    for name, value in {"loss": found.val_loss, **each_loss(found.val_losses), **found.val_metrics}.items():
         typer.echo(f"{name} {value:.6g}")
     for name, table in found.tables.items():
         typer.echo(f"{name}: rows are targets, columns answers")

@@ -14,7 +14,8 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
     """The object of an event, with its kind as "event"; None for those that are not written.
 
     Metrics have the names of their nodes, with "train_" or "val_" before them. Numbers that are not finite are null,
-    as JSON has none; "finite" is then false. With several optimizers, "losses" and "learning_rates" have those of each.
+    as JSON has none; "finite" is then false. With several optimizers, "losses", "validation_losses" and
+    "learning_rates" have those of each.
     """
     match event:
         case fit.Started():
@@ -33,7 +34,7 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 **_fields(event, "epoch", "batch", "step", "loss"),
                 **_prefixed("train", event.metrics),
                 **_fields(event, "learning_rate", "samples_per_second", "finite"),
-                **_of_each(event),
+                **_of_each(losses=event.losses, learning_rates=event.learning_rates),
             }
         case fit.Epoch():
             return {
@@ -42,11 +43,13 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
                 **results(event),
                 **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite", "best"),
                 **({} if event.batches is None else {"batches": event.batches}),
+                **_of_each(losses=event.train_losses, validation_losses=event.val_losses),
                 **_tables(event),
             }
         case fit.Validated():
             place = {"event": "validation", **_fields(event, "epoch", "step")}
-            return {**place, **results(event), "best": event.best, **_tables(event)}
+            each = _of_each(validation_losses=event.val_losses)
+            return {**place, **results(event), "best": event.best, **each, **_tables(event)}
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
         case Failed():
@@ -104,10 +107,19 @@ def event_of(line: Any) -> fit.Event | None:
                     finite=bool(line["finite"]),
                     best=bool(line["best"]),
                     batches=None if line.get("batches") is None else int(line["batches"]),
+                    train_losses=_numbers(line.get("losses", {})),
+                    val_losses=_numbers(line.get("validation_losses", {})),
                 )
             case "validation":
                 val = _without(line, "val")
-                return fit.Validated(int(line["epoch"]), int(line["step"]), val.pop("loss"), val, bool(line["best"]))
+                return fit.Validated(
+                    int(line["epoch"]),
+                    int(line["step"]),
+                    val.pop("loss"),
+                    val,
+                    bool(line["best"]),
+                    val_losses=_numbers(line.get("validation_losses", {})),
+                )
             case "done":
                 counts = (int(line["epochs"]), int(line["steps"]))
                 return fit.Done(*counts, _number(line["seconds"]), str(line["reason"]))  # pyright: ignore[reportArgumentType]
@@ -126,12 +138,10 @@ def results(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
     return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
 
 
-def _of_each(event: fit.Step) -> dict[str, Any]:
-    """What a step tells of each optimizer, where there are several."""
-    if len(event.losses) < 2:
-        return {}
-    told = {"losses": event.losses, "learning_rates": event.learning_rates}
-    return {name: {one: _json(value) for one, value in values.items()} for name, values in told.items()}
+def _of_each(**told: Mapping[str, float]) -> dict[str, Any]:
+    """What is told of each optimizer, where there are several."""
+    several = {name: values for name, values in told.items() if len(values) > 1}
+    return {name: {one: _json(value) for one, value in values.items()} for name, values in several.items()}
 
 
 def _numbers(values: Any) -> dict[str, float]:

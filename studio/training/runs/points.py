@@ -103,11 +103,11 @@ class Reader:
                 if self._epoch_began is not None:
                     self._time = max(self._time, self._epoch_began + event.seconds)
                 self._epoch_began = self._time
-                yield self._single("epochs", event.step, event.train_loss, event.train_metrics)
+                yield self._single("epochs", event.step, event.train_loss, event.train_losses, event.train_metrics)
                 if event.val_loss is not None:
-                    yield self._single("validation", event.step, event.val_loss, event.val_metrics)
+                    yield self._single("validation", event.step, event.val_loss, event.val_losses, event.val_metrics)
             case fit.Validated():
-                yield self._single("validation", event.step, event.val_loss, event.val_metrics)
+                yield self._single("validation", event.step, event.val_loss, event.val_losses, event.val_metrics)
             case _:
                 pass
 
@@ -115,8 +115,10 @@ class Reader:
         """After a Cut: what is known of the time until that step."""
         self._step, self._time, self._epoch_began = step, time, None
 
-    def _single(self, source: Source, step: int, loss: float, metrics: Mapping[str, float]) -> Points:
-        values = {"loss": loss, **metrics}
+    def _single(
+        self, source: Source, step: int, loss: float, losses: Mapping[str, float], metrics: Mapping[str, float]
+    ) -> Points:
+        values = {"loss": loss, **each_loss(losses), **metrics}
         return Points(source, _one(step), _one(self._time), {name: _one(value) for name, value in values.items()})
 
     def _step_lines(self, lines: list[Line]) -> Iterator[Points]:
@@ -175,6 +177,11 @@ def _of_steps(events: Sequence[fit.Step], times: list[float]) -> Points:
     return Points("steps", _array([event.step for event in events]), _array(times), columns)
 
 
+def each_loss(losses: Mapping[str, float]) -> dict[str, float]:
+    """Those of several optimizers, as figures beside their sum: loss/adam."""
+    return {f"{_EACH['losses']}/{name}": value for name, value in losses.items()} if len(losses) > 1 else {}
+
+
 def is_beside(quantity: str) -> bool:
     """Whether it is neither loss nor metric."""
     return quantity.partition("/")[0] in BESIDES
@@ -204,4 +211,16 @@ def _array(values: list[Any]) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-__all__ = ["BESIDES", "LEARNING_RATE", "THROUGHPUT", "Cut", "Kind", "Line", "Points", "Reader", "Source", "is_beside"]
+__all__ = [
+    "BESIDES",
+    "LEARNING_RATE",
+    "THROUGHPUT",
+    "Cut",
+    "Kind",
+    "Line",
+    "Points",
+    "Reader",
+    "Source",
+    "each_loss",
+    "is_beside",
+]

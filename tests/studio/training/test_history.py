@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,19 @@ def curves(run: Run) -> dict[str, list[list[float]]]:
     return told
 
 
-@pytest.mark.parametrize("event", [*whole(), epoch(3, None), fit.Validated(1, 5, 0.5, {"a": 0.1}, best=True)])
+EACH = {"g": 0.25, "d": math.nan}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *whole(),
+        epoch(3, None),
+        fit.Validated(1, 5, 0.5, {"a": 0.1}, best=True),
+        fit.Validated(1, 5, 0.5, {}, best=True, val_losses=EACH),
+        replace(epoch(3), train_losses=EACH, val_losses=EACH),
+    ],
+)
 def test_an_event_comes_back_out_of_its_line(event: fit.Event) -> None:
     assert line(event_of(json.loads(json.dumps(line(event))))) == line(event)  # pyright: ignore[reportArgumentType]
 
@@ -111,6 +124,27 @@ def test_each_loss_and_each_rate_of_several_optimizers_is_a_curve(tmp_path: Path
     maker = live.curve("loss/maker", "train")
     assert maker is not None and maker.column.values[:3].tolist() == [2.0, 4.0, 6.0]
     assert np.isnan(maker.column.values[3])
+
+
+def test_each_loss_of_a_validation_is_a_curve(tmp_path: Path) -> None:
+    """Also of a run whose first validations were recorded without them."""
+    within = fit.Validated(1, 5, 0.75, {}, best=True, val_losses=TWO["losses"])
+    old, new = (
+        epoch(1),
+        replace(epoch(2), train_losses={"judge": 2.0, "maker": 3.0}, val_losses={"judge": 0.1, "maker": 0.6}),
+    )
+    events: list[fit.Event] = [BEGIN, old, replace(within, step=15), new]
+    live = Run(1, is_own=True)
+    live.take(events)
+    (tmp_path / "metrics.jsonl").write_text(text(events))
+    run = read(tmp_path)
+    assert run.trouble == "" and curves(run) == curves(live)
+    judge, epochs = run.curve("loss/judge", "validation"), run.curve("loss/maker", "train")
+    assert judge is not None and epochs is not None
+    np.testing.assert_equal(judge.column.values, [math.nan, 0.5, 0.1])
+    assert judge.x("step").tolist() == [10, 15, 20]
+    assert epochs.column.values[-1] == 3.0, "of epochs, where no batches are known"
+    assert "losses" not in run.last and "losses" not in run.best
 
 
 def test_a_record_from_before_each_loss_was_written_goes_on_with_them(tmp_path: Path) -> None:

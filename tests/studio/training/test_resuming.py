@@ -126,6 +126,20 @@ def test_a_run_can_be_made_longer(session, digits, whole: Path, tmp_path: Path) 
     assert mine[1:] == others[1:], "the first line tells how many epochs were asked for then"
 
 
+def test_a_run_that_ends_within_its_first_epoch_leaves_its_best(session, digits, whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "short"
+    finished(session(digits(epochs=3), out=folder, seed=3, steps=5))
+    about = json.loads((folder / "run.json").read_text())
+    assert about["best"] == about["last"] and about["best"]["step"] == 5
+    best, weights = load_file(folder / "best.safetensors"), load_file(folder / "weights.safetensors")
+    assert all(np.array_equal(best[name].numpy(), weights[name].numpy()) for name in weights)
+    resume(session, folder, epochs=3)
+    for name in ("weights.safetensors", "best.safetensors"):
+        mine, others = load_file(folder / name), load_file(whole / name)
+        assert all(np.array_equal(mine[key].numpy(), others[key].numpy()) for key in others), "as if never cut short"
+    assert json.loads((folder / "run.json").read_text())["best"] == json.loads((whole / "run.json").read_text())["best"]
+
+
 def test_the_newest_unfinished_run_is_found(session, cut, whole: Path) -> None:
     runs = whole.parent
     with pytest.raises(FileError, match="holds no unfinished run"):
