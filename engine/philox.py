@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,40 +54,77 @@ def draw(state: State, n: int) -> Words:
     return philox.bits.random_raw(n)
 
 
-_MULTIPLIERS = np.array([[0xD2E7470EE14C6C93], [0xCA5A826395121157]], np.uint64)
-_MULTIPLIERS_HIGH, _MULTIPLIERS_LOW = _MULTIPLIERS >> _HALF, _MULTIPLIERS & _LOW
-_WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+_MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_COLUMN = np.array(_MULTIPLIERS, np.uint64)[:, np.newaxis]
+_COLUMN_HIGH, _COLUMN_LOW = _COLUMN >> _HALF, _COLUMN & _LOW
+_WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
+_FEW = 200
+"""Blocks up to which whole numbers of Python are faster than arrays, whose calls cost more than what they compute."""
 
 
 def draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
     """`n` words for each row, R×n: the Philox function of all rows and blocks at once."""
     blocks = -(-n // 4)
-    even, odd = np.zeros((2, 2, len(rows), blocks), np.uint64)
-    even[0] = (np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset))[np.newaxis]
-    odd[0] = np.asarray(rows, np.int64).view(np.uint64)[:, np.newaxis]
-    even, odd = even.reshape(2, -1), odd.reshape(2, -1)
-    parts = [
-        [(part + turn * step) & MASK for part, step in zip((state.seed, state.stream), _WEYL, strict=True)]
-        for turn in range(_ROUNDS)
-    ]
-    for key in np.array(parts, np.uint64)[:, :, np.newaxis]:
-        # The upper half of `even * _MULTIPLIERS`, as `high_product` has it, with as few arrays as it takes.
+    counters = np.empty((2, len(rows), blocks), np.uint64)
+    counters[0] = np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset)
+    counters[1] = np.asarray(rows, np.int64).view(np.uint64)[:, np.newaxis]
+    function = _of_few if len(rows) * blocks <= _FEW else _of_many
+    return function(counters.reshape(2, -1), state.seed, state.stream).reshape(len(rows), 4 * blocks)[:, :n]
+
+
+def _keys(seed: int, stream: int) -> list[tuple[int, int]]:
+    """Those of all rounds."""
+    return [((seed + turn * _WEYL[0]) & MASK, (stream + turn * _WEYL[1]) & MASK) for turn in range(_ROUNDS)]
+
+
+def _of_few(counters: Words, seed: int, stream: int) -> Words:
+    """The Philox function of B counters, 2×B → B×4, in whole numbers that hold a word of each every 128 bits.
+
+    Their products with a word have room there, so that one multiplication is that of all blocks.
+    """
+    count = counters.shape[1]
+    low, keys = _spread(seed, stream, count)
+    words = np.zeros((2, count, 2), "<u8")
+    words[:, :, 0] = counters
+    first, second = (int.from_bytes(each.tobytes(), "little") for each in words)
+    third = fourth = 0
+    for key, other in keys:
+        even, odd = first * _MULTIPLIERS[0], third * _MULTIPLIERS[1]
+        first, second = odd >> 64 & low ^ second ^ key, odd & low
+        third, fourth = even >> 64 & low ^ fourth ^ other, even & low
+    found = b"".join(each.to_bytes(16 * count, "little") for each in (first, second, third, fourth))
+    return np.frombuffer(found, "<u8").reshape(4, count, 2)[:, :, 0].T.astype(np.uint64)
+
+
+@lru_cache(maxsize=16)
+def _spread(seed: int, stream: int, count: int) -> tuple[int, list[tuple[int, int]]]:
+    """Every 128 bits, `count` times: what hides all but a word, and the keys. The same for all batches of an epoch."""
+    each = int.from_bytes((b"\1" + bytes(15)) * count, "little")
+    return each * MASK, [(each * key, each * other) for key, other in _keys(seed, stream)]
+
+
+def _of_many(counters: Words, seed: int, stream: int) -> Words:
+    """The same in arrays."""
+    words = np.zeros((2, *counters.shape), np.uint64)
+    words[:, 0] = counters
+    even, odd = words[0], words[1]
+    for key in np.array(_keys(seed, stream), np.uint64)[:, :, np.newaxis]:
+        # The upper half of `even * _COLUMN`, as `high_product` has it, with as few arrays as it takes.
         high, low = even >> _HALF, even & _LOW
-        middle = low * _MULTIPLIERS_LOW
+        middle = low * _COLUMN_LOW
         middle >>= _HALF
-        middle += high * _MULTIPLIERS_LOW
-        low *= _MULTIPLIERS_HIGH
+        middle += high * _COLUMN_LOW
+        low *= _COLUMN_HIGH
         low += middle & _LOW
-        high *= _MULTIPLIERS_HIGH
+        high *= _COLUMN_HIGH
         middle >>= _HALF
         high += middle
         low >>= _HALF
         high += low
-        even, odd = high[::-1] ^ odd, (even * _MULTIPLIERS)[::-1]
+        even, odd = high[::-1] ^ odd, (even * _COLUMN)[::-1]
         even ^= key
-    words = np.stack([even[0], odd[0], even[1], odd[1]], axis=-1)
-    return words.reshape(len(rows), 4 * blocks)[:, :n]
+    return np.stack([even[0], odd[0], even[1], odd[1]], axis=-1)
 
 
 def kept(state: State, count: int, p: float) -> NDArray[np.bool_]:
@@ -104,6 +142,26 @@ def unit32(halves: NDArray[np.uint32]) -> NDArray[np.float32]:
 
 def unit64(words: Words) -> NDArray[np.float64]:
     return (words >> np.uint64(11)).astype(np.float64) * 2**-53
+
+
+def order_of(words: Words) -> NDArray[np.int64]:
+    """The stable order of words.
+
+    Sorted are the words themselves, with their places in the lowest bits: a fraction of the time that sorting places
+    takes. The few that differ in those bits alone are put in order afterwards.
+    """
+    places = np.uint64((1 << max(len(words) - 1, 0).bit_length()) - 1)
+    packed = words & ~places
+    packed |= np.arange(len(words), dtype=np.uint64)
+    packed.sort()
+    order = (packed & places).view(np.int64)
+    packed &= ~places
+    equal = np.flatnonzero(packed[1:] == packed[:-1])
+    if len(equal):
+        unsure = np.union1d(equal, equal + 1)
+        rows = order[unsure]
+        order[unsure] = rows[np.argsort(words[rows], kind="stable")]
+    return order
 
 
 def high_product(words: Words, factor: int | Words) -> Words:
@@ -135,6 +193,7 @@ __all__ = [
     "high_product",
     "high_product_128",
     "kept",
+    "order_of",
     "unit32",
     "unit64",
 ]

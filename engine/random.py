@@ -41,7 +41,7 @@ from engine.backend import CPU, Device
 from engine.dtypes import DType, float32, float64
 from engine.errors import DTypeError
 from engine.modes import MODES
-from engine.philox import MASK, State, Words, draw, draw_rows, high_product, high_product_128, unit32, unit64
+from engine.philox import MASK, State, Words, draw, draw_rows, high_product, high_product_128, order_of, unit32, unit64
 
 Shape: TypeAlias = int | Iterable[int]
 
@@ -172,7 +172,7 @@ class Generator:
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """0, …, n - 1 in random order."""
-        return np.argsort(self.bits(n), kind="stable").astype(np.int64, copy=False)
+        return order_of(self.bits(n))
 
     def _halves(self, count: int) -> NDArray[np.uint32]:
         """`count` halves of words, the low half of each word first."""

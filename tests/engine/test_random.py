@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import engine.random
 from engine import dtypes
 from engine.errors import DTypeError
-from engine.philox import State, kept
+from engine.philox import State, kept, order_of
 from engine.random import Generator
 
 MASK = 2**64 - 1
@@ -122,6 +122,15 @@ def test_permutation_has_every_number_once(n: int, seed: int) -> None:
     assert permutation.dtype == np.int64
     assert sorted(permutation.tolist()) == list(range(n))
     assert permutation.tolist() == Generator(seed).permutation(n).tolist()
+
+
+@given(st.integers(0, 300), st.integers(0, MASK), st.integers(0, MASK))
+def test_the_order_of_words_is_stable(n: int, key: int, bits: int) -> None:
+    """Also of those that are alike, wholly or but for the bits that hold their places while they are sorted."""
+    words = np.random.Philox(key=key).random_raw(n) & np.uint64(bits)
+    order = order_of(words)
+    assert order.dtype == np.int64
+    assert order.tolist() == np.argsort(words, kind="stable").tolist()
 
 
 def test_state_round_trip() -> None:

@@ -59,15 +59,19 @@ def line(count: int = 12, validation: int = 4) -> data.ArraySplits:
     return data.ArraySplits((whole, np.arange(count) % 3), (whole[:validation] + 100, np.arange(validation) % 3))
 
 
-def test_rows_have_the_numbers_of_numpys_philox() -> None:
-    generator = Generator(5, 7, 9)
-    rows = np.array([0, 3, 2**40, 1, 1])
-    numbers = generator.uniform_rows(rows, 6)
-    for row, found in zip(rows.tolist(), numbers, strict=True):
-        counter = np.array([9, row, 0, 0], np.uint64)
-        words = np.random.Philox(key=np.array([5, 7], np.uint64), counter=counter).random_raw(6)
-        np.testing.assert_array_equal(found, (words >> np.uint64(11)) * 2.0**-53)
-    assert generator.get_state().offset == 9
+@pytest.mark.parametrize("count", [5, 100, 1000])  # in whole numbers, where two blocks a row are in arrays; in arrays
+@pytest.mark.parametrize("numbers", [1, 4, 6, 22])
+def test_rows_have_the_numbers_of_numpys_philox(count: int, numbers: int) -> None:
+    key = [5, 2**64 - 7]
+    generator = Generator(*key, 2**63)
+    rows = np.concatenate([[0, 3, 2**40, 1, 1, 2**63 - 1], np.arange(994)])[:count]
+    found = generator.uniform_rows(rows, numbers)
+    assert found.shape == (count, numbers)
+    for row, own in zip(rows[:150].tolist(), found, strict=False):
+        counter = np.array([2**63, row, 0, 0], np.uint64)
+        words = np.random.Philox(key=np.array(key, np.uint64), counter=counter).random_raw(numbers)
+        np.testing.assert_array_equal(own, (words >> np.uint64(11)) * 2.0**-53)
+    assert generator.get_state().offset == 2**63
     assert generator.uniform_rows(rows[:0], 3).shape == (0, 3)
 
 
