@@ -17,7 +17,7 @@ from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
 from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
-from studio.training.failures import failed, message_of
+from studio.training.failures import failed
 from studio.training.heard import heard
 from studio.training.mailbox import Mailbox
 from studio.training.runs import resuming
@@ -301,7 +301,7 @@ class Session:
         return False
 
     def _make_checkpoint(self, training: fit.Training) -> None:
-        """Training goes on if that fails: the writer's errors are told, here those of the figures."""
+        """Training goes on if that fails: the writer tells of it, here only what becomes of the figures is told."""
         record, checkpoints = self._record, self._checkpoints
         if record is None or checkpoints is None:
             return
@@ -325,11 +325,7 @@ class Session:
                 self._record.take(event, self._weights)
             except FileError as error:
                 self._lose_record(error)
-            self._tell_of_writing()
-
-    def _tell_of_writing(self) -> None:
-        lost = "Training goes on, but could not be resumed from here."
-        self._warn(f"{message_of(error)} {lost}" for error in self._writer.errors())
+            self._warn(self._writer.news())
 
     def _warn(self, messages: Iterable[str]) -> None:
         for message in messages:
@@ -364,7 +360,7 @@ class Session:
         except (FileError, EngineError) as error:
             self._events.put(Warned(str(error)))
         self._writer.close()
-        self._tell_of_writing()
+        self._warn(self._writer.news())
 
     def _lose_record(self, error: FileError) -> None:
         """Train on without a record; the weights are tried again at the end."""

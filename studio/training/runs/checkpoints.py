@@ -62,18 +62,30 @@ class Checkpoints:
         content = snapshot()
         self._snapshot_cost = time.perf_counter() - began
         self._last = time.monotonic()
-        self._writer.put(lambda: self._write(step, content))
+        self._writer.put("checkpoint", lambda: self._write(step, content))
 
-    def _write(self, step: int, content: Mapping[str, Any]) -> None:
+    def _write(self, step: int, content: Mapping[str, Any]) -> str:
         path = self._folder / f"step-{step:09d}.safetensors"
         try:
             self._folder.mkdir(exist_ok=True)
             atomic.write(path, dumps(content, str(path)))
         except OSError as error:
-            raise FileError.from_os_error(path, "cannot be written", error) from None
+            found = FileError.from_os_error(path, "cannot be written", error)
+            raise FileError(found.path, "", found.problem, f"{self._left()} {found.remedy}") from None
         for _, old in list(stored(self._folder.parent))[self._keep :]:
             with suppress(OSError):
                 old.unlink()
+        return f"Checkpoints are written again. If the run is interrupted, it goes on from batch {step:,} ({path})."
+
+    def _left(self) -> str:
+        """What is there to go on from when a checkpoint could not be written."""
+        last = next(stored(self._folder.parent), None)
+        left = (
+            "there is no checkpoint yet, so the run would begin from its beginning"
+            if last is None
+            else f"the run would go on from batch {last[0]:,} ({last[1].name}), the last good checkpoint"
+        )
+        return f"Training goes on, and tries the next checkpoint as usual; if it is interrupted before, {left}."
 
 
 def stored(folder: Path) -> Iterator[tuple[int, Path]]:
@@ -82,23 +94,29 @@ def stored(folder: Path) -> Iterator[tuple[int, Path]]:
     return iter(sorted(((int(name[1]), path) for name, path in found if name), reverse=True))
 
 
-def newest(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
+def newest(folder: Path) -> tuple[dict[str, Any] | None, str]:
     """What the newest checkpoint of a run holds that is sound, if there is one; and what is wrong with newer ones."""
-    troubles: list[str] = []
+    wrong: list[str] = []
     for _, path in stored(folder):
         try:
-            return read(path), troubles
+            content = read(path)
         except FileError as error:
-            troubles.append(str(error))
-    return None, troubles
+            wrong.append(f"{path.name} {error.problem}")
+        else:
+            told = f"The one before {'it' if len(wrong) == 1 else 'them'}, {path.name}, is used."
+            return content, f"{path.parent}: {'; '.join(wrong)}. {told}" if wrong else ""
+    return None, f"{folder / FOLDER}: no checkpoint is sound: {'; '.join(wrong)}." if wrong else ""
 
 
 def read(path: Path) -> dict[str, Any]:
     """What a checkpoint holds. Raises FileError if it is damaged."""
     try:
         content = engine.load(path)
-    except (WeightsError, OSError) as error:
-        raise FileError(str(path), "", str(error).removeprefix(f"{path}: ").rstrip("."), "") from None
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be read", error) from None
+    except WeightsError as error:
+        problem, _, remedy = str(error).removeprefix(f"{path}: ").rpartition(". ")
+        raise FileError(str(path), "", problem, remedy) from None
     if not isinstance(content, dict) or not {"training", "metrics"} <= content.keys():
         raise FileError(str(path), "", "is no checkpoint of a run", "Choose one in the folder of a run.")
     return content

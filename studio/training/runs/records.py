@@ -60,8 +60,8 @@ def fresh_folder(runs: Path) -> Path:
 class Record:
     """Writes a run's folder.
 
-    Making one writes the graph and the settings. Methods raise FileError if the disk does not take it; what is left to
-    the writer is told by its `errors`.
+    Making one writes the graph and the settings. Methods raise FileError if the disk does not take it; of what is left
+    to the writer, its `news` tell.
 
     Args:
         folder: made if it is not there; must not hold another run
@@ -87,6 +87,8 @@ class Record:
         self._written = time.monotonic()
         self._best: tuple[dict[str, Tensor], dict[str, str]] | None = None
         """Weights that wait to be written, and what goes with them: short epochs do not write each time."""
+        self._lost: tuple[dict[str, Tensor], dict[str, str]] | None = None
+        """The same, where they could not be written."""
         self._is_muted = False
         self._length = 0
         """Of the metrics' file, as it was last told."""
@@ -229,9 +231,20 @@ class Record:
         self._write_about()
 
     def _hand_over_best(self) -> None:
-        if self._best is not None:
-            (weights, place), self._best = self._best, None
-            self._writer.put(lambda: self._save(BEST, weights, place))
+        """Those that could not be written are tried again, unless there are better ones, or some on their way."""
+        best = self._best or (None if self._writer.is_busy else self._lost)
+        if best is not None:
+            self._best = self._lost = None
+            self._writer.put("best", lambda: self._write_best(best))
+
+    def _write_best(self, best: tuple[dict[str, Tensor], dict[str, str]]) -> str:
+        try:
+            self._save(BEST, *best)
+        except FileError as error:
+            self._lost = best
+            kept = "Training goes on; the weights of the best validation are kept in memory, and tried again."
+            raise FileError(error.path, "", error.problem, f"{kept} {error.remedy}") from None
+        return f"The weights of the best validation are written again, to {self.folder / BEST}."
 
     def _write_about(self) -> None:
         self._about.update(_kept(self.folder / RUN))  # somebody may have given the run another name meanwhile

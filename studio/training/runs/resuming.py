@@ -83,14 +83,13 @@ def resumed(folder: Path) -> Resumed:
     if about.get("state") == "running" and is_alive(about.get("process", {})):
         problem = f"is being trained by the process {about['process']['number']}"
         raise FileError(str(folder), "", problem, "Wait until that has ended, or end it.")
-    checkpoint, troubles = newest(folder)
+    checkpoint, trouble = newest(folder)
+    warnings = [trouble] if trouble else []
+    if trouble and checkpoint is None:
+        warnings = [f"{trouble} The run begins from its beginning, to the same numbers, and writes its figures anew."]
     length = (folder / METRICS).stat().st_size if (folder / METRICS).exists() else 0
     if checkpoint is not None and checkpoint["metrics"]["metrics"] > length:
-        troubles.append(f"{folder / METRICS} has lost lines that were written before the checkpoint; they stay away.")
-    warnings = [
-        f"{trouble} {'The one before it is used.' if checkpoint else 'The run begins from its beginning.'}"
-        for trouble in troubles
-    ]
+        warnings.append(f"{folder / METRICS} has lost lines that were written before the checkpoint; they stay away.")
     known = versions()
     changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
     if changed:
@@ -217,9 +216,9 @@ def weights_from(path: Path) -> Mapping[str, Tensor]:
     if path.is_dir():
         if (path / WEIGHTS).exists():
             return weights_from(path / WEIGHTS)
-        checkpoint, troubles = newest(path)
+        checkpoint, trouble = newest(path)
         if checkpoint is None:
-            raise FileError(str(path), "", "holds no weights", troubles[0] if troubles else "Choose another run.")
+            raise FileError(str(path), "", "holds no weights", f"{trouble} Choose another run.".lstrip())
         return weights_in(checkpoint)
     try:
         return weights_in(read(path))

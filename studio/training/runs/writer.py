@@ -7,15 +7,21 @@ import threading
 import time
 from collections.abc import Callable
 
-Job = Callable[[], None]
+from studio.document.errors import FileError
+from studio.training.failures import message_of
+
+Job = Callable[[], str]
+"""Returns what there is to say if the job of its kind before it had failed."""
 
 
 class Writer:
-    """Does jobs one after the other in a thread of its own. What a job fails with is told by `errors`."""
+    """Does jobs one after the other in a thread of its own. That a kind of job fails, and works again, is `news`."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._failed: queue.SimpleQueue[Exception] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[str, Job] | None] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._problems: dict[str, str] = {}
+        """Why the last job of a kind failed, if it did."""
         self._thread: threading.Thread | None = None
         self._waiting = 0
         self._lock = threading.Lock()
@@ -26,19 +32,19 @@ class Writer:
     def is_busy(self) -> bool:
         return self._waiting > 0
 
-    def put(self, job: Job) -> None:
+    def put(self, kind: str, job: Job) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="gradwire-writer", daemon=True)
             self._thread.start()
         with self._lock:
             self._waiting += 1
-        self._jobs.put(job)
+        self._jobs.put((kind, job))
 
-    def errors(self) -> list[Exception]:
-        """Those since the last call."""
-        found: list[Exception] = []
-        while not self._failed.empty():
-            found.append(self._failed.get())
+    def news(self) -> list[str]:
+        """What has changed since the last call: of many jobs that fail for the same reason, only the first is told."""
+        found: list[str] = []
+        while not self._news.empty():
+            found.append(self._news.get())
         return found
 
     def close(self) -> None:
@@ -49,16 +55,21 @@ class Writer:
             self._thread = None
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (work := self._jobs.get()) is not None:
+            kind, job = work
             began = time.thread_time()
+            before, problem = self._problems.pop(kind, None), None
             try:
-                job()
-            except Exception as error:  # noqa: BLE001 - told by `errors`; later jobs are done all the same
-                self._failed.put(error)
+                told = job()
+            except Exception as error:  # noqa: BLE001 - told by `news`; later jobs are done all the same
+                told = message_of(error)
+                self._problems[kind] = problem = error.problem if isinstance(error, FileError) else told
             finally:
                 self.cost = time.thread_time() - began
                 with self._lock:
                     self._waiting -= 1
+            if problem != before:
+                self._news.put(told)
 
 
 __all__ = ["Job", "Writer"]

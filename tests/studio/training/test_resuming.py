@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import engine
 from engine import fit, nn
 from engine.io import atomic, load_file
 from studio.document.errors import FileError
@@ -164,12 +165,34 @@ def test_a_corrupt_checkpoint_is_noticed_and_the_one_before_used(session, whole:
         content[len(content) // 2] ^= damage in ("a bit", "all")
         path.write_bytes(content[: {"cut off": 1000, "empty": 0}.get(damage)])
     _, events = resume(session, folder)
-    warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert str(paths[0]) in warnings[0]
-    assert ("The run begins from its beginning" if damage == "all" else "The one before it is used") in warnings[0]
+    [warning] = [event.message for event in events if isinstance(event, Warned)]
+    assert warning.startswith(f"{folder / 'checkpoints'}: ")
+    assert [path.name in warning for path in paths] == [True, True], "what was tried, and what is used"
+    if damage == "all":
+        assert warning.count("is damaged") == 2 and warning.count("The run begins from its beginning") == 1
+    else:
+        assert warning.endswith(f"The one before it, {paths[1].name}, is used.")
     started = next(event for event in events if isinstance(event, fit.Started))
     assert started.step == (0 if damage == "all" else 7)
     assert_same_run(folder, whole)
+
+
+def test_a_run_without_a_sound_checkpoint_has_no_weights_to_begin_with(session, cut) -> None:
+    folder = cut()
+    for _, path in stored(folder):
+        path.write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match=r"holds no weights.*no checkpoint is sound.*Choose another run") as refused:
+        resuming.weights_from(folder)
+    assert str(refused.value).count("is damaged") == 2
+
+
+def test_lost_lines_are_told_beside_what_became_of_checkpoints(session, cut) -> None:
+    folder = cut()
+    next(stored(folder))[1].write_bytes(b"")
+    (folder / "metrics.jsonl").write_bytes(b"")
+    damaged, lost = resuming.resumed(folder).warnings
+    assert damaged.endswith("is used.")
+    assert lost.endswith("they stay away.")
 
 
 def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
@@ -210,23 +233,82 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     assert "digits: has changed since this run began" in failed.message
 
 
-def test_a_full_disk_at_a_checkpoint_is_told_once_for_each(session, digits, whole: Path, tmp_path, monkeypatch) -> None:
-    write, failures = atomic.write, []
+def failing(monkeypatch: pytest.MonkeyPatch, kind: str, *outcomes: int) -> None:
+    """Files of a kind, by folder or name, are written with these error codes one after the other; 0 and later ones
+    go well."""
+    write, left = atomic.write, list(outcomes)
 
-    def full(path: Path, data: bytes) -> Any:
-        if path.parent.name == "checkpoints" and len(failures) < 2:
-            failures.append(path)
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def tried(path: Path, data: bytes) -> Any:
+        if kind in (path.parent.name, path.name) and left and (code := left.pop(0)):
+            raise OSError(code, os.strerror(code))
         return write(path, data)
 
-    monkeypatch.setattr(atomic, "write", full)
+    monkeypatch.setattr(atomic, "write", tried)
+
+
+def test_a_full_disk_at_checkpoints_is_told_when_it_changes(
+    session, digits, whole: Path, tmp_path, monkeypatch
+) -> None:
+    full, forbidden = errno.ENOSPC, errno.EACCES
+    failing(monkeypatch, "checkpoints", 0, full, full, full, 0, 0, full, forbidden, forbidden)
+    monkeypatch.setattr(Writer, "is_busy", False)  # a slow machine would leave some checkpoints out
     folder = tmp_path / "full"
-    events = finished(session(with_checkpoints(digits(epochs=3), 5), out=folder, seed=3))
+    events = finished(session(with_checkpoints(digits(epochs=3), 3), out=folder, seed=3))
     warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert [str(path) in message for path, message in zip(failures, warnings, strict=True)] == [True, True]
-    assert all("the disk is full" in message and "Training goes on" in message for message in warnings)
+    file = str(folder / "checkpoints" / "step-{:09}.safetensors")
+    assert [warning.split(". ")[0] for warning in warnings] == [
+        f"{file.format(6)}: cannot be written: the disk is full",
+        "Checkpoints are written again",
+        f"{file.format(21)}: cannot be written: the disk is full",
+        f"{file.format(24)}: cannot be written: permission denied",
+        "Checkpoints are written again",
+    ]
+    begun, again, anew, other, at_last = warnings
+    assert (
+        "Training goes on" in begun and "batch 3 (step-000000003.safetensors)" in begun and "Free some space" in begun
+    )
+    assert file.format(15) in again and "batch 15 " in again
+    assert "batch 18 (step-000000018.safetensors)" in anew and "batch 18 " in other
+    assert file.format(30) in at_last
     assert_same_run(folder, whole)
     assert next(stored(folder))[0] == 36
+
+
+def test_a_full_disk_before_the_first_checkpoint(session, digits, tmp_path, monkeypatch) -> None:
+    failing(monkeypatch, "checkpoints", *[errno.ENOSPC] * 99)
+    events = finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "full"))
+    [warning] = [event.message for event in events if isinstance(event, Warned)]
+    assert "there is no checkpoint yet, so the run would begin from its beginning" in warning
+
+
+def test_the_best_weights_that_could_not_be_written_are_tried_again(digits, tmp_path: Path, monkeypatch) -> None:
+    failing(monkeypatch, "best.safetensors", errno.ENOSPC, errno.ENOSPC, 0, errno.ENOSPC)
+    writer = Writer()
+    record = records.Record(tmp_path / "run", digits(), {}, writer)
+
+    def best(value: float) -> None:
+        event = fit.Epoch(1, 2, value, None, {}, {}, 1.0, 2.0, 0.1, finite=True, best=True)
+        record.take(event, lambda: {"weight": engine.tensor([value])})
+
+    def tried() -> list[str]:
+        record.place(2)
+        writer.close()
+        return writer.news()
+
+    best(0.5)
+    [full] = tried()
+    assert "best.safetensors: cannot be written: the disk is full" in full and "kept in memory" in full
+    assert tried() == [], "nothing has changed"
+    [again] = tried()
+    assert again.startswith("The weights of the best validation are written again")
+    assert load_file(tmp_path / "run/best.safetensors")["weight"].tolist() == [0.5]
+    best(0.25)
+    assert "the disk is full" in tried()[0]
+    best(0.125)
+    assert tried()[0].startswith("The weights of the best validation are written again")
+    assert load_file(tmp_path / "run/best.safetensors")["weight"].tolist() == [0.125], "not those before, any more"
+    assert tried() == []
+    record.close()
 
 
 def test_checkpoints_take_a_hundredth_of_the_time_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
