@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from engine.data.columns import Separator, column_names, csv_blocks, listed, separator_hint
-from engine.data.reading import Reading, existing
+from engine.data.reading import existing
+from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, divided
-from engine.data.table_rows import Columns, Table, TableSamples, read_table, shared
+from engine.data.table_rows import Columns, Table, TableSamples, read_table, tables
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
@@ -123,11 +124,9 @@ class TableSplits(Splits):
 
     @cached_property
     def _table(self) -> Table:
-        with Reading(self._path):
-            status = self._path.stat()
-        stamp = (str(self._path.absolute()), status.st_size, status.st_mtime_ns)
         columns = (tuple(self._numbers), tuple(self._texts), self._target)
-        return shared((stamp, columns, self._task, self._missing, self._share, self._dialect), self._read)
+        key = stamp(self._path), columns, self._task, self._missing, self._share, self._dialect
+        return tables.get(key, self._read)
 
     def _read(self) -> Table:
         names = [*self._numbers, *self._texts, self._target]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from engine.data.columns import as_array, class_order
 from engine.data.dataset import Indices
 from engine.data.mapped import referenced, restored
+from engine.data.recent import Recent
 from engine.data.row_store import RowStore
 from engine.data.samples import Samples, hold_out
 from engine.data.transforms.transform import Batch
@@ -26,8 +25,6 @@ MOST_CATEGORIES = 1000
 _MOST_TEXTS = 10 * MOST_CATEGORIES
 """Of all rows: what only validation has is known, but no category."""
 _AT_ONCE = 2**20
-_SHARED = 2
-"""Tables that are kept for the next who asks."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -226,16 +223,4 @@ def _one_hot(places: NDArray[np.int64], width: int) -> NDArray[np.float32]:
     return result
 
 
-_tables: OrderedDict[Hashable, Table] = OrderedDict()
-_lock = threading.Lock()
-
-
-def shared(key: Hashable, read: Callable[[], Table]) -> Table:
-    """The table of a key: the one that was read last for it, in whatever thread, or a new one."""
-    with _lock:
-        if key not in _tables:
-            _tables[key] = read()
-            while len(_tables) > _SHARED:
-                _tables.popitem(last=False)
-        _tables.move_to_end(key)
-        return _tables[key]
+tables: Recent[Table] = Recent(2)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.dataset import Indices
-from engine.data.reading import Reading, check_memory, existing
+from engine.data.mapped import referenced, restored
+from engine.data.reading import existing
+from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits
+from engine.data.text_codes import CodedText, UnitKind, coded, texts, units_of
 from engine.data.transforms.transform import Batch
 from engine.dtypes import int64
 from engine.errors import DataError
@@ -23,10 +24,6 @@ from engine.shape import Spec
 
 UNKNOWN = "�"
 """Stands, as number 0, for what the training part does not have."""
-
-_WORDS = re.compile(r"\w+|[^\w\s]|\n")
-_BYTES_A_UNIT = 12
-"""What a character takes at most while it is read: 4 bytes of text and 8 of its number."""
 
 
 @DATASETS.register(
@@ -39,7 +36,7 @@ class Text(Splits):
     """A text as windows of numbered characters or words. The target of each is the one that comes next.
 
     The vocabulary is that of the training part, which is the beginning of the text; number 0 is for what it lacks. A
-    model sees N×T numbers and learns N×T numbers, each one place further on.
+    model sees N×T numbers and learns N×T numbers, each one place further on. The text may be larger than memory.
 
     Args:
         path: a text file in UTF-8
@@ -53,14 +50,14 @@ class Text(Splits):
     def __init__(
         self,
         path: Annotated[str, PathTo("file", (".txt", ".md", ".csv", ".py"))],
-        unit: Literal["characters", "words"] = "characters",
+        unit: UnitKind = "characters",
         length: Size = 64,
         stride: Size | None = None,
         vocabulary: Annotated[int, Range(ge=2)] = 10_000,
         validation: Share = 0.1,
     ) -> None:
         self._path = existing("Text", "path", path, "file")
-        self._unit = unit
+        self._unit: UnitKind = unit
         self._length = length
         self._stride = length if stride is None else stride
         self._most = vocabulary
@@ -82,7 +79,7 @@ class Text(Splits):
     @property
     def class_names(self) -> tuple[str, ...]:
         """The vocabulary by number. Reads the file."""
-        return self._read[1]
+        return self._vocabulary[0]
 
     @property
     def train(self) -> Samples:
@@ -103,7 +100,7 @@ class Text(Splits):
     def encode(self, text: str) -> NDArray[np.int64]:
         """The numbers of a text."""
         numbers = {unit: number for number, unit in enumerate(self.class_names)}
-        return np.array([numbers.get(unit, 0) for unit in self._units(text)], np.int64)
+        return np.array([numbers.get(unit, 0) for unit in units_of(text, self._unit)], np.int64)
 
     def decode(self, numbers: Any) -> str:
         """The text of numbers; words have one space between them."""
@@ -111,62 +108,65 @@ class Text(Splits):
         return ("" if self._unit == "characters" else " ").join(units)
 
     def _windows(self, part: int) -> Samples:
-        numbers = self._read[0][part]
-        if len(numbers) <= self._length:
+        codes = self._coded.codes[self._cut :] if part else self._coded.codes[: self._cut]
+        if len(codes) <= self._length:
             name = "validation" if part else "training"
             raise DataError(
-                f"{self._path}: the {name} part has {len(numbers)} {self._unit}, but a window and what follows take "
+                f"{self._path}: the {name} part has {len(codes)} {self._unit}, but a window and what follows take "
                 f"{self._length + 1}. Set length lower{' or validation to 0' if part else ''}."
             )
-        return WindowSamples(numbers, self._length, self._stride)
+        return WindowSamples(codes, self._length, self._stride, self._vocabulary[1])
 
     @cached_property
-    def _read(self) -> tuple[tuple[NDArray[np.int32], NDArray[np.int32]], tuple[str, ...]]:
-        """Numbers of the training and the validation part, and the vocabulary."""
-        units = self._units(self._text())
-        if not units:
+    def _coded(self) -> CodedText:
+        key = stamp(self._path), self._unit
+        found = texts.get(key, lambda: coded(self._path, self._unit))
+        if not len(found.codes):
             raise DataError(f"{self._path}: has no {self._unit}. Choose a file with some text.")
-        cut = len(units) - round(len(units) * self._share)
-        counts = Counter(units[:cut])
-        known = [unit for unit, _ in counts.most_common(self._most - 1)]
-        vocabulary = (UNKNOWN, *sorted(set(known) - {UNKNOWN}))
-        numbers = {unit: number for number, unit in enumerate(vocabulary)}
-        every = np.fromiter((numbers.get(unit, 0) for unit in units), np.int32, len(units))
-        return (every[:cut], every[cut:]), vocabulary
+        return found
 
-    def _units(self, text: str) -> Any:
-        return text if self._unit == "characters" else _WORDS.findall(text)
+    @property
+    def _cut(self) -> int:
+        """Where the validation part begins."""
+        count = len(self._coded.codes)
+        return count - round(count * self._share)
 
-    def _text(self) -> str:
-        with Reading(self._path):
-            check_memory(self._path, self._path.stat().st_size * _BYTES_A_UNIT, "Choose a shorter text.")
-            content = self._path.read_bytes()
-        try:
-            return content.decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            raise DataError(
-                f"{self._path}: line {line}: holds the byte {content[error.start]:02x}, which is not UTF-8. "
-                "Save the text in UTF-8."
-            ) from None
+    @cached_property
+    def _vocabulary(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The units by number, and their numbers by code."""
+        units = self._coded.units
+        known = {units[code]: code for code in self._coded.most_frequent(self._cut, self._most - 1)}
+        known.pop(UNKNOWN, None)
+        names = sorted(known)
+        numbers = np.zeros(len(units), np.int64)
+        numbers[[known[name] for name in names]] = np.arange(1, len(names) + 1)
+        return (UNKNOWN, *names), numbers
 
 
 class WindowSamples(Samples):
     """Windows of a long sequence of numbers; targets are the same windows one place further on.
 
     Args:
-        numbers: the sequence
+        codes: the sequence, in memory or mapped from a file
         length: numbers in a window
         stride: how far the next window begins after one
+        numbers: those of the codes
     """
 
-    def __init__(self, numbers: NDArray[Any], length: int, stride: int) -> None:
-        self._numbers = numbers
+    def __init__(self, codes: NDArray[Any], length: int, stride: int, numbers: NDArray[np.int64]) -> None:
+        self._codes = codes
         self._length = length
         self._stride = stride
+        self._numbers = numbers
 
     def __len__(self) -> int:
-        return (len(self._numbers) - self._length - 1) // self._stride + 1
+        return (len(self._codes) - self._length - 1) // self._stride + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_codes": referenced(self._codes)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_codes": restored(state["_codes"])})
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
         windows = self._from(rows * self._stride, self._length + 1)
@@ -176,4 +176,4 @@ class WindowSamples(Samples):
         return self._from(rows * self._stride + 1, self._length)
 
     def _from(self, starts: Indices, length: int) -> NDArray[np.int64]:
-        return self._numbers[starts[:, np.newaxis] + np.arange(length)].astype(np.int64)
+        return self._numbers[np.asarray(self._codes[starts[:, np.newaxis] + np.arange(length)])]

@@ -25,7 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the files of rows are; only few bytes stay in memory."""
     monkeypatch.setenv("GRADWIRE_TABLES", str(tmp_path / "rows"))
     monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-    table_rows._tables.clear()
+    table_rows.tables.clear()
     return tmp_path / "rows"
 
 
@@ -57,7 +57,7 @@ def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: 
         assert list(place.iterdir())
         names = filed.class_names
         monkeypatch.setattr(row_store, "IN_MEMORY", 2**30)
-        table_rows._tables.clear()
+        table_rows.tables.clear()
         held = kind(str(path), "y", categorical="kind", missing="keep")
         assert isinstance(filed._table.numbers.base, np.memmap) or isinstance(filed._table.numbers, np.memmap)
         assert not isinstance(held._table.numbers, np.memmap)
@@ -66,7 +66,7 @@ def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: 
         assert names == held.class_names == ("10", "9", "no", "yes")
         assert filed.feature_names == ("a", "b", "kind=blue", "kind=green", "kind=red")
         monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-        table_rows._tables.clear()
+        table_rows.tables.clear()
 
 
 def test_the_files_go_with_the_table(tmp_path: Path, place: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_files_go_with_the_table(tmp_path: Path, place: Path) -> None:
     train = source.train
     assert len(list(place.iterdir())) == 2
     del source
-    table_rows._tables.clear()
+    table_rows.tables.clear()
     gc.collect()
     assert len(train.arrays(np.arange(3))[0]) == 3, "samples keep them"
     del train

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +49,7 @@ def test_words(tmp_path: Path) -> None:
 def test_windows(count: int, length: int, stride: int) -> None:
     if count <= length:
         return
-    samples = WindowSamples(np.arange(count, dtype=np.int32), length, stride)
+    samples = WindowSamples(np.arange(count)[::-1], length, stride, np.arange(count)[::-1])
     inputs, targets = samples.arrays(np.arange(len(samples)))
     starts = list(range(0, count - length, stride))
     assert np.asarray(inputs).tolist() == [list(range(start, start + length)) for start in starts]
@@ -72,8 +71,4 @@ def test_bad_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         _ = short.validation
     with pytest.raises(DataError, match=r"training part has 18 characters, .* take 65. Set length lower\."):
-        _ = data.Text(write(tmp_path, "a" * 20)).train
-    free = psutil.virtual_memory()
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: free._replace(available=100))
-    with pytest.raises(DataError, match="needs 240 bytes of memory"):
         _ = data.Text(write(tmp_path, "a" * 20)).train
