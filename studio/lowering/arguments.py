@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,9 +88,21 @@ def located(node_type: NodeType, values: Mapping[str, Any], base: Path | None) -
     if base is None or not any(values.get(name) for name in paths):
         return values
     return {
-        name: str(base / Path(value).expanduser()) if name in paths and value else value
+        name: str(_plain(base / Path(value).expanduser())) if name in paths and value else value
         for name, value in values.items()
     }
+
+
+def _plain(path: Path) -> Path:
+    """Without the "/../" that a relative path leaves behind, which nobody wants to read in a message."""
+    if ".." not in path.parts:
+        return path
+    shorter = Path(os.path.normpath(path))
+    try:
+        is_same = os.path.realpath(shorter) == os.path.realpath(path)  # not so behind a symbolic link
+    except (OSError, ValueError):
+        is_same = False
+    return shorter if is_same else path
 
 
 def _size(spec: Spec | None, axis: int) -> int | None:

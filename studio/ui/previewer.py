@@ -74,6 +74,7 @@ class Previewer(QObject):
         self._known: dict[tuple[Splits, ...], Statistics] = {}
         self._describer: threading.Thread | None = None
         self._in_sight = False
+        self._is_closed = False
         self.state: State = "empty"
         self.facts: Facts | None = None
         self.problem: DataProblem | None = None
@@ -155,6 +156,8 @@ class Previewer(QObject):
         """End the threads. The previewer must not be used afterwards."""
         self._settle.stop()
         self._in_sight = False
+        self._is_closed = True
+        self._preview = None
         self._newest.clear()
         self._asked.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -201,6 +204,8 @@ class Previewer(QObject):
         Args:
             keep: take the result all the same if it was begun before the newer wish came
         """
+        if self._is_closed:
+            return  # a view that goes may still ask
         number = self._newest[slot] = next(self._numbers)
         self._pool.submit(self._work, slot, number, work, take, keep)
 

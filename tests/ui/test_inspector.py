@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QToolTip
 from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
@@ -17,6 +18,7 @@ from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.panel import InspectorPanel
+from studio.ui.panels.inspector.path_line import PathLine
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import LABEL_WIDTH, Row, Value
 from studio.ui.panels.inspector.typed import NumberField, TypedField
@@ -271,3 +273,45 @@ def test_implied_words() -> None:
     assert Value(64, is_inferred=True).implied(Parameter("x", "int")) == "64 (from input)"
     assert Value().implied(Parameter("x", "int")) == "required"
     assert Value(None).implied(Parameter("x", "int", default=None, optional=True)) == "none"
+
+
+@pytest.fixture
+def path_line(panel: InspectorPanel, store: Store) -> PathLine:
+    store.edit("Add", lambda document: edits.add(document, "idx", Node("data.IDX")))
+    store.select(["idx"])
+    line = row(panel, "folder").field.editor
+    assert isinstance(line, PathLine)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("path", "end"),
+    [
+        ("/home/somebody/projects/first/data/mnist", "/mnist"),
+        (r"C:\Users\somebody\projects\first\mnist", r"\mnist"),
+        ("/data/a-folder-with-a-name-that-is-long-itself", "itself"),
+        ("/a/b", "/a/b"),
+    ],
+)
+def test_a_long_path_shows_its_end(
+    panel: InspectorPanel, path_line: PathLine, store: Store, path: str, end: str
+) -> None:
+    store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
+    panel.setFocus()
+    assert path_line.shown.endswith(end) and path_line.text() == path
+    assert path_line.shown.startswith("…") == (path_line.shown != path)
+    assert path_line.fontMetrics().horizontalAdvance(path_line.shown) < path_line.width() - 8
+    path_line.setFocus()
+    assert path_line.shown == path
+
+
+def test_all_of_a_long_path_is_told_by_its_tooltip(
+    qtbot: QtBot, panel: InspectorPanel, path_line: PathLine, store: Store
+) -> None:
+    path = "/home/somebody/projects/first/data/mnist"
+    store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
+    place = path_line.rect().center()
+    help_wanted = QHelpEvent(QEvent.Type.ToolTip, place, path_line.mapToGlobal(place))
+    QApplication.sendEvent(path_line, help_wanted)
+    qtbot.waitUntil(lambda: QToolTip.text() == path)
+    QToolTip.hideText()

@@ -14,6 +14,7 @@ from studio.ui.theme import ThemeManager
 ROW, HEADING = 28, 30
 _ICON = 16
 _DOT = 3.5
+_BEFORE_COUNT = 8
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -49,12 +50,15 @@ class RowDelegate(QStyledItemDelegate):
             arrow = "chevron-down" if option.state & QStyle.StateFlag.State_Open else "chevron-right"
             icons.paint(painter, arrow, QRectF(text.left() - 6, text.center().y() - 6, 12, 12), dim)
             text.setLeft(text.left() + 12)
+        count, metrics = str(len(group.types)), QFontMetricsF(self._bold)
+        room = text.width() - QFontMetricsF(self._small).horizontalAdvance(count) - _BEFORE_COUNT
+        title = metrics.elidedText(group.title, Qt.TextElideMode.ElideRight, room)
         painter.setFont(self._bold)
         painter.setPen(dim)
-        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, group.title)
-        text.setLeft(text.left() + QFontMetricsF(self._bold).horizontalAdvance(group.title) + 8)
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
+        text.setLeft(text.left() + metrics.horizontalAdvance(title) + _BEFORE_COUNT)
         painter.setFont(self._small)
-        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(len(group.types)))
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, count)
 
     def _paint_type(self, painter: QPainter, option: QStyleOptionViewItem, kind: NodeType) -> None:
         colors = self._themes

@@ -11,7 +11,7 @@ from PIL import Image
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QStyle, QStyleOptionSpinBox
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -313,6 +313,9 @@ def test_closing_the_project_ends_the_threads(qtbot: QtBot, window: MainWindow, 
     window.workspace.close(project)
     assert previewer._pool._shutdown
     assert previewer._describer is None or not previewer._describer.is_alive()
+    digits._ask(0, 3)  # as its view may, before it is gone
+    previewer.describe()
+    previewer.watch(True)
 
 
 def test_a_picture_is_sharp_and_what_is_no_number_stands_out(qtbot: QtBot) -> None:
@@ -321,3 +324,27 @@ def test_a_picture_is_sharp_and_what_is_no_number_stands_out(qtbot: QtBot) -> No
     assert image.pixelColor(1, 0) == QColor("#ffffff")
     assert image.pixelColor(0, 1).red() > image.pixelColor(0, 1).blue()
     assert image.pixelColor(1, 1).red() == image.pixelColor(1, 1).blue() == 127
+
+
+@pytest.mark.parametrize("count", [12, 60_000, 3_000_000])
+def test_the_number_of_a_sample_can_be_read_in_full(qtbot: QtBot, tmp_path: Path, show: Show, count: int) -> None:
+    panel = show(chained(arrays(tmp_path, np.zeros((count, 1), np.uint8), np.arange(count) % 2)))
+    place = panel.header.place
+    QTest.keyClick(panel.grid, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: place.value() == place.maximum() > count * 0.7)
+    line = place.lineEdit()
+    assert place.isVisible() and f" / {place.maximum() + 1:,}" in line.text()
+    option, field = QStyleOptionSpinBox(), QStyle.SubControl.SC_SpinBoxEditField
+    place.initStyleOption(option)
+    room = place.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, place).width()
+    assert 0 < room - line.textMargins().left() - line.fontMetrics().horizontalAdvance(line.text()) < 24
+
+
+def test_a_small_window_leaves_room_for_the_number_of_a_sample(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, show: Show
+) -> None:
+    panel = show(chained(arrays(tmp_path, np.zeros((60_000, 1, 2, 2), np.uint8), np.arange(60_000) % 2)))
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: window.width() == 1280)
+    QApplication.processEvents()
+    assert panel.header.place.isVisible() and panel.header.category.isVisible()

@@ -216,3 +216,23 @@ def test_it_is_left_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Q
         QTest.keyClick(search.field, key)
     assert chosen == []
     assert not search.isVisible()
+
+
+@pytest.mark.parametrize("width", [120, 180, 216, 400])
+def test_a_heading_tells_its_count_however_narrow(panel: PalettePanel, width: int) -> None:
+    panel.resize(width, 600)
+    tree, model = panel.tree, panel.model
+    headings = [model.index(row, 0) for row in range(model.rowCount())]
+    [index] = [heading for heading in headings if heading.data() == "Transforms · Augmentation"]
+    tree.scrollTo(index)
+    row = tree.visualRect(index)
+    picture = tree.viewport().grab(row).toImage()
+    ground = picture.pixelColor(0, picture.height() // 2)
+    ratio = picture.devicePixelRatio()
+    lines = range(round(8 * ratio), picture.height() - round(4 * ratio))
+    inked = [any(picture.pixelColor(x, y) != ground for y in lines) for x in range(picture.width())]
+    last = max(x for x, ink in enumerate(inked) if ink)
+    assert last < picture.width() - 4 * ratio
+    first = next(x for x in range(last, 0, -1) if not any(inked[x - round(5 * ratio) : x]))
+    assert 3 * ratio < last - first < 14 * ratio  # a digit with a gap before it
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == "Transforms · Augmentation: 7 nodes"

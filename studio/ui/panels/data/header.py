@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QRect, QSize, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QSizePolicy, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QSpinBox,
+    QStyle,
+    QStyleOptionSpinBox,
+    QWidget,
+)
 
 from studio.training.data.previewing import PARTS, Facts, Look, Part
 from studio.ui.widgets import buttons
@@ -17,6 +26,10 @@ _PAGES = ("samples", "statistics")
 _WORDS = 120
 """What the node does to samples is left out rather than cut to less than this."""
 _MOST_SPINS = 2**31 - 1
+_AROUND = 28
+"""Pixels of the bar that no widget takes."""
+_EDGE, _CURSOR = 6, 4
+"""Pixels before the sample's number, and on either side of it for the cursor."""
 _GO_TO = "Go to a sample by its number, counted from 0"
 
 
@@ -55,12 +68,10 @@ class Header(QWidget):
         self.category.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
-        self.place = QSpinBox()
-        self.place.lineEdit().setTextMargins(6, 0, 0, 0)
+        self.place = _Place()
         self.place.setAccessibleName("Go to sample")
         self.place.setToolTip(_GO_TO)
         self.place.setKeyboardTracking(False)
-        self.place.setFixedWidth(92)
         self.place.valueChanged.connect(self.go_wanted)
         self.back = buttons.tool("chevron-up", "Page back (PgUp)", partial(self.turned.emit, -1), size=14)
         self.forth = buttons.tool("chevron-down", "Page on (PgDn)", partial(self.turned.emit, 1), size=14)
@@ -132,6 +143,7 @@ class Header(QWidget):
         self.place.setToolTip(_GO_TO + (f". These are the first {total:,} of a stream" if is_stream else ""))
         self.place.setEnabled(total > 0)
         self.place.blockSignals(False)
+        self._fit()
 
     def show_place(self, place: int) -> None:
         """Where in the samples one is."""
@@ -171,7 +183,7 @@ class Header(QWidget):
         shown[self.again] &= varies
         shown |= dict.fromkeys((*self.pages.values(), self.words), facts is not None)
         room = self.width() - sum(_width(widget) for widget, is_shown in shown.items() if is_shown)
-        room -= _width(self._icon) + _width(self.title) + 48
+        room -= _width(self._icon) + _width(self.title) + _AROUND
         for widget in (self.forth, self.back, self.words, self.place, self.category):
             if room < 0 and shown[widget]:
                 shown[widget] = False
@@ -179,6 +191,29 @@ class Header(QWidget):
         for widget, is_shown in shown.items():  # each once: showing and hiding would begin the layout anew for ever
             widget.setVisible(is_shown)
         self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
+
+
+class _Place(QSpinBox):
+    """As wide as its largest number with all that stands behind it.
+
+    Qt itself measures no more than 18 letters, and counts the edge of the style sheet more than once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lineEdit().setTextMargins(_EDGE, 0, 0, 0)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        told = self.fontMetrics().horizontalAdvance(f"{self.textFromValue(self.maximum())}{self.suffix()}")
+        option, field = QStyleOptionSpinBox(), QStyle.SubControl.SC_SpinBoxEditField
+        self.initStyleOption(option)
+        option.rect = QRect(0, 0, told, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
+        inner = self.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, self)
+        return QSize(told + _EDGE + 2 * _CURSOR + told - inner.width(), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
 
 def _width(widget: QWidget) -> int:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QFileDialog, QLineEdit, QWidget
 
 from engine.registry import Parameter
 from studio.ui.panels.inspector.fields import Field
+from studio.ui.panels.inspector.path_line import PathLine
 from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
 from studio.ui.widgets import buttons
 
@@ -48,15 +49,17 @@ class TypedField(Field):
 
 
 class TextField(TypedField):
-    def __init__(self, parameter: Parameter) -> None:
-        line = QLineEdit()
+    def __init__(self, parameter: Parameter, line: QLineEdit | None = None) -> None:
+        line = line or QLineEdit()
         super().__init__(parameter, line, line)
         line.editingFinished.connect(self.finished)
 
 
 class PathField(TextField):
+    """Shows the end of a path that is too long, where paths differ, and all of it in a tooltip."""
+
     def __init__(self, parameter: Parameter) -> None:
-        super().__init__(parameter)
+        super().__init__(parameter, PathLine())
         self._kind = parameter.path.kind if parameter.path else "file"
         self._row.addWidget(buttons.tool("folder", f"Choose a {self._kind}", self._browse))
 
