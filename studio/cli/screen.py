@@ -110,8 +110,6 @@ class Screen:
             validation = {"loss": event.val_loss, **each_loss(event.val_losses), **event.val_metrics}
             text += f"  validation {_figures(validation)}"
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
-        if not event.finite:
-            self.say("warning: the loss is not a number any more. Lower the learning rate.", always=True)
 
 
 def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) -> Iterator[T]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from engine import fit
+from studio.lowering.report import Problem
 from studio.training.autograd import Snapshot
 
 State: TypeAlias = Literal["idle", "running", "paused", "done", "stopped", "failed"]
@@ -28,6 +29,8 @@ class Failed:
     """The traceback, for a log."""
     by_input: bool
     """The graph, a data file or the output folder is to blame, not the training itself."""
+    refused: bool = False
+    """A run was to go on and could not; it stays what it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Warned:
     """Something went wrong that the training survives."""
 
     message: str
+    problem: Problem | None = None
+    """The same where it is about a node, with a remedy."""
 
 
 @dataclass(frozen=True, slots=True)

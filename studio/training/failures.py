@@ -9,14 +9,14 @@ from studio.lowering.program import LoweringError, Program
 from studio.training.events import Failed
 
 
-def failed(error: Exception, program: Program | None) -> Failed:
+def failed(error: Exception, program: Program | None, *, refused: bool = False) -> Failed:
     """The event: what happened, at which node, with Python's own account."""
     node = None if program is None else program.node_of(error)
     if isinstance(error, LoweringError):
         node = error.problems[0].node
     detail = account_of(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
-    return Failed(message_of(error), node, detail, by_input)
+    return Failed(message_of(error), node, detail, by_input, refused)
 
 
 def message_of(error: Exception) -> str:

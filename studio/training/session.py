@@ -16,6 +16,7 @@ from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
+from studio.training.diverging import Divergence
 from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
 from studio.training.failures import failed
 from studio.training.heard import heard
@@ -85,13 +86,7 @@ class Session:
         self._start_from = start_from
         known = {} if resume is None else resume.settings
         self.settings = decided(
-            document.training,
-            known,
-            epochs=epochs,
-            steps=steps,
-            device=device,
-            seed=seed,
-            compile=compile,
+            document.training, known, epochs=epochs, steps=steps, device=device, seed=seed, compile=compile
         )
         self._planned = of_length(document, self.settings, known)
         self._events: Mailbox[SessionEvent] = Mailbox(
@@ -109,6 +104,7 @@ class Session:
         self._writer = Writer()
         self._checkpoints: Checkpoints | None = None
         self._reached = (0, 0, 0.0)
+        self._divergence = Divergence(document, catalogue)
 
     # -- for whoever watches
 
@@ -205,7 +201,8 @@ class Session:
             task = self._prepare()
             ended = "stopped" if self._train(task) else "done"
         except Exception as error:  # noqa: BLE001 - whatever ends a run is shown at its node
-            failure = failed(error, self.program)
+            refused = self._resume is not None and self._record is None
+            failure = failed(error, self.program, refused=refused)
             message = failure.message
             self._events.put(failure)
         self._finish(ended, message)
@@ -320,6 +317,8 @@ class Session:
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self._reached = (event.epoch, event.step, seconds)
         self._events.put(event)
+        if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
+            self._events.put(Warned(problem.message, problem))
         if self._record is not None and not isinstance(event, fit.ValidationStep):
             try:
                 self._record.take(event, self._weights)

@@ -212,7 +212,7 @@ class Desk(QObject):
         problem = slow_supply(store.document, store.catalogue, run.progress)
         if problem is not None:
             self._warned_run = run
-            store.set_run_problems((problem,))
+            store.add_run_problem(problem)
 
     @property
     def zoom(self) -> float:

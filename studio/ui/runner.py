@@ -49,6 +49,10 @@ class Runner(QObject):
         self._viewer: Session | None = None
         """Takes steps only to be looked at."""
         self._looks = 0
+        self._before = ("", False)
+        """State of the run that goes on, and whether it was of this session, before that was asked for."""
+        self._refusal: str | None = None
+        """Why it cannot."""
         self._state = "idle"
         self.run: Run | None = None
         """The present or last run of this session."""
@@ -143,6 +147,9 @@ class Runner(QObject):
                 self._take(event)
         if events:
             self.events.emit(events)
+        if self._refusal is not None and not self.is_active:
+            refusal, self._refusal = self._refusal, None
+            self.refused.emit(refusal)
         if not self.is_active and not self._looks:
             self._timer.stop()
 
@@ -177,9 +184,13 @@ class Runner(QObject):
     def _take(self, event: SessionEvent) -> None:
         match event:
             case StateChanged():
-                self._enter(event.state)
+                if event.state == "failed" and self._refusal is not None:
+                    self._put_back()
+                else:
+                    self._enter(event.state)
             case Failed():
                 self._looks = 0
+                self._refusal = event.message if event.refused else None
                 node = event.node if event.node in self._store.document.nodes else None
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
             case Looked():
@@ -187,6 +198,8 @@ class Runner(QObject):
                 self.looked.emit(event.snapshot)
             case Warned():
                 self._looks = 0
+                if event.problem is not None and self._live().document is self._store.document:
+                    self._store.add_run_problem(event.problem)
             case _:
                 pass
 
@@ -215,6 +228,7 @@ class Runner(QObject):
         self._store.set_run_problems(())
         store = self._store
         going_on = beside(going_on, "The canvas", store.document, store.catalogue, epochs=epochs)
+        self._before = (run.state, run.is_own)
         run.document, run.is_own, run.is_shown = going_on.document, True, True
         self._session = Session(
             going_on.document, store.catalogue, base=store.base, name=store.name, resume=going_on, epochs=epochs
@@ -256,6 +270,13 @@ class Runner(QObject):
 
     def _refuse(self, error: FileError) -> None:
         self.refused.emit(str(error))
+
+    def _put_back(self) -> None:
+        """The run that could not go on stays what it was; nothing has begun."""
+        if self.run is not None:
+            self.run.state, self.run.is_own = self._before
+        self.run = self._session = None
+        self._enter("idle")
 
     def _enter(self, state: str) -> None:
         if self.run is not None:

@@ -164,6 +164,10 @@ class Store(QObject):
         self._run_problems = tuple(problems)
         self._publish()
 
+    def add_run_problem(self, problem: Problem) -> None:
+        """The same for one more."""
+        self.set_run_problems((*self._run_problems, problem))
+
     def recheck(self) -> None:
         """Check again although nothing was edited, for instance because a data file changed."""
         self._checker.request(self.document, self.base)

@@ -394,6 +394,55 @@ def test_a_longer_run_has_its_learning_rate_planned_anew(
     assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
 
 
+@pytest.mark.parametrize("trouble", ["changed", "gone"])
+def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, trouble: str
+) -> None:
+    table = path.with_name("points.csv")
+    table.write_text("a,b,label\n" + "".join(f"{n % 7},{n % 5},{n % 2}\n" for n in range(100)))
+    document = edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"})
+    files.save(document, path)
+    stopped = make_run(document, batches=2)
+    about = (stopped / "run.json").read_bytes()
+    table.write_text("a,b,label\n" + "1,2,0\n3,4,1\n" * 50) if trouble == "changed" else table.unlink()
+    project, panel = open_project()
+    said: list[str] = []
+    project.runner.refused.connect(said.append)
+    click(panel, 0)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: said != [])
+    [run] = project.library.runs
+    assert "points.csv" in said[0] and window.status._said.text() == said[0]
+    assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
+    assert panel.do.can_resume() and not project.runner.is_active
+    assert (stopped / "run.json").read_bytes() == about
+    log = window.desks[project].log.toPlainText()
+    assert "points.csv" in log and f"{run.name} failed" not in log
+    assert values(run) == recorded(stopped)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: len(said) == 2)
+    assert said[1] == said[0] and run.state == "stopped"
+
+
+def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
+    qtbot: QtBot, window: MainWindow, open_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, _ = open_project()
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: project.runner.state == "stopped")
+    [run] = project.library.runs
+    with monkeypatch.context() as patch:
+        patch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
+        with qtbot.waitSignal(project.runner.refused, timeout=100_000):
+            window.commands.run("runs.resume")
+    assert (run.state, run.is_own, project.runner.state) == ("stopped", True, "idle")
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    assert run.state == "done"
+
+
 def test_a_new_run_begins_with_the_weights_of_another(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:

@@ -268,3 +268,22 @@ def test_waiting_for_data_is_a_problem_with_a_remedy(
     qtbot.waitUntil(lambda: project.store.report.problems == ())
     project.store.undo()
     assert "workers" not in project.store.document.nodes["batches"].params
+
+
+def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
+    qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"MUCH": 0.0, "LEAST_SECONDS": 0.0, "STEPS": 3}.items():
+        monkeypatch.setattr(supply, name, value)
+    project.store.edit("Other", lambda document: edits.retype(document, "adam", "optim.SGD", {"lr": 1e6}))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    found = project.store.report.problems
+    assert sorted(problem.code for problem in found) == ["diverged", "slow-data"], "one does not hide the other"
+    problem = next(problem for problem in found if problem.code == "diverged")
+    assert problem.node == "adam" and window.desks[project].log.toPlainText().count(problem.message) == 1
+    row = next(row for row in window.desks[project].problems.rows if row.button.text().startswith("Set lr to"))
+    QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    assert project.store.document.nodes["adam"].params["lr"] == 100_000
+    qtbot.waitUntil(lambda: project.store.report.problems == ())

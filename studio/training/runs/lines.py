@@ -55,7 +55,8 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
         case Failed():
             return {"event": "failed", "message": event.message, "node": event.node}
         case Warned():
-            return {"event": "warning", "message": event.message}
+            at = {} if event.problem is None else {"node": event.problem.node}
+            return {"event": "warning", "message": event.message, **at}
         case _:
             return None
 

@@ -231,6 +231,8 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     _, events = resume(session, folder)
     failed = next(event for event in events if isinstance(event, Failed))
     assert "digits: has changed since this run began" in failed.message
+    assert failed.refused
+    assert json.loads((folder / "run.json").read_text())["state"] == "running", "as it was when it was cut off"
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, kind: str, *outcomes: int) -> None:

@@ -133,7 +133,7 @@ def test_bad_data_are_told_at_their_source(session, monkeypatch: pytest.MonkeyPa
     run = session()
     run.start()
     failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))
-    assert (failed.message, failed.by_input) == ("images.gz: damaged", True)
+    assert (failed.message, failed.by_input, failed.refused) == ("images.gz: damaged", True, False)
     assert failed.node in ("digits", "loader")
 
 
