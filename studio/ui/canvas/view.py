@@ -30,15 +30,14 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 from studio.nodes.types import NodeType
 from studio.ui.canvas.actions import Actions
 from studio.ui.canvas.camera import Camera
-from studio.ui.canvas.context import Context, Pointer
+from studio.ui.canvas.context import Context
 from studio.ui.canvas.detail import Zoom
 from studio.ui.canvas.dropping import Dropping
-from studio.ui.canvas.edge_pan import EdgePan
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.press import pressed
 from studio.ui.canvas.ground import paint_ground
 from studio.ui.canvas.hit import NOTHING, Hit
 from studio.ui.canvas.ontop import OnTop
+from studio.ui.canvas.pointing import Pointing
 from studio.ui.canvas.scene import CanvasScene
 from studio.ui.canvas.tidy import Tidy
 from studio.ui.canvas.tips import described, tip
@@ -72,12 +71,7 @@ class CanvasView(QGraphicsView):
         """What commands do here."""
         self.top = OnTop(self.context, self.do, themes)
         self._dropping = Dropping(self.context, self.do)
-        self._gesture: Gesture | None = None
-        self._edge_pan = EdgePan(lambda: QRectF(self.viewport().rect()), self._pan_at_edge, self)
-        self._space: bool | None = None
-        """None while Space is up, True once it has been used to pan."""
-        self._pointer_at: QPointF | None = None
-        """Where the pointer is in the viewport; None while it is elsewhere."""
+        self._pointing = Pointing(self.context)
         self._exposed = QRegion()
         self._shown = False
         self._connect(themes)
@@ -103,6 +97,7 @@ class CanvasView(QGraphicsView):
         self.camera.changed.connect(self._take_zoom)
         self.top.hint.template_requested.connect(self.template_requested)
         self.tidy.finished.connect(self._take_places)
+        self._pointing.moved.connect(self._place_bar)
         self.store.document_changed.connect(self._take_document)
         self.store.report_changed.connect(self.top.minimap.refresh)
         self.store.selection_changed.connect(self._take_selection)
@@ -136,11 +131,11 @@ class CanvasView(QGraphicsView):
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or in the middle if it is elsewhere."""
-        self.top.open_search(self._place() or self.camera.visible.center())
+        self.top.open_search(self._pointing.place or self.camera.visible.center())
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or in the middle if it is elsewhere."""
-        self.do.paste(self._place(), with_inputs=with_inputs)
+        self.do.paste(self._pointing.place, with_inputs=with_inputs)
 
     def rename(self) -> None:
         """Rename the selected node in place."""
@@ -153,14 +148,13 @@ class CanvasView(QGraphicsView):
     @property
     def gesture(self) -> Gesture | None:
         """What the pointer is doing."""
-        return self._gesture
+        return self._pointing.gesture
 
     def cancel(self) -> None:
         """Escape: leave what is under way, else the selection."""
-        if self._gesture is not None:
-            self._end_gesture().cancel()
-            self._place_bar()
-        elif self.tidy.is_busy:
+        if self._pointing.cancel():
+            return
+        if self.tidy.is_busy:
             self.tidy.cancel()
         else:
             self.canvas.select_wires(())
@@ -177,38 +171,20 @@ class CanvasView(QGraphicsView):
         self.camera.finish()
         self._say("")
         QToolTip.hideText()
-        if self._gesture is not None:
-            self.cancel()
-            return
-        if self._space is not None:
-            self._space = True
-        self._gesture = pressed(self.context, self._pointer(event), event.button(), space=self._space is not None)
-        if self._gesture is not None and self._gesture.cursor is not None:
-            self.viewport().setCursor(self._gesture.cursor)
+        if not self._pointing.cancel():
+            self._pointing.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        pointer = self._pointer(event)
-        if self._gesture is None:
-            self._hover(pointer)
-            return
-        self._gesture.move(pointer)
-        self._place_bar()
-        if self._gesture is not None and self._gesture.pans_at_edges and self._gesture.is_drag(pointer):
-            self._edge_pan.follow(pointer.view)
+        self._pointing.move(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if self._gesture is None:
-            return
-        pointer = self._pointer(event)
-        self._end_gesture().release(pointer)
-        self._place_bar()
-        self._hover(pointer)
+        self._pointing.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             self.mousePressEvent(event)
             return
-        pointer = self._pointer(event)
+        pointer = self._pointing.pointer(event)
         hit = self.canvas.hit(pointer.scene)
         if hit == NOTHING:
             self.top.open_search(pointer.scene)
@@ -240,48 +216,17 @@ class CanvasView(QGraphicsView):
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
             return True
-        if event.type() == QEvent.Type.Leave and self._gesture is None:
-            self._pointer_at = None
-            self.canvas.set_hovered(NOTHING)
+        if event.type() == QEvent.Type.Leave:
+            self._pointing.leave()
         return super().viewportEvent(event)
-
-    def _hover(self, pointer: Pointer) -> None:
-        hit = self.canvas.hit(pointer.scene)
-        self.canvas.set_hovered(hit)
-        shape = Qt.CursorShape.ArrowCursor
-        if self._space is not None:
-            shape = Qt.CursorShape.OpenHandCursor
-        elif hit.port is not None:
-            shape = Qt.CursorShape.CrossCursor
-        elif hit.wire is not None:
-            shape = Qt.CursorShape.PointingHandCursor
-        self.viewport().setCursor(shape)
-
-    def _pointer(self, event: QMouseEvent) -> Pointer:
-        self._pointer_at = event.position()
-        return Pointer(event.position(), self.camera.to_scene(event.position()), event.modifiers())
-
-    def _end_gesture(self) -> Gesture:
-        """The gesture, which is over. It is let go first, since what it edits would cancel it."""
-        gesture, self._gesture = self._gesture, None
-        assert gesture is not None
-        self._edge_pan.stop()
-        self.viewport().unsetCursor()
-        return gesture
-
-    def _pan_at_edge(self, dx: float, dy: float) -> None:
-        self.camera.pan(dx, dy)
-        if self._gesture is not None and self._pointer_at is not None:
-            self._gesture.move(Pointer(self._pointer_at, self.camera.to_scene(self._pointer_at)))
 
     # -- the keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
         if key == Qt.Key.Key_Space:
-            if not event.isAutoRepeat() and self._space is None:
-                self._space = False
-                self.viewport().setCursor(Qt.CursorShape.OpenHandCursor)
+            if not event.isAutoRepeat():
+                self._pointing.hold_space()
         elif key == Qt.Key.Key_Escape:
             self.cancel()
         elif key == Qt.Key.Key_Menu or (
@@ -292,16 +237,13 @@ class CanvasView(QGraphicsView):
             event.ignore()
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        if event.key() != Qt.Key.Key_Space or event.isAutoRepeat() or self._space is None:
+        if event.key() != Qt.Key.Key_Space or event.isAutoRepeat():
             event.ignore()
-            return
-        used, self._space = self._space, None
-        self.viewport().unsetCursor()
-        if not used:
+        elif self._pointing.let_go_of_space():
             self.open_search()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._space = None
+        self._pointing.forget_space()
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:
@@ -329,8 +271,7 @@ class CanvasView(QGraphicsView):
     # -- what others say
 
     def _take_document(self) -> None:
-        if self._gesture is not None:
-            self._end_gesture().cancel()
+        self._pointing.cancel()
         self.top.show_hint()
         self._take_places()
         self._take_selection()
@@ -358,21 +299,17 @@ class CanvasView(QGraphicsView):
         self.viewport().update()
 
     def _place_bar(self) -> None:
-        drags = self._gesture is not None and self.canvas.overlay.isVisible()
+        drags = self.gesture is not None and self.canvas.overlay.isVisible()
         self.top.place_bar(busy=drags or self.canvas.has_preview)
 
     def _say(self, text: str) -> None:
-        self.top.say(text, self._pointer_at)
+        self.top.say(text, self._pointing.at)
 
     def _open_search(self, at: QPointF, wiring: Wiring | None) -> None:
         self.top.open_search(at, wiring)
 
     def _open_menu(self, hit: Hit, place: QPoint) -> None:
         self.top.open_menu(hit, place)
-
-    def _place(self) -> QPointF | None:
-        """Where the pointer is on the canvas."""
-        return None if self._pointer_at is None else self.camera.to_scene(self._pointer_at)
 
     # -- painting and size
 
