@@ -134,8 +134,21 @@ class Task(ABC):
                 "float16. Choose another optimizer, or leave these out."
             )
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        vars(self)["_found"] = {}
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        vars(self)["_found"] = {}
+
     def _attributes(self, kind: type[T]) -> dict[str, T]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, kind)}
+        """Looked for once, as each step asks several times, and anew when an attribute was set."""
+        found: dict[type[Any], dict[str, Any]] = vars(self)["_found"]
+        if kind not in found:
+            # A copy: who watches the training asks in another thread, while attributes may be added.
+            found[kind] = {name: value for name, value in vars(self).copy().items() if isinstance(value, kind)}
+        return found[kind].copy()
 
 
 def _moved(batch: Any, device: Device) -> Any:
