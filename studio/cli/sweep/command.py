@@ -42,7 +42,10 @@ def sweep(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="trials at a time; else as many as cores, on a GPU one")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=0, help="epochs of each trial; else as the project says")] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=0, help="epochs of each trial; else as the project says; with --resume as many in all"),
+    ] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="batches of each trial")] = None,
     device: DeviceName = None,
     compile: Annotated[
@@ -51,7 +54,10 @@ def sweep(
     out: Annotated[Path | None, typer.Option(help="folder for the trials; else NAME.runs beside FILE")] = None,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="[SWEEP]", help="go on with what is left of a sweep; unless named, of the newest"),
+        typer.Option(
+            metavar="[SWEEP]",
+            help="go on with what is left of a sweep, with more --epochs with all of it; unless named, with the newest",
+        ),
     ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
@@ -67,18 +73,13 @@ def sweep(
             planned = plans.plan_of(document, params or [], plan, **settings, compile=compile)
             path = plans.write(planned, runs)
         else:
-            if (
-                params
-                or trials
-                or assignments
-                or epochs is not None
-                or steps is not None
-                or device
-                or compile is not None
-            ):
-                raise InputError("--resume goes on as the sweep was begun: leave out all but --jobs, --out and --json.")
+            if params or trials or assignments or device or compile is not None:
+                allowed = "--epochs, --steps, --jobs, --out, --json and --quiet"
+                raise InputError(f"--resume goes on as the sweep was begun: leave out all but {allowed}.")
             path = plans.find(runs, resume)
             planned = plans.read(path)
+            if epochs is not None or steps is not None:
+                planned = plans.lengthened(path, planned, epochs, steps)
     raise typer.Exit(_Sweep(file, path, planned, jobs, as_json=as_json, quiet=quiet or as_json).run())
 
 
@@ -94,7 +95,7 @@ class _Sweep:
         self._path, self._as_json = path, as_json
         document = plan.document
         self._follow = document.training.follow
-        self._rows = {number: self._row(number, values) for number, values in enumerate(plan.trials, start=1)}
+        self._rows = {number: self._row(number, values, plan) for number, values in enumerate(plan.trials, start=1)}
         left = [row.number for row in self._rows.values() if row.state != "done"]
         jobs = min(jobs or _room(plan, document), max(len(left), 1))
         self._crew = Crew(
@@ -174,10 +175,10 @@ class _Sweep:
         if best is not None:
             self._board.say(f"best: trial {best.number}, in {folder_of(self._path, best.number)}")
 
-    def _row(self, number: int, values: dict[str, str]) -> Row:
+    def _row(self, number: int, values: dict[str, str], plan: Plan) -> Row:
         found = outcome(folder_of(self._path, number))
         figures = {name: value for name, value in found.figures.items() if _is_figure(name)}
-        return Row(number, values, found.state if found.state == "done" else "waiting", figures)
+        return Row(number, values, "waiting" if found.is_left(plan) else "done", figures)
 
     def _known(self, row: Row) -> dict[str, Any]:
         folder = folder_of(self._path, row.number)

@@ -11,7 +11,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from engine.io import atomic
 from studio.cli.assignments import assign
+from studio.cli.problems import InputError
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
 from studio.document.model import Document
@@ -54,6 +56,14 @@ class Outcome(NamedTuple):
     state: str
     figures: Mapping[str, Any]
     """Of the best validation by the figure that is followed, else of the last."""
+    epochs: int | None = None
+    """That were asked for, as were `steps`."""
+    steps: int | None = None
+
+    def is_left(self, plan: Plan) -> bool:
+        """Whether there is something to train: it is not done, or was done with another length than the plan's."""
+        asked = plan.epochs, plan.steps
+        return self.state != "done" or (asked != (None, None) and asked != (self.epochs, self.steps))
 
 
 def plan_of(document: Document, params: list[str], trials: list[dict[str, str]], **settings: Any) -> Plan:
@@ -63,14 +73,13 @@ def plan_of(document: Document, params: list[str], trials: list[dict[str, str]],
 def write(plan: Plan, runs: Path) -> Path:
     """A new file in the folder of a project's runs. Raises FileError."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
-    text = json.dumps(msgspec.to_builtins(plan), indent=2, ensure_ascii=False) + "\n"
     number = 1
     while True:
         path = runs / f"{stamp}-{number}{SUFFIX}"
         try:
             runs.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+                file.write(_text(plan))
         except FileExistsError:
             if not runs.is_dir():
                 raise FileError(str(runs), "", "is a file, not a folder", "Choose another output folder.") from None
@@ -79,6 +88,34 @@ def write(plan: Plan, runs: Path) -> Path:
             raise FileError.from_os_error(path, "cannot be written", error) from None
         else:
             return path
+
+
+def lengthened(path: Path, plan: Plan, epochs: int | None, steps: int | None) -> Plan:
+    """The plan in this file with another length for all of its trials, which is written there too.
+
+    Raises InputError if trials have lengths of their own, or one that is done is longer.
+    """
+    for setting in ("epochs", "steps"):
+        if any(f"training.{setting}" in values for values in plan.trials):
+            raise InputError(
+                f"the trials of {path} are of different lengths: it tries training.{setting}. To make one of them "
+                "longer, use `gradwire run FILE --resume RUN` with the name of its folder, and --epochs or --steps."
+            )
+    found = (outcome(folder_of(path, number)) for number in range(1, len(plan.trials) + 1))
+    done = [one for one in found if one.state == "done"]
+    for name, asked in (("epochs", epochs), ("steps", steps)):
+        longest = max((getattr(one, name) or 0 for one in done), default=0)
+        if asked is not None and asked < longest:
+            raise InputError(
+                f"--{name} {asked}: trials of {path} have trained for {longest} {name} already. "
+                f"To train them for longer, give a number of {name} in all that is above {longest}."
+            )
+    longer = msgspec.structs.replace(plan, epochs=epochs, steps=steps)
+    try:
+        atomic.write(path, _text(longer).encode())
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be written", error) from None
+    return longer
 
 
 def read(path: Path) -> Plan:
@@ -118,7 +155,12 @@ def outcome(folder: Path) -> Outcome:
         return Outcome("waiting", {})
     state = about.get("state", "")
     figures = about.get("best", about.get("last", {}))
-    return Outcome(state if state in ("done", "failed", "stopped") else "waiting", figures)
+    length = (about.get("settings", {}).get(name) for name in ("epochs", "steps"))
+    return Outcome(state if state in ("done", "failed", "stopped") else "waiting", figures, *length)
 
 
-__all__ = ["SUFFIX", "Outcome", "Plan", "find", "folder_of", "outcome", "plan_of", "read", "write"]
+def _text(plan: Plan) -> str:
+    return json.dumps(msgspec.to_builtins(plan), indent=2, ensure_ascii=False) + "\n"
+
+
+__all__ = ["SUFFIX", "Outcome", "Plan", "find", "folder_of", "lengthened", "outcome", "plan_of", "read", "write"]

@@ -60,7 +60,15 @@ def _session(path: Path, number: int, base: Path, name: str) -> Session:
     plan, folder = read(path), folder_of(path, number)
     if (folder / RUN).exists():
         going_on = resumed(folder)
-        return Session(going_on.document, catalogue(), base=base, name=name, resume=going_on)
+        return Session(
+            going_on.document,
+            catalogue(),
+            base=base,
+            name=name,
+            resume=going_on,
+            epochs=plan.epochs,
+            steps=plan.steps,
+        )
     return Session(
         plan.document_of(number),
         catalogue(),

@@ -174,7 +174,7 @@ def children() -> list[psutil.Process]:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_all_trials_with_checkpoints_and_the_sweep_can_be_resumed(gradwire, project: Path) -> None:
-    process = start(project, "-p", "training.seed=1,2,3", "--jobs", 2, "--epochs", 40, "--json")
+    process = start(project, "-p", "training.seed=1,2,3", "--jobs", 2, "--epochs", 100_000, "--json")
     assert process.stdout is not None
     seen: set[int] = set()
     while seen < {1, 2}:
@@ -187,18 +187,48 @@ def test_ctrl_c_ends_all_trials_with_checkpoints_and_the_sweep_can_be_resumed(gr
     assert "Traceback" not in err
     assert not children()
     stopped = [json.loads(text) for text in out.splitlines()]
-    assert stopped[-1]["stopped"] + stopped[-1]["done"] == 2
-    assert stopped[-1]["waiting"] == 1
-    assert all(list((Path(trial["folder"]) / "checkpoints").iterdir()) for trial in ends(stopped).values())
-    resumed = ends(swept(project, "--resume"))
-    assert all(trial["state"] == "done" for trial in resumed.values())
-    assert gradwire("run", project, "--seed", 1, "--epochs", 40, "--out", project.parent / "whole").code == 0
+    assert (stopped[-1]["stopped"], stopped[-1]["waiting"]) == (2, 1)
+    folders = [Path(trial["folder"]) for trial in ends(stopped).values()]
+    assert all(list((one / "checkpoints").iterdir()) for one in folders)
+    epochs = 2 + max(json.loads((one / "run.json").read_text())["last"]["epoch"] for one in folders)
+    resumed = ends(swept(project, "--resume", "--epochs", epochs))
+    assert [trial["state"] for trial in resumed.values()] == ["done"] * 3
+    assert gradwire("run", project, "--seed", 1, "--epochs", epochs, "--out", project.parent / "whole").code == 0
     last = [
         json.loads((run / "run.json").read_text())["last"] for run in (project.parent / "whole", folder(resumed, 1))
     ]
     assert last[0] == last[1]
     again = gradwire("sweep", project, "--resume", "--json")
     assert (again.code, len(again.lines), again.lines[0]["left"], again.lines[1]["done"]) == (0, 2, 0, 3)
+
+
+def test_a_sweep_that_is_done_goes_on_for_more_epochs(gradwire, project: Path) -> None:
+    options = ("-p", "adam.lr=0.001,0.01", "--jobs", 2)
+    swept(project, *options, "--epochs", 1)
+    lines = swept(project, "--resume", "--epochs", 3)
+    assert (lines[0]["trials"], lines[0]["left"]) == (2, 2)
+    longer = ends(lines)
+    out = project.parent / "whole"
+    whole = ends(swept(project, *options, "--epochs", 3, "--out", out))
+    for number in (1, 2):
+        assert longer[number]["state"] == "done"
+        assert longer[number]["figures"] == whole[number]["figures"]
+        one, other = (json.loads((folder(trials, number) / "run.json").read_text()) for trials in (longer, whole))
+        assert (one["last"], one["settings"]) == (other["last"], other["settings"])
+    assert gradwire("sweep", project, "--resume", "--json").lines[0]["left"] == 0, "the plan knows of the new length"
+    assert gradwire("sweep", project, "--resume", "--epochs", 3, "--json").lines[0]["left"] == 0
+    plan = next(project.with_suffix(".runs").glob("*.sweep.json"))
+    before = plan.read_bytes()
+    refused = gradwire("sweep", project, "--resume", "--epochs", 2)
+    assert refused.code == 2 and plan.read_bytes() == before
+    assert "--epochs 2: trials of" in refused.err and "have trained for 3 epochs already" in refused.err
+
+
+def test_a_sweep_over_lengths_has_none_of_its_own(gradwire, project: Path) -> None:
+    swept(project, "-p", "training.epochs=1,2", "--jobs", 2)
+    refused = gradwire("sweep", project, "--resume", "--epochs", 2)
+    assert refused.code == 2
+    assert "it tries training.epochs" in refused.err and "gradwire run FILE --resume RUN" in refused.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
