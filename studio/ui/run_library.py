@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,6 +56,8 @@ class RunLibrary(QObject):
         self._followers: dict[Run, Follower] = {}
         self._read: set[Run] = set()
         """Runs whose metrics are read to the end."""
+        self._noted: set[Run] = set()
+        """Runs of which more is known here than what the present look through the folder may have read before."""
         self._is_looking = False
         self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runs")
@@ -100,8 +102,15 @@ class RunLibrary(QObject):
         if self._is_looking or self._is_closed:
             return
         self._is_looking = True
+        self._noted.clear()
         wanted = [(run, self._follower(run)) for run in self._wanted() if run not in self._read or run.is_live]
         self.ask(partial(_look, self._shelf, wanted), self._take)
+
+    def note(self, run: Run, about: Mapping[str, Any]) -> None:
+        """What a run's run.json says, as this process has just written it."""
+        run.about = about
+        self._noted.add(run)
+        self.described.emit()
 
     def remove(self, runs: Iterable[Run]) -> None:
         """Runs that are no longer there."""
@@ -170,6 +179,8 @@ class RunLibrary(QObject):
                 run = run_of(one, [each.number for each in (*self.runs, *fresh)])
                 run.is_shown = False
                 fresh.append(run)
+            elif run in self._noted:
+                continue  # the next look tells
             elif run.about is not one.about or (run.state != one.state and not run.is_own):
                 self._hand_over(run, one)
                 if run.is_live:

@@ -17,6 +17,9 @@ from studio.nodes.types import PortType
 Mode = Literal["light", "dark", "system"]
 MODES: tuple[Mode, ...] = ("light", "dark", "system")
 
+SERIES_NAMES = ("Blue", "Orange", "Green", "Rose", "Amber", "Steel blue", "Slate", "Olive")
+"""Of the colours of curves, in their order, in every theme."""
+
 
 @dataclass(frozen=True, slots=True)
 class Theme:
@@ -30,7 +33,10 @@ class Theme:
     """Colours of curves, in order; told apart by the colour-blind too."""
 
     def color(self, token: str, alpha: float = 1.0) -> QColor:
-        """The colour of a token such as "surface". Raises KeyError for one that the theme lacks."""
+        """The colour of a token such as "surface", or "series-1" for that of the first curve.
+
+        Raises KeyError for one that the theme lacks.
+        """
         return _with_alpha(self.colors[token], alpha)
 
     def category(self, name: str, alpha: float = 1.0) -> QColor:
@@ -106,7 +112,8 @@ class ThemeManager(QObject):
 def load(name: str) -> Theme:
     """The theme called `name`. Raises FileNotFoundError if the assets lack it."""
     data = json.loads(asset(f"themes/{name}.json").read_text(encoding="utf-8"))
-    return Theme(data["name"], data["colors"], data["categories"], data["ports"], tuple(data["series"]))
+    series = {f"series-{number}": color for number, color in enumerate(data["series"], start=1)}
+    return Theme(data["name"], {**data["colors"], **series}, data["categories"], data["ports"], tuple(data["series"]))
 
 
 @functools.cache

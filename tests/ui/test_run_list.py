@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtGui import QColor, QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
@@ -149,3 +150,131 @@ def test_sixteen_runs_have_colours_of_their_own(window: MainWindow, opened: Open
         assert len({run_color(run).name() for run in shown}) == 16
         for run in shown:
             assert theme.contrast(run_color(run), theme.current().color("surface")) >= 3
+
+
+def test_names_of_what_is_compared_can_be_read_in_a_small_window(
+    qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path
+) -> None:
+    window.resize(1280, 800)
+    copies(tmp_path, 2)
+    _, panel = opened(window)
+    panel.list.view.selectAll()
+    QTest.mouseClick(panel.bar.details, Qt.MouseButton.LeftButton)
+    facts = panel.details.facts
+    qtbot.waitUntil(facts.isVisible)
+    QTest.mouseClick(panel.details.only_differences, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    items = facts.findItems("train accuracy", Qt.MatchFlag.MatchRecursive)
+    assert items
+    rect = facts.visualItemRect(items[0])
+    room = facts.columnWidth(0) - rect.left()
+    assert facts.fontMetrics().horizontalAdvance("best train accuracy") < room
+    qtbot.waitUntil(lambda: facts.columnViewportPosition(2) + facts.columnWidth(2) <= facts.viewport().width())
+    assert [facts.headerItem().toolTip(column) for column in (1, 2)] == ["Run 2", "Run 1"]
+
+
+def test_the_axis_of_curves_can_be_read_in_a_small_window(window: MainWindow, opened: Opened) -> None:
+    window.resize(1280, 800)
+    _, panel = opened(window)
+    QApplication.processEvents()
+    assert panel.bar.axis.width() >= panel.bar.axis.sizeHint().width()
+    assert panel.bar.slider.isVisible()
+    assert panel.bar.details.geometry().right() < panel.bar.width()
+
+
+# -- colours
+
+
+def press_in_menu(*titles: str) -> None:
+    """By keys, in the menu that is open and the menus in it."""
+    for title in titles:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        for _ in menu.actions():
+            QTest.keyClick(menu, Qt.Key.Key_Down)
+            if (at := menu.activeAction()) is not None and at.text() == title:
+                break
+        at = menu.activeAction()
+        assert at is not None and at.text() == title
+        QTest.keyClick(menu, Qt.Key.Key_Right if at.menu() is not None else Qt.Key.Key_Return)
+
+
+def choose_color(panel: RunsPanel, name: str, title: str) -> None:
+    """As with the menu key of the keyboard."""
+    view = panel.list.view
+    model = view.model()
+    [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
+    view.setCurrentIndex(index)
+    view.setFocus()
+    place = view.visualRect(index).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, view.viewport().mapToGlobal(place))
+    QTimer.singleShot(0, lambda: press_in_menu("Colour", title))
+    QApplication.sendEvent(view.viewport(), event)
+
+
+def swatch(panel: RunsPanel, name: str) -> str:
+    """The colour beside a name in the list, as it is seen."""
+    view = panel.list.view
+    model = view.model()
+    [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
+    row = view.visualRect(index)
+    picture = view.viewport().grab(QRect(row.left() + 26, row.top(), 20, row.height())).toImage()
+    return picture.pixelColor(picture.width() // 2, picture.height() // 2).name()
+
+
+def test_a_colour_that_is_chosen_is_kept_and_given_back(
+    qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
+) -> None:
+    copies(tmp_path, 3)
+    window = make_window()
+    project, panel = opened(window)
+    series = [QColor(color).name() for color in theme.current().series]
+    names = ["Run 1", "Run 2", "Run 3"]
+    choose_color(panel, "Run 1", "Orange")
+    qtbot.waitUntil(lambda: [swatch(panel, name) for name in names] == [series[1], series[0], series[2]])
+    assert window.commands.action("runs.color-2").isEnabled()
+    window.commands.refresh()
+    assert window.commands.action("runs.color-2").isChecked()
+    window.workspace.close(project)
+    _, panel = opened(make_window())
+    qtbot.waitUntil(lambda: swatch(panel, "Run 1") == series[1])
+    choose_color(panel, "Run 2", "Orange")
+    qtbot.waitUntil(lambda: swatch(panel, "Run 2") == series[1])
+    choose_color(panel, "Run 1", "Automatic")
+    choose_color(panel, "Run 2", "Automatic")
+    qtbot.waitUntil(lambda: [swatch(panel, name) for name in names] == series[:3])
+
+
+def test_curves_have_the_colour_that_was_chosen(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
+    _, panel = opened(window)
+
+    def is_drawn(color: int) -> bool:
+        picture = panel.plots["loss"].grab().toImage()
+        wanted = QColor(theme.current().series[color])
+        places = ((x, y) for x in range(picture.width()) for y in range(picture.height()))
+        return any(picture.pixelColor(x, y) == wanted for x, y in places)
+
+    qtbot.waitUntil(lambda: is_drawn(0))
+    assert not is_drawn(3)
+    choose_color(panel, "Run 1", "Rose")
+    qtbot.waitUntil(lambda: is_drawn(3) and not is_drawn(0))
+
+
+def test_several_runs_get_one_colour_by_a_command(
+    qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path
+) -> None:
+    copies(tmp_path, 3)
+    project, panel = opened(window)
+    assert not window.commands.action("runs.color-5").isEnabled() or not panel.list.selected
+    panel.list.view.selectAll()
+    window.commands.refresh()
+    window.commands.run("runs.color-5")
+    amber = QColor(theme.current().series[4]).name()
+    qtbot.waitUntil(lambda: {swatch(panel, run.name) for run in project.library.runs} == {amber})
+    assert {run.chosen_color for run in project.library.runs} == {4}
+    assert {json.loads(path.read_text())["color"] for path in tmp_path.rglob("run.json")} == {4}
+
+
+def test_every_colour_of_curves_has_a_name() -> None:
+    for mode in ("light", "dark"):
+        theme.manager().set_mode(mode)
+        assert len(theme.SERIES_NAMES) == len(theme.current().series)

@@ -480,7 +480,7 @@ def test_runs_go_to_the_trash_and_come_back(
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: names(panel) == ["Run 1"])
     assert not folders[1].exists()
-    press(panel, panel.put_back)
+    press(panel, panel.trash.put_back)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
     assert recorded(folders[1])
     assert not list((tmp_path / "data").rglob("*.trashinfo"))
@@ -577,8 +577,8 @@ def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
     press(panel, strip.cancel)
     gate.opened.set()
     qtbot.waitUntil(lambda: not strip.isVisible())
-    assert len(names(panel)) == 1 and panel.put_back.isVisible()
-    press(panel, panel.put_back)
+    assert len(names(panel)) == 1 and panel.trash.put_back.isVisible()
+    press(panel, panel.trash.put_back)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
 
 

@@ -100,6 +100,12 @@ class Run:
         return str(self.about.get("note", ""))
 
     @property
+    def chosen_color(self) -> int | None:
+        """The place of the colour that a person gave it, from 0; None if its colour is found by itself."""
+        found = self.about.get("color")
+        return found if type(found) is int and found >= 0 else None
+
+    @property
     def is_live(self) -> bool:
         return self.state in ("running", "paused")
 

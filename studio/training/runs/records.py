@@ -33,6 +33,8 @@ from studio.training.runs.writer import Writer
 RUN, METRICS, GRAPH = "run.json", "metrics.jsonl", "graph.gradwire"
 WEIGHTS, BEST = "weights.safetensors", "best.safetensors"
 
+_KEPT = ("number", "name", "note", "color")
+
 _LINES_PER_EPOCH = 1000
 """Steps are thinned out to this many."""
 _SECONDS = 2.0
@@ -266,11 +268,15 @@ def next_number(runs: Path) -> int:
     return 1 + max((number for number in numbers if isinstance(number, int)), default=0)
 
 
-def annotate(folder: Path, **texts: str) -> dict[str, Any]:
-    """Give a run another name or note, in run.json; returns all that it says. Raises FileError."""
+def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
+    """Give a run another name, note or color, in run.json; None takes it away. Returns all that it says.
+
+    Raises FileError.
+    """
     path = folder / RUN
     try:
-        about = {**json.loads(path.read_bytes()), **texts}
+        known = {**json.loads(path.read_bytes()), **remarks}
+        about = {name: value for name, value in known.items() if value is not None or name not in remarks}
         atomic.write(path, _json(about))
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
@@ -299,14 +305,12 @@ def is_alive(known: Any) -> bool:
 
 
 def _kept(path: Path) -> dict[str, Any]:
-    """Of what a run.json says, the texts and the number that a run keeps whatever comes."""
+    """Of what a run.json says, what people gave it and the number: a run keeps these whatever comes."""
     try:
         about = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return (
-        {name: about[name] for name in ("number", "name", "note") if name in about} if isinstance(about, dict) else {}
-    )
+    return {name: about[name] for name in _KEPT if name in about} if isinstance(about, dict) else {}
 
 
 def _json(about: Mapping[str, Any]) -> bytes:

@@ -45,3 +45,44 @@ def test_variants_come_after_the_colours_and_repetitions_after_these(numbers: li
     assert all(color < COLORS for color in colors[:COLORS])
     assert sorted(colors[: 2 * COLORS]) == sorted(set(colors[: 2 * COLORS]))
     assert all(colors.count(color) <= -(-len(colors) // (2 * COLORS)) for color in colors)
+
+
+def test_a_run_has_the_colour_that_was_chosen_and_another_gives_way() -> None:
+    made = runs(1, 2, 3)
+    first, third = made[0], made[2]
+    give_colors(made, COLORS)
+    third.about = {"color": 0}
+    give_colors(made, COLORS)
+    assert [run.color for run in made] == [2, 1, 0]
+    third.is_shown = False
+    give_colors(made, COLORS)
+    assert [run.color for run in made] == [2, 1, None]
+    first.about, third.is_shown = {"color": 0}, True
+    give_colors(made, COLORS)
+    assert [run.color for run in made] == [0, 1, 0], "two may be alike where a person wants it"
+    third.about = {}
+    third.color = None
+    give_colors(made, COLORS)
+    assert [run.color for run in made] == [0, 1, 2]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 11)), max_size=14))
+def test_runs_without_a_choice_keep_out_of_the_way_of_those_that_were_chosen(chosen: list[int | None]) -> None:
+    made = runs(*range(1, len(chosen) + 1))
+    give_colors(made, COLORS)
+    for run, color in zip(made, chosen, strict=True):
+        run.about = {} if color is None else {"color": color}
+    for _ in range(2):
+        give_colors(made, COLORS)
+        wanted = {run: color % COLORS for run, color in zip(made, chosen, strict=True) if color is not None}
+        assert all(run.color == color for run, color in wanted.items())
+        others = [run.color for run in made if run not in wanted]
+        assert None not in others and len(set(others)) == len(others) and not set(others) & set(wanted.values())
+
+
+def test_a_colour_that_is_none_is_no_choice() -> None:
+    for color in (-1, True, "red", 2.5, None, [], 10**30):
+        [run] = made = runs(1)
+        run.about = {"color": color}
+        give_colors(made, COLORS)
+        assert run.color is not None and 0 <= run.color < COLORS

@@ -315,16 +315,17 @@ def test_a_run_of_this_process_knows_better_how_it_stands(tmp_path: Path) -> Non
     assert (run.name, run.state, run.last["val_loss"]) == ("Wide", "paused", 0.7)
 
 
-def test_name_and_note_stay_while_the_run_goes_on(session, digits, tmp_path: Path) -> None:
+def test_name_note_and_color_stay_while_the_run_goes_on(session, digits, tmp_path: Path) -> None:
     run = session(digits(epochs=3), runs=tmp_path)
     run.step()
     while run.state != "paused":
         run.events(0.05)
     assert run.folder is not None
-    records.annotate(run.folder, name="Wide", note="twice the width")
+    records.annotate(run.folder, name="Wide", note="twice the width", color=3)
     run.start()
     assert run.join(600)
     about = json.loads((run.folder / "run.json").read_text())
+    assert about["color"] == 3 and "color" not in records.annotate(run.folder, color=None)
     assert (about["name"], about["note"], about["number"], about["state"]) == ("Wide", "twice the width", 1, "done")
     assert records.next_number(tmp_path) == 2
 

@@ -27,6 +27,7 @@ from studio.ui import fonts, theme
 from studio.ui.panels.data import cells
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.row import row_of
 
 _COLOURS = ["Red", "Green", "Blue"]
 
@@ -43,15 +44,11 @@ class Detail(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 6, 8, 8)
         column.setSpacing(6)
-        top = QHBoxLayout()
-        top.setSpacing(6)
         self.title = ElidedLabel()
         self._sides = {side: buttons.chip(side.capitalize()) for side in ("before", "after")}
         group = QButtonGroup(self)
-        top.addWidget(self.title, 1)
         for chip in self._sides.values():
             group.addButton(chip)
-            top.addWidget(chip)
             chip.clicked.connect(self._show)
         self._sides["after"].setChecked(True)
         self.channel = QComboBox()
@@ -60,23 +57,22 @@ class Detail(QWidget):
         self.channel.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.channel.setMinimumContentsLength(3)
         self.channel.currentIndexChanged.connect(self._show_numbers)
-        top.addWidget(self.channel)
-        top.addWidget(buttons.tool("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14))
-        column.addLayout(top)
+        close = buttons.tool("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14)
+        column.addLayout(row_of(self.title, *self._sides.values(), self.channel, close, wide=self.title, spacing=6))
         self._problem = label("", "error", wrap=True, selectable=True)
         column.addWidget(self._problem)
-        row = QHBoxLayout()
-        row.setSpacing(12)
+        both = QHBoxLayout()
+        both.setSpacing(12)
         self.picture = _Picture()
-        row.addWidget(self.picture, 2)
+        both.addWidget(self.picture, 2)
         right = QVBoxLayout()
         right.setSpacing(4)
         self.figures = label("", "mono-dim", wrap=True, selectable=True)
         right.addWidget(self.figures)
         self.numbers = _numbers_view()
         right.addWidget(self.numbers, 1)
-        row.addLayout(right, 3)
-        column.addLayout(row, 1)
+        both.addLayout(right, 3)
+        column.addLayout(both, 1)
         self.setMinimumWidth(260)
 
     def show_sample(self, facts: Facts, part: Part, sample: Sample) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from studio.document.errors import FileError
 from studio.training.runs.exporting import Source, Work, source, write_csv, write_tensorboard
 from studio.training.runs.history import UNFINISHED, Run
 from studio.training.runs.records import annotate
-from studio.ui import trash
+from studio.ui import theme, trash
 from studio.ui.panels.runs.jobs import Jobs
 from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner
@@ -70,6 +71,9 @@ class RunActions(QObject):
     def can_start_from(self) -> bool:
         return self.has_folder() and not self._runner.is_active
 
+    def has_any_folder(self) -> bool:
+        return bool(self._written)
+
     def can_export(self) -> bool:
         return self.has_any() and not self.jobs.is_busy
 
@@ -115,6 +119,16 @@ class RunActions(QObject):
 
     def write_note(self, run: Run, note: str) -> None:
         self._annotate(run, note=note)
+
+    def paint(self, color: int | None) -> None:
+        """Give the selected runs a colour of the theme's, by its place from 0; None lets each find its own again."""
+        for run in self._written:
+            run.color = None  # which it would keep otherwise
+            self._annotate(run, color=color)
+
+    def has_color(self, color: int | None) -> bool:
+        """Whether all selected runs have this colour because a person chose it, or None because nobody did."""
+        return bool(self._written) and all(run.chosen_color == color for run in self._written)
 
     def open_folder(self) -> None:
         """Show the selected run's files in the system's file manager."""
@@ -181,14 +195,20 @@ class RunActions(QObject):
 
     # -- parts
 
-    def _annotate(self, run: Run, **texts: str) -> None:
+    @property
+    def _written(self) -> list[Run]:
+        """Of the selected runs those that have a folder, where what is said of them is kept."""
+        return [run for run in self.runs if run.folder is not None]
+
+    def _annotate(self, run: Run, **remarks: str | int | None) -> None:
         if run.folder is None:
             return
         try:
-            run.about = annotate(run.folder, **texts)
+            about = annotate(run.folder, **remarks)
         except FileError as error:
             self.said.emit(str(error))
-        self._library.described.emit()
+            about = run.about
+        self._library.note(run, about)
 
     def _export(self, runs: Sequence[Run], write: Callable[[Sequence[Source], Path], Work], target: Path) -> None:
         """Runs whose curves were never shown are read meanwhile."""
@@ -233,7 +253,36 @@ class Entry:
     keys: tuple[str, ...] = ()
     help: str = ""
     separated: bool = False
+    menu: str = ""
+    """Title of the menu in the menu that it stands in."""
+    token: str = "text"
+    """Colour of the icon."""
+    is_on: Callable[[RunActions], bool] | None = None
+    """For one of several that exclude each other: whether it is chosen."""
 
+
+def _color(title: str, color: int | None, icon: str, token: str, help: str) -> Entry:
+    return Entry(
+        f"color-{'automatic' if color is None else color + 1}",
+        title,
+        partial(RunActions.paint, color=color),
+        RunActions.has_any_folder,
+        icon,
+        help=help,
+        separated=color is None,
+        menu="Colour",
+        token=token,
+        is_on=partial(RunActions.has_color, color=color),
+    )
+
+
+COLORS = (
+    *(
+        _color(name, color, "swatch", f"series-{color + 1}", f"Draw the selected runs in {name.lower()}")
+        for color, name in enumerate(theme.SERIES_NAMES)
+    ),
+    _color("Automatic", None, "reset", "text", "Let each selected run have a colour of its own again"),
+)
 
 ENTRIES = (
     Entry(
@@ -252,6 +301,7 @@ ENTRIES = (
         "rename", "Rename", RunActions.ask_for_name, RunActions.has_folder, "edit", ("F2",), separated=True,
         help="Give the selected run another name",
     ),
+    *COLORS,
     Entry(
         "folder", "Open folder", RunActions.open_folder, RunActions.has_folder, "folder",
         help="Show the run’s files in the file manager",

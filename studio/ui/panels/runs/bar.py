@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolButton, QWidget
 
 from studio.training.runs.points import is_beside
 from studio.ui.panels.runs.curves_item import Shown
@@ -20,7 +20,7 @@ from studio.ui.widgets.labels import label
 
 _NARROW = 640
 """Pixels below which icons do without words."""
-_TINY = 400
+_TINY = 448
 """Pixels below which there is no room for the slider."""
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
 
@@ -51,6 +51,7 @@ class PlotBar(QWidget):
             self.axis.addItem(words, key)
         self.axis.setAccessibleName("Horizontal axis")
         self.axis.setToolTip("What the curves are drawn over")
+        self.axis.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.axis.activated.connect(self._choose_axis)
         row.addWidget(self.axis)
         row.addSpacing(4)
@@ -59,7 +60,7 @@ class PlotBar(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, 99)
         self.slider.setValue(round(100 * shown.smoothing))
-        self.slider.setMinimumWidth(48)
+        self.slider.setMinimumWidth(40)
         self.slider.setMaximumWidth(96)
         self.slider.setAccessibleName("Smoothing")
         self.slider.setToolTip("Share of the past in the strong line. Faint lines are the values of each batch.")
@@ -112,7 +113,7 @@ class PlotBar(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         least = super().minimumSizeHint()
-        return QSize(min(least.width(), _TINY - 64), least.height())
+        return QSize(min(least.width(), _TINY - 48), least.height())
 
     def _switch(self, kind: str, words: str) -> QToolButton:
         button = QToolButton()

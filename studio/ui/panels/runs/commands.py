@@ -19,10 +19,12 @@ def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> t
             entry.title,
             partial(_run, current, entry),
             entry.keys,
-            "Run/Selected runs",
+            "/".join(filter(None, ("Run/Selected runs", entry.menu))),
             entry.icon,
+            entry.token,
             help=entry.help,
             enabled=partial(_is_possible, current, entry),
+            checked=partial(_is_on, current, entry.is_on) if entry.is_on is not None else None,
             separated=entry.separated,
             scope=scope,
         )
@@ -39,6 +41,11 @@ def _run(current: Callable[[], RunActions | None], entry: Entry) -> None:
 def _is_possible(current: Callable[[], RunActions | None], entry: Entry) -> bool:
     do = current()
     return do is not None and entry.is_possible(do)
+
+
+def _is_on(current: Callable[[], RunActions | None], is_on: Callable[[RunActions], bool]) -> bool:
+    do = current()
+    return do is not None and is_on(do)
 
 
 __all__ = ["runs_commands"]

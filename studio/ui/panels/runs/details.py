@@ -26,6 +26,7 @@ from studio.ui.panels.runs.run_table import Dot
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.row import row_of
 
 _MOST_EPOCHS = 1_000_000
 
@@ -79,19 +80,15 @@ class Details(QWidget):
     # -- parts
 
     def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(12, 6, 4, 4)
-        row.setSpacing(6)
         self._dot = QLabel()
         self._title = ElidedLabel()
         font = self._title.font()
         font.setWeight(font.Weight.DemiBold)
         self._title.setFont(font)
-        row.addWidget(self._dot)
-        row.addWidget(self._title, 1)
-        self._close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
-        row.addWidget(self._close)
-        return row
+        close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
+        line = row_of(self._dot, self._title, close, wide=self._title, spacing=6)
+        line.setContentsMargins(12, 6, 4, 4)
+        return line
 
     def _one_run(self) -> QWidget:
         self._single = QWidget()
@@ -119,6 +116,7 @@ class Details(QWidget):
         self._until = label("until epoch", "dim")
         row.addWidget(self._until)
         self.epochs = QSpinBox()
+        self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
         self.epochs.setRange(1, _MOST_EPOCHS)
         self.epochs.setAccessibleName("Epochs in all")
         self.epochs.setToolTip("Epochs in all, those that are done already among them")

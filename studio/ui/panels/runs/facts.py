@@ -16,6 +16,10 @@ from studio.ui import figures, fonts, theme
 from studio.ui.panels.runs.run_table import Dot
 
 _NODE = Qt.ItemDataRole.UserRole
+_WIDTHS = ((112, 200), (76, 144))
+"""Pixels that names take, and a run's values: at least, and at most."""
+_MARGIN = 14
+"""Around a cell's text."""
 _OPEN = ("Figures", "Graph", "Settings")
 """Groups that are open at first."""
 
@@ -45,9 +49,11 @@ class Facts(QTreeWidget):
         only_differences = only_differences and len(runs) > 1
         names = tuple(run.name for run in runs)
         shown = (names, tuple(runs), tuple(groups), only_differences)
+        self.header().viewport().update()
         if shown == (self._names, tuple(self._runs), tuple(self._groups), self._only_differences):
             return
         is_same_choice = tuple(runs) == tuple(self._runs)
+        has_same_rows = is_same_choice and only_differences == self._only_differences
         opened = {key: item.isExpanded() for key, item in self._items()} if is_same_choice else {}
         place = self.verticalScrollBar().value()
         self._names, self._runs, self._groups, self._only_differences = names, runs, groups, only_differences
@@ -57,16 +63,15 @@ class Facts(QTreeWidget):
         for column, run in enumerate(runs, start=1):
             self.headerItem().setIcon(column, QIcon(Dot(run)))
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            self.headerItem().setToolTip(column, run.name)
         self.setHeaderHidden(len(runs) == 1)
         for group in groups:
             if not only_differences or group.differs:
                 self._add_group(group)
         for key, item in self._items():
             item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _OPEN)))
-        if not is_same_choice:
-            self.setColumnWidth(0, 168 if len(runs) == 1 else 136)
-            for column in range(1, len(runs)):
-                self.setColumnWidth(column, 88)
+        if not has_same_rows:
+            self._fit_columns()
         self.verticalScrollBar().setValue(place if is_same_choice else 0)
 
     def _add_group(self, group: Group) -> None:
@@ -91,6 +96,18 @@ class Facts(QTreeWidget):
             parent.addChild(item)
             self._add_rows(item, row.rows)
             self._color(item)
+
+    def _fit_columns(self) -> None:
+        """So wide that facts' names, and all values but the last ones, can be read in full."""
+        metrics = self.fontMetrics()
+        for column in range(self.columnCount() - 1):
+            widths = (
+                metrics.horizontalAdvance(item.text(column)) + (0 if column else self.indentation() * len(path))
+                for path, item in self._items()
+                if len(path) > 1
+            )
+            least, most = _WIDTHS[min(column, 1)]
+            self.setColumnWidth(column, min(max(max(widths, default=0) + _MARGIN, least), most))
 
     def _color(self, item: QTreeWidgetItem) -> None:
         colors = theme.current()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QVBoxLayout, QWidget
 
 from studio.ui.panels.runs.jobs import Jobs
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel
+from studio.ui.widgets.row import row_of
 
 _PARTS = 1000
 
@@ -19,20 +20,15 @@ class JobStrip(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 4, 4, 8)
         column.setSpacing(2)
-        row = QHBoxLayout()
-        row.setSpacing(8)
         self.words = ElidedLabel()
-        row.addWidget(self.words, 1)
         self.cancel = buttons.push("Cancel", jobs.give_up, kind="link")
-        row.addWidget(self.cancel)
-        column.addLayout(row)
+        column.addLayout(row_of(self.words, self.cancel, wide=self.words))
         self.bar = QProgressBar()
         self.bar.setRange(0, _PARTS)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("How far it is")
-        lower = QHBoxLayout()
+        lower = row_of(self.bar, wide=self.bar)
         lower.setContentsMargins(0, 0, 8, 0)
-        lower.addWidget(self.bar)
         column.addLayout(lower)
         jobs.changed.connect(self._refresh)
         jobs.progressed.connect(lambda share: self.bar.setValue(round(share * _PARTS)))

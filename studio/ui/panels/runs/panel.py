@@ -29,14 +29,12 @@ from studio.ui.panels.runs.details import Details
 from studio.ui.panels.runs.job_strip import JobStrip
 from studio.ui.panels.runs.plot import CurvePlot, Shown
 from studio.ui.panels.runs.run_list import RunList
+from studio.ui.panels.runs.trash_strip import TrashStrip
 from studio.ui.run_library import RunLibrary
 from studio.ui.runner import Runner
 from studio.ui.settings import Settings
 from studio.ui.store import Store
-from studio.ui.trash import Trashed
-from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
-from studio.ui.widgets.labels import ElidedLabel
 
 REDRAW_MS = 50
 """Twenty pictures a second are enough for curves."""
@@ -44,7 +42,7 @@ _REST = 10
 """Times as long as drawing took, nothing is drawn: training gets the rest."""
 _NARROW = 900
 """Pixels below which curves and details take turns."""
-_LIST = 320
+_LIST = 304
 """Width of the list at first."""
 _SLIM = 680
 """Pixels below which the curves stand under the list, not beside it."""
@@ -144,7 +142,7 @@ class RunsPanel(QWidget):
         self._panes.addWidget(scroll)
         self._panes.addWidget(self.details)
         self._panes.setStretchFactor(0, 1)
-        self._panes.setSizes([700, 320])
+        self._panes.setSizes([700, 336])
         self._panes.setChildrenCollapsible(False)
         self._curves = scroll
         column.addWidget(self._panes, 1)
@@ -153,7 +151,8 @@ class RunsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.list, 1)
-        column.addWidget(self._trash_strip())
+        self.trash = TrashStrip(self.do)
+        column.addWidget(self.trash)
         column.addWidget(JobStrip(self.do.jobs))
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.addWidget(left)
@@ -162,21 +161,6 @@ class RunsPanel(QWidget):
         self._splitter.setSizes([_LIST, 900])
         self._splitter.setChildrenCollapsible(False)
         return self._splitter
-
-    def _trash_strip(self) -> QWidget:
-        """Says what was thrown away, and brings it back."""
-        self._strip = QFrame()
-        self._strip.setProperty("role", "notice")
-        row = QHBoxLayout(self._strip)
-        row.setContentsMargins(12, 4, 4, 4)
-        row.setSpacing(8)
-        self._thrown = ElidedLabel()
-        row.addWidget(self._thrown, 1)
-        self.put_back = buttons.push("Put back", self._put_back, kind="link")
-        row.addWidget(self.put_back)
-        row.addWidget(buttons.tool("close", "Dismiss", self._strip.hide, size=14))
-        self._strip.hide()
-        return self._strip
 
     def _connect(self) -> None:
         self.bar.changed.connect(self._show)
@@ -192,8 +176,6 @@ class RunsPanel(QWidget):
         self.list.renamed.connect(self.do.rename)
         self.do.rename_wanted.connect(self.list.rename)
         self.do.said.connect(self.said)
-        self.do.thrown.connect(self._tell_thrown)
-        self.do.jobs.changed.connect(self._strip_is_over)
         self._library.runs_changed.connect(self._show_runs)
         self._library.described.connect(self._refresh)
         self._library.grown.connect(self._schedule)
@@ -234,6 +216,7 @@ class RunsPanel(QWidget):
         self._schedule()
 
     def _refresh(self, *_: object) -> None:
+        give_colors(self._library.runs, len(theme.current().series))
         self.list.table.refresh()
         self._show_details()
         self._schedule()
@@ -279,32 +262,24 @@ class RunsPanel(QWidget):
             self.said.emit(f"The canvas has no node {name} now. Restore the graph to see it.")
 
     def _open_menu(self, place: QPoint) -> None:
-        menu = QMenu(self)
+        menus = {"": QMenu(self)}
         for entry in ENTRIES:
+            if entry.menu not in menus:
+                menus[entry.menu] = menus[""].addMenu(icons.themed("swatch"), entry.menu)
+            menu = menus[entry.menu]
             if entry.separated:
                 menu.addSeparator()
-            action = menu.addAction(icons.themed(entry.icon), entry.title)
+            action = menu.addAction(icons.themed(entry.icon, entry.token), entry.title)
             action.setEnabled(entry.is_possible(self.do))
+            if entry.is_on is not None:
+                action.setCheckable(True)
+                action.setChecked(entry.is_on(self.do))
             action.triggered.connect(partial(self._run_entry, entry.run))
-        menu.exec(place)
+        menus[""].exec(place)
 
     def _run_entry(self, run: object, *_: object) -> None:
         assert callable(run)
         run(self.do)
-
-    def _tell_thrown(self, thrown: list[Trashed]) -> None:
-        what = "1 run" if len(thrown) == 1 else f"{len(thrown)} runs"
-        self._thrown.setText(f"{what} moved to the trash")
-        self.put_back.setVisible(self.do.can_put_back())
-        self._strip.show()
-
-    def _strip_is_over(self) -> None:
-        """What was thrown away before is no longer told while something else is done."""
-        if self.do.jobs.is_busy:
-            self._strip.hide()
-
-    def _put_back(self) -> None:
-        self.do.put_back()
 
     # -- plots
 
