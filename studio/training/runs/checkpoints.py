@@ -45,9 +45,9 @@ class Checkpoints:
         self._snapshot_cost = 0.0
 
     def is_due(self, step: int, *, after: fit.Event) -> bool:
-        """Whether one should be made now. None is while another is being written."""
+        """Whether one should be made now. While another is being written, only those of `steps` are."""
         if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
-            return not self._writer.is_busy
+            return True
         pause = time.monotonic() - self._last
         return pause >= max(self._seconds, self.cost / _SHARE) and not self._writer.is_busy
 
@@ -57,7 +57,8 @@ class Checkpoints:
         return self._snapshot_cost + self._writer.cost
 
     def make(self, step: int, snapshot: Callable[[], Mapping[str, Any]]) -> None:
-        """Take a snapshot now, and have it written."""
+        """Take a snapshot now, and have it written. Waits for the one before it, as memory holds no more than one."""
+        self._writer.wait()
         began = time.perf_counter()
         content = snapshot()
         self._snapshot_cost = time.perf_counter() - began

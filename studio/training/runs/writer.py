@@ -24,7 +24,7 @@ class Writer:
         """Why the last job of a kind failed, if it did."""
         self._thread: threading.Thread | None = None
         self._waiting = 0
-        self._lock = threading.Lock()
+        self._done = threading.Condition()
         self.cost = 0.0
         """Seconds of computing that the last job took."""
 
@@ -36,9 +36,14 @@ class Writer:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="gradwire-writer", daemon=True)
             self._thread.start()
-        with self._lock:
+        with self._done:
             self._waiting += 1
         self._jobs.put((kind, job))
+
+    def wait(self) -> None:
+        """Until all jobs are done."""
+        with self._done:
+            self._done.wait_for(lambda: not self.is_busy)
 
     def news(self) -> list[str]:
         """What has changed since the last call: of many jobs that fail for the same reason, only the first is told."""
@@ -66,8 +71,9 @@ class Writer:
                 self._problems[kind] = problem = error.problem if isinstance(error, FileError) else told
             finally:
                 self.cost = time.thread_time() - began
-                with self._lock:
+                with self._done:
                     self._waiting -= 1
+                    self._done.notify_all()
             if problem != before:
                 self._news.put(told)
 
