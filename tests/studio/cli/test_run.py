@@ -124,8 +124,8 @@ def test_signals_end_the_run_and_keep_the_weights(project: Path, number: int, co
     assert (done["event"], done["reason"]) == ("done", "stopped")
     assert load_file(project.parent / "out" / "weights.safetensors")
     assert json.loads((project.parent / "out" / "run.json").read_text())["state"] == "stopped"
-    [checkpoint] = (project.parent / "out" / "checkpoints").iterdir()
-    assert checkpoint.name == f"step-{done['steps']:09d}.safetensors"
+    checkpoints = sorted((project.parent / "out" / "checkpoints").iterdir())  # more than one where that took long
+    assert checkpoints[-1].name == f"step-{done['steps']:09d}.safetensors"
 
 
 def test_a_second_interrupt_gives_up(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

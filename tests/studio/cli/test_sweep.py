@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -164,11 +165,20 @@ def test_people_read_a_table_with_the_best_first(project: Path) -> None:
     assert "Traceback" not in err
 
 
-def children() -> list[psutil.Process]:
-    """Trials under way that were begun by processes of this test."""
-    found = psutil.Process().children(recursive=True)
-    living = [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in living if "studio.cli.sweep.trial" in " ".join(child.cmdline())]
+def trials_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Those that a sweep has under way. They are found while it lives: afterwards nobody knows whose they were."""
+    found: list[psutil.Process] = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it may have ended meanwhile
+            if "studio.cli.sweep.trial" in " ".join(child.cmdline()):
+                found.append(child)
+    assert found
+    return found
+
+
+def assert_gone(found: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(found, timeout=600)
+    assert not alive
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
@@ -181,11 +191,13 @@ def test_ctrl_c_ends_all_trials_with_checkpoints_and_the_sweep_can_be_resumed(gr
         line = json.loads(process.stdout.readline())
         if line["event"] == "epoch":
             seen.add(line["trial"])
+    found = trials_of(process)
+    assert len(found) == 2
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=1000)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert not children()
+    assert_gone(found)
     stopped = [json.loads(text) for text in out.splitlines()]
     assert (stopped[-1]["stopped"], stopped[-1]["waiting"]) == (2, 1)
     folders = [Path(trial["folder"]) for trial in ends(stopped).values()]
@@ -237,11 +249,12 @@ def test_sigterm_ends_all_trials(project: Path) -> None:
     assert process.stdout is not None
     while json.loads(process.stdout.readline())["event"] != "epoch":
         pass
+    found = trials_of(process)
     process.terminate()
     out, err = process.communicate(timeout=1000)
     assert process.returncode == 143, err
     assert json.loads(out.splitlines()[-1])["done"] == 0
-    assert not children()
+    assert_gone(found)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
@@ -250,12 +263,10 @@ def test_trials_end_when_the_sweep_is_killed(project: Path) -> None:
     assert process.stdout is not None
     while json.loads(process.stdout.readline())["event"] != "epoch":
         pass
-    found = children()
-    assert found
+    found = trials_of(process)
     process.kill()
     process.communicate()
-    _, alive = psutil.wait_procs(found, timeout=600)
-    assert not alive
+    assert_gone(found)
     states = [json.loads(path.read_text())["state"] for path in project.with_suffix(".runs").glob("*/run.json")]
     assert "stopped" in states
 
@@ -266,7 +277,7 @@ def test_a_trial_that_is_killed_has_failed_and_the_others_go_on(project: Path) -
     assert process.stdout is not None
     while json.loads(process.stdout.readline())["event"] != "epoch":
         pass
-    [child] = children()
+    [child] = trials_of(process)
     child.kill()
     out, _ = process.communicate(timeout=1000)
     assert process.returncode == 1

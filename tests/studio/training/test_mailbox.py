@@ -45,6 +45,6 @@ def test_taking_waits_for_the_first() -> None:
     box = mailbox()
     thread = threading.Timer(0.05, box.put, [7])
     thread.start()
-    assert box.take(timeout=5) == [7]
+    assert box.take(timeout=600) == [7]
     thread.join()
     assert box.take(timeout=0.01) == []

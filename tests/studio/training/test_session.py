@@ -13,11 +13,15 @@ from engine.data import idx
 from engine.errors import DataError
 from studio.training import Failed, Looked, Session, StateChanged
 
+ENDLESS = 10_000_000
+"""Epochs that no machine trains while it does what a test asks for."""
+SECONDS = 600
+
 
 def wait_for(session: Session, *states: str) -> list[Any]:
     """All events until one of the states is reached."""
     events: list[Any] = []
-    end = time.monotonic() + 200
+    end = time.monotonic() + SECONDS
     while session.state not in states or not events:
         assert time.monotonic() < end, f"still {session.state}"
         events += session.events(timeout=0.05)
@@ -60,7 +64,7 @@ def test_the_same_seed_gives_the_same_figures(session) -> None:
 
 
 def test_pause_step_resume_stop(session, digits) -> None:
-    run = session(digits(epochs=1000))
+    run = session(digits(epochs=ENDLESS))
     run.step()
     events = wait_for(run, "paused")
     assert states(events) == ["running", "paused"]
@@ -74,8 +78,7 @@ def test_pause_step_resume_stop(session, digits) -> None:
         pass
     run.pause()
     wait_for(run, "paused")
-    time.sleep(0.05)
-    assert run.events() == []
+    assert run.events(timeout=0.05) == []
     run.resume()
     run.stop()
     events = wait_for(run, "stopped")
@@ -83,11 +86,11 @@ def test_pause_step_resume_stop(session, digits) -> None:
     done = next(event for event in events if isinstance(event, fit.Done))
     assert done.reason == "stopped"
     assert done.steps >= 13
-    assert run.join(600)
+    assert run.join(SECONDS)
 
 
 def test_a_paused_run_can_be_stopped(session, digits) -> None:
-    run = session(digits(epochs=1000))
+    run = session(digits(epochs=ENDLESS))
     run.step()
     wait_for(run, "paused")
     run.stop()
@@ -103,7 +106,7 @@ def test_stop_before_the_start_does_nothing(session) -> None:
 
 
 def test_step_while_running_halts(session, digits) -> None:
-    run = session(digits(epochs=1000))
+    run = session(digits(epochs=ENDLESS))
     run.start()
     wait_for(run, "running")
     run.step()
@@ -154,7 +157,7 @@ def test_the_number_of_steps_overrules_the_documents_epochs(session) -> None:
 
 @pytest.mark.parametrize("when", ["before", "paused", "running", "after"])
 def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
-    run = session(digits(epochs=1 if when == "after" else 300))
+    run = session(digits(epochs=1 if when == "after" else ENDLESS))
     if when == "paused":
         run.step()
         wait_for(run, "paused")
@@ -164,7 +167,7 @@ def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
         run.start()
         wait_for(run, "done")
     run.look()
-    snapshot, end = None, time.monotonic() + 200
+    snapshot, end = None, time.monotonic() + SECONDS
     while snapshot is None and time.monotonic() < end:
         snapshot = next((event.snapshot for event in run.events(0.1) if isinstance(event, Looked)), None)
     assert snapshot is not None
@@ -191,20 +194,27 @@ def test_a_look_does_not_change_the_run(session) -> None:
     assert figures[0] == figures[1]
 
 
-def test_threads_end(session) -> None:
-    run = session()
+def test_threads_end(session, tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    run = session(out=tmp_path)
+    run.step()
+    wait_for(run, "paused")
+    during = {thread.name for thread in set(threading.enumerate()) - before}
+    assert "gradwire-training" in during
     run.start()
     wait_for(run, "done")
-    assert run.join(600)
-    # The compile process, and the thread that waits for its end, serve all sessions.
-    left = {thread.name for thread in threading.enumerate()} - {compile_process.ATTENDANT}
-    assert not [name for name in left if name.startswith("gradwire")]
+    assert run.join(SECONDS)
+    for thread in set(threading.enumerate()) - before:
+        # The compile process, and the thread that waits for its end, serve all sessions.
+        if thread.name.startswith("gradwire") and thread.name != compile_process.ATTENDANT:
+            thread.join(SECONDS)
+            assert not thread.is_alive(), thread.name
 
 
 def test_slow_watchers_get_thinned_out_steps(session, digits) -> None:
     run = session(digits(epochs=200), out=None)
     run.start()
-    assert run.join(600)
+    assert run.join(SECONDS)
     events = run.events()
     assert len(steps(events)) <= 1000
     assert steps(events)[-1] == 2400
