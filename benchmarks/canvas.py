@@ -17,7 +17,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, End, Json, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
@@ -39,7 +39,7 @@ def network(count: int) -> Document:
     for index in range(count):
         column, row = index % COLUMNS, index // COLUMNS
         kind = "ops.add" if column % 5 == 4 else KINDS[column % len(KINDS)]
-        params = {"out_features": 64} if kind == "nn.Linear" else {}
+        params: dict[str, Json] = {"out_features": 64} if kind == "nn.Linear" else {}
         nodes[f"node_{index}"] = Node(kind, params, at=(column * 240.0, row * 104.0))
         if column == 0:
             continue

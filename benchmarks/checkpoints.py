@@ -68,7 +68,7 @@ class Turn:
         self.training = training(folder)
         self.steps = steps(self.training)
         next(self.steps)
-        self.batches = -(-IMAGES // self.training.task.setup().train.batch_size) // TURNS
+        self.batches = len(self.training.task.setup().train) // TURNS
 
     def take(self) -> None:
         for _ in range(self.batches):
@@ -92,8 +92,8 @@ def measured(rounds: int) -> dict[str, float]:
                 times[turn].append(time.perf_counter() - start)
             work.append(checkpoints.cost)
         writer.close()
-        for error in writer.errors():
-            raise error
+        if problems := writer.news():
+            raise SystemExit("\n".join(problems))
         size = max(path.stat().st_size for path in (folder / "checkpoints").iterdir())
         plain.training.close()
         saving.training.close()

@@ -256,7 +256,8 @@ def _time(kind: Any, name: str, taken: list[float]) -> None:
 
 def call_through_python(options: argparse.Namespace) -> None:
     """What a call through Python takes longer than a replay, by op; what NumPy allocates in a replayed step at most."""
-    compiled, replayed = contestant(options, fullgraph=False), contestant(options)
+    compiled: Any = contestant(options, fullgraph=False)
+    replayed = contestant(options)
     ops = sum(ran.node.depth for ran in compiled.traced())
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(30):

@@ -46,6 +46,7 @@ from engine import data
 from engine.data import transforms
 
 torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+TheirDataset: Any = torch.utils.data.Dataset if torch else object
 BATCH = 64
 AHEAD = 2
 """Batches that each worker makes beforehand, in both libraries."""
@@ -61,7 +62,7 @@ def digits(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return draw.integers(0, 256, (count, 1, 28, 28), dtype=np.uint8), draw.integers(0, 10, count)
 
 
-class OneByOne(data.Dataset, torch.utils.data.Dataset if torch else object):
+class OneByOne(data.Dataset, TheirDataset):
     """Samples made by NumPy, for both libraries."""
 
     def __init__(self, count: int) -> None:

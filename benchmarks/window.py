@@ -41,9 +41,12 @@ class Alone:
     def __init__(self, document: Document, folder: Path) -> None:
         self.session = Session(document, catalogue(), base=folder, runs=folder / "alone.runs")
 
-    def go_on(self) -> Session:
+    @property
+    def steps(self) -> int:
+        return self.session.steps
+
+    def go_on(self) -> None:
         self.session.start()
-        return self.session
 
     def pause(self) -> None:
         self.session.pause()
@@ -67,10 +70,12 @@ class Shown:
     def __init__(self, project: Project) -> None:
         self._runner = project.runner
 
-    def go_on(self) -> Session:
+    @property
+    def steps(self) -> int:
+        return self._runner.steps
+
+    def go_on(self) -> None:
         self._runner.start()
-        assert self._runner._session is not None
-        return self._runner._session
 
     def pause(self) -> None:
         self._runner.pause()
@@ -86,11 +91,11 @@ class Shown:
 
 def turn(who: Alone | Shown, seconds: float) -> tuple[float, float]:
     """Batches a second, and the share of the time in which this thread computes."""
-    session = who.go_on()
+    who.go_on()
     who.wait(SETTLING)
-    first, begin, computed = session._reached[1], time.perf_counter(), time.thread_time()
+    first, begin, computed = who.steps, time.perf_counter(), time.thread_time()
     who.wait(seconds)
-    steps, passed = session._reached[1] - first, time.perf_counter() - begin
+    steps, passed = who.steps - first, time.perf_counter() - begin
     share = (time.thread_time() - computed) / passed
     who.pause()
     return steps / passed, share

@@ -103,7 +103,9 @@ class Session:
         self._record: Record | None = None
         self._writer = Writer()
         self._checkpoints: Checkpoints | None = None
-        self._reached = (0, 0, 0.0)
+        self.steps = 0
+        """Training steps that are done, those before a resumed run among them. May be asked from any thread."""
+        self._reached = (0, 0.0)
         self._divergence = Divergence(document, catalogue)
 
     # -- for whoever watches
@@ -287,9 +289,9 @@ class Session:
                 if isinstance(event, fit.Done):
                     break
                 if self._halts(after=event):
-                    epochs, steps, seconds = self._reached
+                    epochs, seconds = self._reached
                     self._make_checkpoint(training)
-                    self._tell(fit.Done(epochs, steps, seconds, "stopped"))
+                    self._tell(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
                 if self._checkpoints is not None and self._checkpoints.is_due(training.step, after=event):
                     self._make_checkpoint(training)
@@ -311,11 +313,11 @@ class Session:
         checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
 
     def _tell(self, event: fit.Event) -> None:
-        epochs, _, seconds = self._reached
+        epochs, seconds = self._reached
         if isinstance(event, fit.Step):
-            self._reached = (epochs, event.step, seconds + event.seconds)
+            self.steps, self._reached = event.step, (epochs, seconds + event.seconds)
         elif isinstance(event, (fit.Started, fit.Epoch)):
-            self._reached = (event.epoch, event.step, seconds)
+            self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
         if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
             self._events.put(Warned(problem.message, problem))

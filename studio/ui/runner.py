@@ -74,6 +74,11 @@ class Runner(QObject):
         return self._state in ("running", "paused")
 
     @property
+    def steps(self) -> int:
+        """Training steps of the present or last run, whether they were told already or not."""
+        return 0 if self._session is None else self._session.steps
+
+    @property
     def runs(self) -> list[Run]:
         """Those of this session, in the order they began."""
         return [run for run in self._library.runs if run.is_own]

@@ -97,9 +97,10 @@ def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
 
 def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     runner = endless.runner
+    assert runner.steps == 0
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: runner.state == "paused")
-    assert points(endless) == 1
+    assert points(endless) == runner.steps == 1
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: points(endless) == 2 and runner.state == "paused")
     window.commands.run("run.start")

@@ -71,6 +71,7 @@ def test_pause_step_resume_stop(session, digits) -> None:
     assert steps(events) == [1]
     run.step()
     assert steps(wait_for(run, "paused")) == [2]
+    assert run.steps == 2
     assert run.join(0.05) is False
     assert run.state == "paused"
     run.resume()
@@ -85,7 +86,7 @@ def test_pause_step_resume_stop(session, digits) -> None:
     assert states(events)[-1] == "stopped"
     done = next(event for event in events if isinstance(event, fit.Done))
     assert done.reason == "stopped"
-    assert done.steps >= 13
+    assert done.steps == run.steps >= 13
     assert run.join(SECONDS)
 
 
