@@ -62,6 +62,9 @@ def digits(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return draw.integers(0, 256, (count, 1, 28, 28), dtype=np.uint8), draw.integers(0, 10, count)
 
 
+BORDER = np.array([(0, 0), (2, 2), (2, 2)])
+
+
 class OneByOne(data.Dataset, TheirDataset):
     """Samples made by NumPy, for both libraries."""
 
@@ -72,7 +75,7 @@ class OneByOne(data.Dataset, TheirDataset):
         return len(self.images)
 
     def __getitem__(self, index: int) -> Any:
-        padded = np.pad(self.images[index], ((0, 0), (2, 2), (2, 2)))
+        padded = np.pad(self.images[index], BORDER)
         top, left = np.random.randint(5, size=2)  # noqa: NPY002 - workers seed it
         image = padded[:, top : top + 28, left : left + 28].astype(np.float32)
         image -= MEAN
