@@ -43,7 +43,7 @@ from engine.config import (
 )
 from engine.creation import *  # noqa: F403  (its own list is the list)
 from engine.creation import range_ as range
-from engine.determinism import *  # noqa: F403
+from engine.determinism import *  # noqa: F403  (its own list is the list)
 from engine.dispatch import move as _move
 from engine.dispatch import run_in_place as _run_in_place
 from engine.dtypes import DType as dtype
@@ -85,10 +85,10 @@ from engine.layout import (
     preserve_format,
     strided,
 )
-from engine.legacy import *  # noqa: F403
+from engine.legacy import *  # noqa: F403  (its own list is the list)
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.other_devices import get_device_module, mps, mtia, xpu
-from engine.predicates import *  # noqa: F403
+from engine.predicates import *  # noqa: F403  (its own list is the list)
 from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from engine.storage import UntypedStorage

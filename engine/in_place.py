@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.nn.functional import celu_, rrelu_, selu_, threshold_  # noqa: F401
+from engine.nn.functional import celu_, rrelu_, selu_, threshold_  # noqa: F401  (named here too)
 from engine.tensor import Tensor
 
 METHODS = [

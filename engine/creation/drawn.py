@@ -84,7 +84,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Option
         raise RangeError(f"normal(): a standard deviation cannot be negative, as in {std}")
     if size is not None:
         center = number(mean)
-        draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731
+        draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731  (typed, as `def` would not be)
         return _drawn("normal", draw, sizes((size,)), None, options)
     first = mean if isinstance(mean, Tensor) else std
     if not isinstance(first, Tensor):

@@ -66,8 +66,9 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     """Fills the tensor with numbers of the Cauchy distribution."""
     check_fraction("cauchy_", self)
     _check("cauchy_", sigma > 0, f"sigma must be positive, not {sigma}")
-    turn = lambda u: median + sigma * np.tan(math.pi * (u - 0.5))  # noqa: E731
-    return _fill(self, lambda g, shape: turn(g.uniform(shape, dtypes.float64)), generator)
+    return _fill(
+        self, lambda g, shape: median + sigma * np.tan(math.pi * (g.uniform(shape, dtypes.float64) - 0.5)), generator
+    )
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from engine import data
-from engine.data import *  # noqa: F403
+from engine.data import *  # noqa: F403  (its own list is the list)
 
 __all__ = data.__all__  # pyright: ignore[reportUnsupportedDunderAll]

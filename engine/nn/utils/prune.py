@@ -1,27 +1,21 @@
 """Pruning: some of a parameter's elements become 0 and stay so, by a mask that is applied before each forward pass.
 
 The parameter NAME becomes the parameter ``NAME_orig``, the buffer ``NAME_mask`` and the attribute NAME, their product.
-One long file, since it is one namespace of PyTorch's: six ways to choose, and a function for each.
+There are six ways to choose, and a function for each.
 """
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-from engine.creation import ones_like, rand, rand_like, zeros_like
-from engine.errors import RangeError, ShapeError
+from engine.creation import ones_like, rand, rand_like
 from engine.nn.module import Module
 from engine.nn.utils.convert_parameters import parameters_to_vector
+from engine.nn.utils.pruning_masks import Amount, checked_amount, dimension, fitting, of_best_slices, without_smallest
 from engine.ops.linalg.norms import norm
-from engine.ops.reduction.sort import topk
-from engine.shape import format_shape
 from engine.tensor import Tensor
-
-Amount = int | float
-"""How many elements, or slices, are pruned: a whole number, or a share between 0 and 1."""
 
 
 class BasePruningMethod(ABC):
@@ -60,7 +54,7 @@ class BasePruningMethod(ABC):
             kwargs: for the method
         """
         value = getattr(module, name)
-        scores = _fitting(importance_scores, value, f"parameter {name}")
+        scores = fitting(importance_scores, value, f"parameter {name}")
         method = cls(*args, **kwargs)
         method._tensor_name = name
         earlier = next((m for m in _methods(module) if m._tensor_name == name), None)
@@ -82,7 +76,7 @@ class BasePruningMethod(ABC):
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """`t` with zeros where this method prunes it; no module is touched."""
-        scores = _fitting(importance_scores, t, "tensor t")
+        scores = fitting(importance_scores, t, "tensor t")
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
@@ -129,7 +123,7 @@ class PruningContainer(BasePruningMethod):
         if method.PRUNING_TYPE == "unstructured":
             left: Any = default_mask == 1
         elif method.PRUNING_TYPE == "structured":
-            dim = _dimension(t, method.dim)  # pyright: ignore[reportAttributeAccessIssue]
+            dim = dimension(t, method.dim)  # pyright: ignore[reportAttributeAccessIssue]
             others = [d for d in range(t.ndim) if d != dim]
             left = (*[slice(None)] * dim, default_mask.sum(others) != 0)
         else:
@@ -161,10 +155,10 @@ class RandomUnstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Amount) -> None:
-        self.amount = _amount(amount)
+        self.amount = checked_amount(amount)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_smallest(rand_like(t), default_mask, self.amount)
+        return without_smallest(rand_like(t), default_mask, self.amount)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Amount) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -177,10 +171,10 @@ class L1Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Amount) -> None:
-        self.amount = _amount(amount)
+        self.amount = checked_amount(amount)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_smallest(t.detach().abs(), default_mask, self.amount)
+        return without_smallest(t.detach().abs(), default_mask, self.amount)
 
     @classmethod
     def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -195,11 +189,11 @@ class RandomStructured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Amount, dim: int = -1) -> None:
-        self.amount, self.dim = _amount(amount), dim
+        self.amount, self.dim = checked_amount(amount), dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        dim = _dimension(t, self.dim)
-        return _of_best_slices(rand(t.shape[dim]), t, default_mask, self.amount, dim)
+        dim = dimension(t, self.dim)
+        return of_best_slices(rand(t.shape[dim]), t, default_mask, self.amount, dim)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Amount, dim: int = -1) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -212,12 +206,12 @@ class LnStructured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Amount, n: Any, dim: int = -1) -> None:
-        self.amount, self.n, self.dim = _amount(amount), n, dim
+        self.amount, self.n, self.dim = checked_amount(amount), n, dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        dim = _dimension(t, self.dim)
+        dim = dimension(t, self.dim)
         norms = norm(t.detach(), p=self.n, dim=[d for d in range(t.ndim) if d != dim])
-        return _of_best_slices(norms, t, default_mask, self.amount, dim)
+        return of_best_slices(norms, t, default_mask, self.amount, dim)
 
     @classmethod
     def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -235,7 +229,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return default_mask * _fitting(self.mask, default_mask, "the tensor").to(default_mask.dtype)
+        return default_mask * fitting(self.mask, default_mask, "the tensor").to(default_mask.dtype)
 
     @classmethod
     def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -347,55 +341,6 @@ def _joined(earlier: BasePruningMethod, method: BasePruningMethod) -> PruningCon
     container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
     container.add_pruning_method(method)
     return container
-
-
-def _fitting(tensor: Tensor | None, wanted: Tensor, what: str) -> Tensor:
-    """`tensor`, or what it stands for. Raises unless the shapes are equal."""
-    if tensor is None:
-        return wanted
-    if tuple(tensor.shape) != tuple(wanted.shape):
-        raise ShapeError(f"{what} is {format_shape(wanted.shape)}, but its scores or mask {format_shape(tensor.shape)}")
-    return tensor
-
-
-def _amount(amount: Any) -> Amount:
-    if not isinstance(amount, numbers.Real):
-        raise TypeError(f"the amount to prune is a number, not {type(amount).__name__}")
-    if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
-        raise ValueError(f"the amount to prune is a share between 0 and 1, or a whole number from 0 on, not {amount}")
-    return amount  # pyright: ignore[reportReturnType]
-
-
-def _number(amount: Amount, size: int) -> int:
-    """How many of `size` are pruned."""
-    found = int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
-    if found > size:
-        raise RangeError(f"the amount to prune, {found}, is more than the {size} elements or slices that there are")
-    return found
-
-
-def _dimension(t: Tensor, dim: int) -> int:
-    if t.ndim < 2:
-        raise ShapeError(
-            f"channels are pruned of matrices and more, not of {format_shape(t.shape)}. Prune elements instead."
-        )
-    if not -t.ndim <= dim < t.ndim:
-        raise RangeError(f"there is no dimension {dim} of {format_shape(t.shape)} to prune slices of")
-    return dim % t.ndim
-
-
-def _without_smallest(scores: Tensor, default_mask: Tensor, amount: Amount) -> Tensor:
-    mask, count = default_mask.clone(), _number(amount, scores.numel())
-    if count:
-        mask.view(-1)[topk(scores.reshape(-1), count, largest=False).indices] = 0
-    return mask
-
-
-def _of_best_slices(scores: Tensor, t: Tensor, default_mask: Tensor, amount: Amount, dim: int) -> Tensor:
-    kept = t.shape[dim] - _number(amount, t.shape[dim])
-    mask = zeros_like(t.detach())
-    mask[(*[slice(None)] * dim, topk(scores, kept).indices)] = 1
-    return mask * default_mask.to(mask.dtype)
 
 
 __all__ = [
