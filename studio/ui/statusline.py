@@ -9,7 +9,7 @@ from studio.lowering.report import Report
 from studio.ui import figures, fonts, icons
 from studio.ui.project import Project
 from studio.ui.tier import Tier, tier_of
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.tier_mark import tier_icon
 
 _MESSAGE_MS = 6000
@@ -33,7 +33,8 @@ class StatusLine(QStatusBar):
         self.tier = _button(QSize(16, 16))
         self.tier.setAccessibleName("How training steps run")
         self.tier.clicked.connect(self.compile_wanted)
-        self._said = label("", "dim")
+        self._said = ElidedLabel()  # a long remark must not widen the window
+        self._said.setProperty("role", "dim")
         self.addWidget(self._said, 1)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
@@ -248,6 +248,8 @@ def test_curves_have_the_colour_that_was_chosen(qtbot: QtBot, window: MainWindow
     _, panel = opened(window)
 
     def is_drawn(color: int) -> bool:
+        if "loss" not in panel.plots:
+            return False
         picture = panel.plots["loss"].grab().toImage()
         wanted = QColor(theme.current().series[color])
         places = ((x, y) for x in range(picture.width()) for y in range(picture.height()))
@@ -278,3 +280,29 @@ def test_every_colour_of_curves_has_a_name() -> None:
     for mode in ("light", "dark"):
         theme.manager().set_mode(mode)
         assert len(theme.SERIES_NAMES) == len(theme.current().series)
+
+
+# -- what is shown
+
+
+def test_a_run_that_began_stays_selected_when_its_first_figures_come(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    project.store.edit("Shorter", lambda document: edits.set_training(document, epochs=1, compile=False))
+    window.docks["runs"].reveal()
+    panel = window.desks[project].runs
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done" and len(panel.list.table.fields) > 9)
+    assert [field.title for field in panel.list.table.fields].count("Accuracy") == 1
+    assert panel.list.selected == project.library.runs
+
+
+def test_a_filter_that_finds_nothing_says_so(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
+    _, panel = opened(window)
+    panel.list.search.setFocus()
+    QTest.keyClicks(panel.list.search, "no such run")
+    assert not panel.list.view.isVisible()
+    assert any(text.isVisible() and text.text() == "No such run" for text in panel.list.findChildren(QLabel))
+    QTest.keyClick(panel.list.search, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(panel.list.search, "run 1")
+    assert panel.list.view.isVisible() and panel.list.view.model().rowCount() == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -126,3 +128,35 @@ def test_what_ends_a_trial_is_said(
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
     assert "not enough memory" in dialog.verdict.text()
+
+
+def test_the_axis_of_rates_is_there_from_the_beginning(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = begun(window, project, "run.find-rate")
+    low, high = dialog.plot.item.getViewBox().viewRange()[0]
+    assert low <= math.log10(trying.LOWEST) < math.log10(trying.HIGHEST) <= high
+    qtbot.waitUntil(lambda: "loss" in dialog.verdict.text())
+    assert dialog.plot.item.getViewBox().viewRange()[0] == [low, high]
+    done(qtbot, dialog)
+
+
+@pytest.mark.parametrize("by", ["button", "escape", "another trial", "end"])
+def test_a_trial_that_is_left_is_gone(qtbot: QtBot, window: MainWindow, project: Project, by: str) -> None:
+    def shown() -> list[QWidget]:
+        return [one for one in QApplication.topLevelWidgets() if isinstance(one, TrialDialog) and one.isVisible()]
+
+    dialog = begun(window, project, "run.overfit")
+    assert shown() == [dialog]
+    match by:
+        case "button":
+            QTest.mouseClick(dialog.leave, Qt.MouseButton.LeftButton)
+        case "escape":
+            QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        case "end":
+            done(qtbot, dialog)
+            QTest.mouseClick(dialog.leave, Qt.MouseButton.LeftButton)
+        case _:
+            window.commands.run("run.find-rate")
+            assert len(shown()) == 1
+            QTest.keyClick(shown()[0], Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not shown())
+    assert window.desks[project].trial is None

@@ -364,3 +364,13 @@ def test_undo_and_redo_with_keys(window: MainWindow, project: Project) -> None:
 
 def test_state_goes_only_where_the_test_says(window: MainWindow, tmp_path: Path) -> None:
     assert os.path.commonpath([window.settings._store.fileName(), str(tmp_path)]) == str(tmp_path)
+
+
+def test_a_long_remark_does_not_widen_the_window(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    window.resize(1200, 800)
+    qtbot.waitUntil(lambda: window.width() == 1200)
+    remark = "Training diverges, and much is said about what to do now. " * 10
+    window.status.say(remark)
+    QApplication.processEvents()
+    assert window.minimumSizeHint().width() < 1200 and window.width() == 1200
+    assert window.status._said.text() == window.status._said.toolTip() == remark

@@ -93,7 +93,7 @@ class TrialDialog(QDialog):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._trier.close()
-        super().closeEvent(event)
+        event.accept()  # not what QDialog does: it asks `reject`, and stays open if that only closes
         self.closed.emit()
 
     def reject(self) -> None:
@@ -123,4 +123,5 @@ class TrialDialog(QDialog):
         self.progress.setValue(self.progress.maximum())
         self.progress.hide()
         self.leave.setText("Close")
+        self.plot.fit()
         self.conclude()

@@ -20,7 +20,7 @@ _ABOUT = (
 
 class OverfitDialog(TrialDialog):
     def __init__(self, store: Store, parent: QWidget) -> None:
-        plot = TrialPlot("Steps with the one batch")
+        plot = TrialPlot("Steps with the one batch", 0, STEPS)
         items = overfitting(store.document, store.catalogue, base=store.base, name=store.name)
         self._trained: list[fit.BatchTrained] = []
         super().__init__(store, items, plot, "Overfit one batch", _ABOUT, STEPS, parent)

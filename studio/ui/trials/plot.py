@@ -16,7 +16,10 @@ from studio.ui import fonts, theme
 class TrialPlot(pg.PlotWidget):
     """Raw values faint, smoothed ones strong; marked places as upright lines with words."""
 
-    def __init__(self, across: str, *, log_x: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, across: str, low: float, high: float, *, log_x: bool = False, parent: QWidget | None = None
+    ) -> None:
+        """`low` and `high` are the ends of the axis while the trial goes on."""
         self.item = pg.PlotItem()
         super().__init__(parent, plotItem=self.item)
         self._across = across
@@ -34,6 +37,8 @@ class TrialPlot(pg.PlotWidget):
         self._marks: list[tuple[pg.InfiniteLine, str]] = []
         for side in ("left", "bottom"):
             self.getAxis(side).enableAutoSIPrefix(False)
+        self.getAxis("left").setStyle(showValues=False)  # there are none yet
+        self.item.getViewBox().setXRange(self._place(low), self._place(high), padding=0.02)
         theme.manager().changed.connect(self._paint_anew)
         self._paint_anew()
 
@@ -45,6 +50,7 @@ class TrialPlot(pg.PlotWidget):
         known = [value for value in strong if math.isfinite(value)]
         if not known:
             return
+        self.getAxis("left").setStyle(showValues=True)
         if smooth is None:  # a loss that falls by powers of ten is seen at its best as a straight line
             self.setLogMode(x=self._log_x, y=0 < 10 * min(known) < max(known))
             return
@@ -52,11 +58,16 @@ class TrialPlot(pg.PlotWidget):
         margin = 0.15 * (high - low or 1.0)
         self.item.getViewBox().setYRange(low - margin, high + 2 * margin, padding=0)
 
+    def fit(self) -> None:
+        """Show what there is, when no more will come."""
+        self.item.getViewBox().enableAutoRange(x=True)
+
     def mark(self, x: float, words: str, token: str) -> None:
         """An upright line with words, in a colour of the theme."""
-        place = math.log10(x) if self._log_x else x
         line = pg.InfiniteLine(
-            place, label=words, labelOpts={"position": 0.92, "movable": False, "anchors": [(1.05, 0.5), (1.05, 0.5)]}
+            self._place(x),
+            label=words,
+            labelOpts={"position": 0.92, "movable": False, "anchors": [(1.05, 0.5), (1.05, 0.5)]},
         )
         self.item.addItem(line, ignoreBounds=True)
         self._marks.append((line, token))
@@ -84,6 +95,10 @@ class TrialPlot(pg.PlotWidget):
             line.setPen(self._pen(colors.color(token), 1.5, Qt.PenStyle.DashLine))
             line.label.setColor(colors.color("text"))
             line.label.setFont(fonts.interface(12))
+
+    def _place(self, x: float) -> float:
+        """On the axis."""
+        return math.log10(x) if self._log_x else x
 
     def _pen(self, color: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
         pen = QPen(color, width * self.devicePixelRatioF(), style)

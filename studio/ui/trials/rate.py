@@ -8,7 +8,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document
 from studio.nodes.types import Role
-from studio.training.trying import RATES, searching
+from studio.training.trying import HIGHEST, LOWEST, RATES, searching
 from studio.ui.store import Store
 from studio.ui.trials.dialog import TrialDialog
 from studio.ui.trials.plot import TrialPlot
@@ -21,7 +21,7 @@ _ABOUT = (
 
 class RateDialog(TrialDialog):
     def __init__(self, store: Store, parent: QWidget) -> None:
-        plot = TrialPlot("Learning rate", log_x=True)
+        plot = TrialPlot("Learning rate", LOWEST, HIGHEST, log_x=True)
         items = searching(store.document, store.catalogue, base=store.base, name=store.name)
         self._tried: list[fit.RateTried] = []
         self._found: fit.RateFound | None = None

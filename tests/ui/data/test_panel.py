@@ -348,3 +348,19 @@ def test_a_small_window_leaves_room_for_the_number_of_a_sample(
     qtbot.waitUntil(lambda: window.width() == 1280)
     QApplication.processEvents()
     assert panel.header.place.isVisible() and panel.header.category.isVisible()
+
+
+def test_long_names_of_columns_leave_room_for_numbers(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+    name = "how_much_it_rained_in_the_week_before"
+    (tmp_path / "t.csv").write_text(f"{name},y\n" + "\n".join(f"0.{number}125,{number % 2}" for number in range(1, 40)))
+    panel = show(chained(Node("data.CSV", {"path": str(tmp_path / "t.csv"), "target": "y"})))
+    head = panel.table.horizontalHeader()
+    assert head.fontMetrics().horizontalAdvance(name) < head.sectionSize(1) - 8
+    model = panel.table.model()
+    QTest.mouseClick(panel.table.viewport(), LEFT, pos=panel.table.visualRect(model.index(2, 1)).center())
+    qtbot.waitUntil(panel.detail.isVisible)
+    numbers = panel.detail.numbers
+    qtbot.waitUntil(lambda: numbers.viewport().width() > 60)
+    assert numbers.fontMetrics().horizontalAdvance("0.3125") < numbers.viewport().width()
+    assert numbers.verticalHeader().width() <= 160
+    assert numbers.model().headerData(0, Qt.Orientation.Vertical, Qt.ItemDataRole.ToolTipRole) == name

@@ -30,6 +30,8 @@ from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.row import row_of
 
 _COLOURS = ["Red", "Green", "Blue"]
+_WIDEST_NAME = 160
+"""Pixels of a column's name, which must leave room for the number."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -215,11 +217,10 @@ class _Numbers(QAbstractTableModel):
         return 0 if parent.isValid() else self._rows.shape[1]
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Vertical and section < len(self._names):
-            return self._names[section]
-        return str(section)
+        has_name = orientation == Qt.Orientation.Vertical and section < len(self._names)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._names[section] if has_name else str(section)
+        return self._names[section] if role == Qt.ItemDataRole.ToolTipRole and has_name else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         value = self._rows[index.row(), index.column()].item()
@@ -246,6 +247,8 @@ def _numbers_view() -> QTableView:
     view.setCornerButtonEnabled(False)
     view.verticalHeader().setDefaultSectionSize(20)
     view.verticalHeader().setMinimumSectionSize(20)
+    view.verticalHeader().setMaximumWidth(_WIDEST_NAME)
+    view.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
     view.horizontalHeader().setDefaultSectionSize(58)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setMinimumHeight(60)

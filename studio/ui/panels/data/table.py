@@ -20,6 +20,8 @@ _KEPT = 5000
 _WITH_MISSING = 160
 """Width of a column whose head says how much is missing."""
 _ROW_HEIGHT = 24
+_AROUND, _WIDEST = 24, 280
+"""Pixels around a column's name; of a column at first, however long its name is."""
 _AHEAD = 20
 """Rows beyond those in view that are read too."""
 _MOST_ROWS = 2**31 - 1
@@ -59,8 +61,10 @@ class SampleTable(QTableView):
     def show_facts(self, facts: Facts, total: int) -> None:
         self._model.begin(facts, total)
         self.setColumnWidth(0, 72)
+        metrics = self.horizontalHeader().fontMetrics()
         for column in range(1, self._model.columnCount()):
-            self.setColumnWidth(column, 168 if facts.pairs else 112)
+            named = metrics.horizontalAdvance(self._model.name(column)) + _AROUND
+            self.setColumnWidth(column, max(168 if facts.pairs else 112, min(named, _WIDEST)))
         self.scrollToTop()
         self.ask()
 

@@ -16,11 +16,21 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QStackedLayout,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from studio.training.runs.history import Run
 from studio.ui import icons, theme
 from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
+from studio.ui.widgets.empty import EmptyState
 
 _WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
 _WIDTH = 84
@@ -54,7 +64,7 @@ class RunList(QWidget):
         self.search.setAccessibleName("Filter the runs")
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.themed("search", "text-dim"), QLineEdit.ActionPosition.LeadingPosition)
-        self.search.textChanged.connect(self._sorted.look_for)
+        self.search.textChanged.connect(self._look_for)
         self.view = QTreeView()
         self.view.setModel(self._sorted)
         self.view.setProperty("role", "outline")
@@ -76,6 +86,8 @@ class RunList(QWidget):
         header.customContextMenuRequested.connect(self._choose_columns)
         self.view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         self._hidden = set(hidden)
+        self._before: tuple[list[Run], Run | None] = [], None
+        """What was selected before the table began to be another."""
         self._widths: dict[str, int] = {}
         """Of columns that the person has made wider or narrower."""
         column = QVBoxLayout(self)
@@ -85,10 +97,16 @@ class RunList(QWidget):
         row.setContentsMargins(8, 6, 8, 4)
         row.addWidget(self.search)
         column.addLayout(row)
-        column.addWidget(self.view, 1)
+        self._found = QStackedLayout()
+        column.addLayout(self._found, 1)
+        self._found.addWidget(self.view)
+        self._found.addWidget(
+            EmptyState("search", "No such run", "Names, notes, states and settings that differ are searched.")
+        )
         self.table.toggled.connect(self.toggled)
         self.table.renamed.connect(self.renamed)
-        self.table.modelReset.connect(self._place_columns)
+        self.table.modelAboutToBeReset.connect(self._remember)
+        self.table.modelReset.connect(self._restore)
         self.view.selectionModel().selectionChanged.connect(self._tell_choice)
         self.view.customContextMenuRequested.connect(self._ask_for_menu)
         theme.manager().changed.connect(self._paint_anew)
@@ -102,10 +120,8 @@ class RunList(QWidget):
 
     def show_runs(self, runs: Sequence[Run]) -> None:
         """What is selected stays selected."""
-        before, current = self.selected, self.view.currentIndex().data(RUN_ROLE)
         self.table.show_runs(runs)
-        if self.selected != before:
-            self.select(before, current)
+        self._show_found()
 
     def select(self, runs: Iterable[Run], current: Run | None = None) -> None:
         chosen = QItemSelection()
@@ -131,6 +147,22 @@ class RunList(QWidget):
         elif event.type() == QEvent.Type.Leave:
             self.hovered.emit(None)
         return False
+
+    def _look_for(self, text: str) -> None:
+        self._sorted.look_for(text)
+        self._show_found()
+
+    def _show_found(self) -> None:
+        is_in_vain = bool(self.search.text().strip()) and not self._sorted.rowCount()
+        self._found.setCurrentIndex(int(is_in_vain))
+
+    def _remember(self) -> None:
+        """A reset, as when another metric comes, forgets what is selected."""
+        self._before = self.selected, self.view.currentIndex().data(RUN_ROLE)
+
+    def _restore(self) -> None:
+        self._place_columns()
+        self.select(*self._before)
 
     def _tell_choice(self, *_: object) -> None:
         self.chosen.emit()
