@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
 import json
 import os
@@ -77,16 +78,17 @@ def workers() -> list[psutil.Process]:
 
 @pytest.fixture
 def nothing_left() -> Iterator[None]:
-    """Processes, files and descriptors are what they were."""
+    """No processes, files and descriptors are there that were not before. What earlier tests left may go meanwhile."""
     list(DataLoader(Pictures(2), num_workers=1))  # starts Python's own helpers, which stay
+    gc.collect()
     process = psutil.Process()
     before, others = shared_files(), workers()  # kernels have a process of their own
     files = process.num_fds() if os.name == "posix" else 0
     yield
     assert set(workers()) <= set(others)
     if os.name == "posix":
-        assert process.num_fds() == files
-    assert shared_files() == before
+        assert process.num_fds() <= files
+    assert set(shared_files()) <= set(before)
 
 
 @given(
@@ -380,7 +382,7 @@ def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     before = shared_files()
     monkeypatch.delattr(segments.os, "memfd_create", raising=False)
     memory = segments.Segment(5000)
-    assert shared_files() == before
+    assert set(shared_files()) <= set(before)
     other = segments.Segment(5000, os.dup(memory.descriptor))
     private = segments.Segment(5000, os.dup(memory.descriptor), private=True)
     memory.memory[:3] = b"abc"
@@ -452,7 +454,7 @@ def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_pat
             assert errors.count("KeyboardInterrupt") == 1, errors  # one traceback, of the program itself
         _, alive = psutil.wait_procs(children, timeout=120)
         assert alive == []
-        assert shared_files() == before
+        assert set(shared_files()) <= set(before)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
