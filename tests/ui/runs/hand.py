@@ -1,0 +1,82 @@
+"""What tests of runs do again and again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.document.templates import template
+from studio.training.runs.history import Run
+from studio.ui.panels.runs.panel import RunsPanel
+
+MakeRun = Callable[..., Path]
+"""Trains as `Session` does, with its arguments, and gives the folder of the run."""
+
+
+def digits(epochs: int = 2) -> Document:
+    return edits.set_training(template("digits-mlp").document, epochs=epochs)
+
+
+def values(run: Run, quantity: str = "loss") -> list[float]:
+    curve = run.curve(quantity, "train")
+    return [] if curve is None else curve.column.values.tolist()
+
+
+def recorded(folder: Path) -> list[float]:
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [line["loss"] for line in lines if line["event"] == "step"]
+
+
+def click(
+    panel: RunsPanel, row: int, *, x: int = 60, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+) -> None:
+    """At the row of the list, counted as it is sorted."""
+    view = panel.list.view
+    place = view.visualRect(view.model().index(row, 0)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, held, QPoint(x, place.y()))
+
+
+def names(panel: RunsPanel) -> list[str]:
+    model = panel.list.view.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def place_of(item: QTreeWidgetItem) -> str:
+    """The names on the way to a row: hidden/out features."""
+    parent = item.parent()
+    is_below = parent is not None and parent.parent() is not None
+    return f"{parent.text(0)}/{item.text(0)}" if parent is not None and is_below else item.text(0)
+
+
+def rows(panel: RunsPanel) -> dict[str, list[str]]:
+    """What the details tell, by name."""
+    facts = panel.details.facts
+    found: dict[str, list[str]] = {}
+
+    def walk(item: QTreeWidgetItem) -> None:
+        found[place_of(item)] = [item.text(column) for column in range(1, facts.columnCount())]
+        for place in range(item.childCount()):
+            child = item.child(place)
+            assert child is not None
+            walk(child)
+
+    for place in range(facts.topLevelItemCount()):
+        item = facts.topLevelItem(place)
+        assert item is not None
+        walk(item)
+    return found
+
+
+def press(panel: RunsPanel, button: Any) -> None:
+    QApplication.processEvents()  # what was just shown finds its place
+    assert button.isVisible() and button.isEnabled() and button.width() > 16
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    QApplication.processEvents()

@@ -1,0 +1,184 @@
+"""Runs on their way: to the trash and back, to a file, to the place where their project is saved."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.training.runs import exporting
+from studio.ui import dialogs, trash
+from studio.ui.panels.runs.job_strip import JobStrip
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
+
+# -- the trash
+
+
+def test_runs_go_to_the_trash_and_come_back(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where the trash is on Linux
+    folders = [make_run(), make_run(seed=1)]
+    _, panel = open_project()
+    click(panel, 0)
+    QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 1"])
+    assert not folders[1].exists()
+    press(panel, panel.trash.put_back)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
+    assert recorded(folders[1])
+    assert not list((tmp_path / "data").rglob("*.trashinfo"))
+
+
+def test_a_run_under_way_is_not_deleted(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
+    project, panel = open_project()
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    click(panel, 0)
+    QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
+    assert names(panel) == ["Run 1"]
+    assert project.runner.run is not None and project.runner.run.folder is not None
+    assert project.runner.run.folder.exists()
+
+
+# -- long work with files
+
+
+class Gate:
+    """Work that is half done until it may go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+        original = getattr(place, name)
+
+        def held(*what: Any) -> Any:
+            self.reached.set()
+            assert self.opened.wait(100)
+            return original(*what)
+
+        monkeypatch.setattr(place, name, held)
+
+
+def test_points_are_saved_beside_the_window_and_can_be_cancelled(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_run()
+    _, panel = open_project()
+    target = tmp_path / "out" / "points.csv"
+    target.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    gate = Gate(monkeypatch, exporting, "_pieces")
+    said: list[str] = []
+    panel.said.connect(said.append)
+    click(panel, 0)
+    panel.window().commands.run("runs.csv")
+    qtbot.waitUntil(gate.reached.is_set)
+    strip = panel.findChild(JobStrip)
+    assert strip is not None and strip.isVisible() and "1 run" in strip.words.toolTip() + strip.words.text()
+    assert not panel.do.can_export() and not panel.do.can_delete()
+    press(panel, strip.cancel)
+    gate.opened.set()
+    qtbot.waitUntil(lambda: not strip.isVisible())
+    assert said == ["Cancelled: nothing was written"] and list(target.parent.iterdir()) == []
+    panel.window().commands.run("runs.csv")
+    qtbot.waitUntil(lambda: said[-1].startswith("Written to"))
+    assert target.read_text().count("\n") > 100 and panel.do.can_export()
+
+
+def test_closing_a_project_puts_an_end_to_what_is_written(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: Any, tmp_path: Path
+) -> None:
+    make_run()
+    project, panel = open_project()
+    target = tmp_path / "out" / "points.csv"
+    target.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    gate = Gate(monkeypatch, exporting, "_pieces")
+    click(panel, 0)
+    window.commands.run("runs.csv")
+    qtbot.waitUntil(gate.reached.is_set)
+    gate.opened.set()
+    window.workspace.close(project)
+    assert [path.name for path in target.parent.iterdir()] in ([], ["points.csv"])
+
+
+def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where the trash is on Linux
+    for seed in (0, 1):
+        make_run(seed=seed)
+    _, panel = open_project()
+    gate = Gate(monkeypatch, trash, "throw_away")
+    click(panel, 0)
+    click(panel, 1, held=Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
+    qtbot.waitUntil(gate.reached.is_set)
+    strip = panel.findChild(JobStrip)
+    assert strip is not None
+    press(panel, strip.cancel)
+    gate.opened.set()
+    qtbot.waitUntil(lambda: not strip.isVisible())
+    assert len(names(panel)) == 1 and panel.trash.put_back.isVisible()
+    press(panel, panel.trash.put_back)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
+
+
+# -- projects that were never saved
+
+
+def test_runs_of_an_unsaved_project_move_to_it_when_it_is_saved(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=1))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    [run] = project.library.runs
+    assert run.folder is not None and tmp_path / "state" in run.folder.parents
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(dialogs, "save_before_closing", lambda *_, **names: asked.append(names) or "cancel")
+    window.files.close(project)
+    assert asked == [{"is_running": False, "runs": 1}]
+    saved = tmp_path / "mine.gradwire"
+    monkeypatch.setattr(dialogs, "path_to_save", lambda *_: saved)
+    window.commands.run("file.save")
+    qtbot.waitUntil(lambda: run.folder is not None and run.folder.parent == tmp_path / "mine.runs")
+    assert recorded(run.folder) == values(run)
+    assert not list((tmp_path / "state").rglob("*.runs"))
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    assert len(list((tmp_path / "mine.runs").iterdir())) == 2
+
+
+def test_saving_during_a_run_moves_it_when_it_has_ended(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    monkeypatch.setattr(dialogs, "path_to_save", lambda *_: tmp_path / "mine.gradwire")
+    window.commands.run("file.save")
+    assert not (tmp_path / "mine.runs").exists()
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: len(list((tmp_path / "mine.runs").glob("*/weights.safetensors"))) == 1)
+
+
+def test_runs_of_a_project_that_is_given_up_are_gone(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
+) -> None:
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    assert list((tmp_path / "state").rglob("run.json"))
+    window.workspace.close(project)
+    assert not list((tmp_path / "state").rglob("*.runs"))

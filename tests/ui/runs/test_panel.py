@@ -1,0 +1,205 @@
+"""The Runs panel with all runs of a project: earlier ones, those of other processes, comparing, resuming, the trash."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.training.runs import records
+from studio.ui.window import MainWindow
+from tests.ui.runs.hand import MakeRun, click, digits, names, press, recorded, rows, values
+
+# -- all runs
+
+
+def test_runs_of_earlier_days_are_there_with_their_curves(make_run: MakeRun, open_project: Any) -> None:
+    folders = [make_run(), make_run(seed=3), make_run(batches=7)]
+    project, panel = open_project()
+    assert names(panel) == ["Run 3", "Run 2", "Run 1"]
+    assert [run.state for run in project.library.runs] == ["done", "done", "stopped"]
+    for run, folder in zip(project.library.runs, folders, strict=True):
+        assert run.folder == folder and values(run) == recorded(folder)
+    panel.draw()
+    assert panel.plots["loss"].curves.points >= 2 * len(recorded(folders[0]))
+
+
+def test_without_runs_the_panel_offers_one(open_project: Any) -> None:
+    _, panel = open_project()
+    assert panel._empty.isVisible() and panel._empty.button is not None
+
+
+def test_a_run_here_joins_those_that_are_there(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    make_run()
+    project, panel = open_project()
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    project.library.look()
+    qtbot.waitUntil(lambda: bool(project.runner.run.about.get("versions")))
+    assert names(panel) == ["Run 2", "Run 1"]
+    assert values(project.library.runs[1]) == values(project.library.runs[0])
+    assert project.library.runs[1].folder.parent == project.library.folder
+
+
+def test_a_run_of_another_process_is_followed(
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make_run()
+    lines = (whole / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    about = json.loads((whole / "run.json").read_text())
+    other = {"number": 1, "began": records.process(1)["began"]}  # a process that is there
+    (whole / "run.json").write_text(json.dumps({**about, "state": "running", "process": other}))
+    (whole / "metrics.jsonl").write_bytes(b"".join(lines[:20]) + lines[20][:10])
+    project, panel = open_project()
+    [run] = project.library.runs
+    assert run.state == "running" and not run.is_own
+    before = len(values(run))
+    with (whole / "metrics.jsonl").open("ab") as file:
+        file.write(lines[20][10:] + b"".join(lines[21:]))
+    qtbot.waitUntil(lambda: values(run) == recorded(whole) and len(values(run)) > before)
+    click(panel, 0)
+    assert not panel.do.can_delete() and not panel.do.can_resume()
+    (whole / "run.json").write_text(json.dumps({**about, "state": "running", "process": {**other, "began": 1.0}}))
+    qtbot.waitUntil(lambda: run.state == "interrupted")
+
+
+def test_a_run_that_appears_and_one_that_goes(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+    first = make_run()
+    project, panel = open_project()
+    make_run(seed=1)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
+    assert project.library.runs[1].is_shown
+    shutil.rmtree(first)
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2"])
+
+
+def test_many_runs_are_listed_but_only_the_newest_are_drawn(make_run: MakeRun, open_project: Any) -> None:
+    folder = make_run()
+    for number in range(2, 15):
+        other = shutil.copytree(folder, folder.with_name(f"copy-{number:02}"))
+        about = json.loads((other / "run.json").read_text())
+        (other / "run.json").write_text(json.dumps({**about, "number": number, "started": f"2099-01-{number:02}"}))
+    project, panel = open_project()
+    assert len(names(panel)) == 14
+    shown = [run for run in project.library.runs if run.is_shown]
+    assert shown == project.library.runs[-10:]
+    assert all(values(run) for run in shown) and not values(project.library.runs[0])
+
+
+def test_a_tick_reads_and_shows_a_run(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+    make_run()
+    project, panel = open_project()
+    [run] = project.library.runs
+    panel.draw()
+    assert panel.plots["loss"].curves.points
+    click(panel, 0, x=16)
+    assert not run.is_shown and panel.plots["loss"].curves.points == 0
+    click(panel, 0, x=16)
+    qtbot.waitUntil(lambda: panel.plots["loss"].curves.points > 0)
+
+
+def test_runs_are_filtered_by_what_is_said_of_them(make_run: MakeRun, open_project: Any, qtbot: QtBot) -> None:
+    make_run()
+    make_run(edits.set_param(digits(), "adam", "lr", 0.02))
+    _, panel = open_project()
+    qtbot.waitUntil(lambda: any("adam.lr 0.02" in str(field.text(run)) for field in panel.list.table.fields
+                                for run in panel._library.runs))  # fmt: skip
+    QTest.keyClicks(panel.list.search, "lr 0.02")
+    assert names(panel) == ["Run 2"]
+    QTest.keyClick(panel.list.search, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(panel.list.search, "nothing like that")
+    assert names(panel) == []
+
+
+def test_a_row_under_the_pointer_stands_out(make_run: MakeRun, open_project: Any) -> None:
+    make_run()
+    make_run(seed=1)
+    project, panel = open_project()
+    view = panel.list.view
+    QTest.mouseMove(view.viewport(), view.visualRect(view.model().index(1, 0)).center())
+    assert panel.plots["loss"].curves.highlighted is project.library.runs[0]
+    QTest.mouseMove(view.viewport(), QPoint(30, view.viewport().height() - 3))
+    assert panel.plots["loss"].curves.highlighted is None
+
+
+def test_a_name_and_a_note_are_kept(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+    folder = make_run()
+    _, panel = open_project()
+    click(panel, 0)
+    QTest.keyClick(panel.list.view, Qt.Key.Key_F2)
+    editor = panel.list.view.findChild(QLineEdit)
+    QTest.keyClicks(editor, "Wide")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: names(panel) == ["Wide"])
+    press(panel, panel.bar.details)
+    QTest.keyClicks(panel.details.note, "as good as the other")
+    QTest.keyClick(panel.details.note, Qt.Key.Key_Return)
+    about = json.loads((folder / "run.json").read_text())
+    assert (about["name"], about["note"]) == ("Wide", "as good as the other")
+
+
+# -- one run, and two
+
+
+def test_a_run_tells_what_it_was_made_of(make_run: MakeRun, open_project: Any) -> None:
+    make_run(seed=3)
+    _, panel = open_project()
+    click(panel, 0)
+    press(panel, panel.bar.details)
+    found = rows(panel)
+    assert found["hidden"] == ["Linear"] and found["hidden/out features"] == ["256"]
+    assert found["seed"] == ["3"] and found["numpy"] == [np.__version__]
+    assert any(name.endswith(".npz") or "digits" in name for name in found)
+
+
+def test_two_runs_are_compared_and_a_changed_node_is_found(make_run: MakeRun, open_project: Any) -> None:
+    make_run()
+    make_run(edits.set_training(edits.set_param(digits(), "hidden", "out_features", 32), epochs=1), seed=5)
+    project, panel = open_project()
+    click(panel, 0)
+    click(panel, 1, held=Qt.KeyboardModifier.ControlModifier)
+    press(panel, panel.bar.details)
+    found = rows(panel)
+    assert found["hidden/out features"] == ["32", "256"]
+    assert found["seed"] == ["5", "0"] and found["epochs"] == ["1", "2"]
+    assert "logits" not in found and "numpy" not in found
+    facts = panel.details.facts
+    [item] = facts.findItems("hidden", Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive, 0)
+    facts.scrollToItem(item)
+    place = QPoint(60, facts.visualItemRect(item).center().y())
+    QTest.mouseClick(facts.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert project.store.selection == {"hidden"}
+    press(panel, panel.details.only_differences)
+    assert rows(panel)["numpy"] == [np.__version__] * 2
+
+
+def test_a_graph_is_restored_as_one_edit(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+    before = edits.set_param(edits.remove(digits(), ["accuracy"]), "hidden", "out_features", 32)
+    make_run(before)
+    project, panel = open_project()
+    now = project.store.document
+    click(panel, 0)
+    press(panel, panel.bar.details)
+    press(panel, panel.details.restore)
+    assert project.store.document == before
+    assert project.store.document.nodes["adam"] is now.nodes["adam"]
+    project.store.undo()
+    assert project.store.document is now
+
+
+def test_curves_are_copied_as_a_picture(make_run: MakeRun, open_project: Any) -> None:
+    make_run()
+    _, panel = open_project()
+    QApplication.clipboard().clear()
+    panel._copy()
+    assert not QApplication.clipboard().pixmap().isNull()

@@ -1,0 +1,160 @@
+"""Runs that go on, and runs that begin where others ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits, files
+from studio.document.model import End, Node, Wire
+from studio.ui.window import MainWindow
+from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
+
+
+def test_a_stopped_run_is_resumed_to_the_same_numbers(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    whole, stopped = make_run(), make_run(batches=50)
+    project, panel = open_project()
+    project.store.edit("Other", lambda document: edits.set_param(document, "hidden", "out_features", 7))
+    click(panel, 0)
+    press(panel, panel.bar.details)
+    assert panel.details.epochs.value() == 2
+    press(panel, panel.details.resume)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    run = project.library.runs[1]
+    assert run.state == "done" and run.folder == stopped
+    told = "The run goes on as it began. The canvas differs now: hidden.out_features is 7, not "
+    assert told in window.desks[project].log.toPlainText()
+    assert values(run) == recorded(stopped) == recorded(whole)
+    assert len(project.library.runs) == 2
+
+
+def test_stop_in_the_window_leaves_a_checkpoint_to_go_on_from(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    whole = make_run()
+    project, panel = open_project()
+    for count in range(1, 4):
+        window.commands.run("run.step")
+        qtbot.waitUntil(lambda: project.runner.state == "paused" and project.runner.run.step == count)  # noqa: B023
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: project.runner.state == "stopped")
+    run = project.runner.run
+    assert run is not None and run.folder is not None
+    assert list((run.folder / "checkpoints").glob("step-*3.safetensors"))
+    assert panel.list.selected == [run]
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    assert values(run) == recorded(run.folder) == recorded(whole)
+
+
+def test_a_run_that_is_done_goes_on_for_more_epochs(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+    short, long = make_run(), make_run(digits(3))
+    project, panel = open_project()
+    click(panel, 1)
+    press(panel, panel.bar.details)
+    assert panel.details.epochs.value() == 4
+    panel.details.epochs.setFocus()
+    panel.details.epochs.selectAll()
+    QTest.keyClicks(panel.details.epochs, "3")
+    press(panel, panel.details.resume)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    assert values(project.library.runs[0]) == recorded(short) == recorded(long)
+
+
+def test_a_longer_run_has_its_learning_rate_planned_anew(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    document = edits.add(digits(), "fall", Node("lr_scheduler.PolynomialLR"))
+    folder = make_run(edits.connect(document, Wire(End("adam", "optimizer"), End("fall", "optimizer"))))
+    project, panel = open_project()
+    click(panel, 0)
+    press(panel, panel.bar.details)
+    assert panel.details.epochs.minimum() == 3, "two are done"
+    press(panel, panel.details.resume)
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    told = "The learning rate of adam is planned anew, for 4 epochs in all: it is 0.0025 from here on, where it was 0."
+    assert told in window.desks[project].log.toPlainText()
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    rates = [line["learning_rate"] for line in lines if line["event"] == "epoch"]
+    assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
+
+
+@pytest.mark.parametrize("trouble", ["changed", "gone"])
+def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, trouble: str
+) -> None:
+    table = path.with_name("points.csv")
+    table.write_text("a,b,label\n" + "".join(f"{n % 7},{n % 5},{n % 2}\n" for n in range(100)))
+    document = edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"})
+    files.save(document, path)
+    stopped = make_run(document, batches=2)
+    about = (stopped / "run.json").read_bytes()
+    table.write_text("a,b,label\n" + "1,2,0\n3,4,1\n" * 50) if trouble == "changed" else table.unlink()
+    project, panel = open_project()
+    said: list[str] = []
+    project.runner.refused.connect(said.append)
+    click(panel, 0)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: said != [])
+    [run] = project.library.runs
+    assert "points.csv" in said[0] and window.status._said.text() == said[0]
+    assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
+    assert panel.do.can_resume() and not project.runner.is_active
+    assert (stopped / "run.json").read_bytes() == about
+    log = window.desks[project].log.toPlainText()
+    assert "points.csv" in log and f"{run.name} failed" not in log
+    assert values(run) == recorded(stopped)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: len(said) == 2)
+    assert said[1] == said[0] and run.state == "stopped"
+
+
+def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
+    qtbot: QtBot, window: MainWindow, open_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, _ = open_project()
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: project.runner.state == "stopped")
+    [run] = project.library.runs
+    with monkeypatch.context() as patch:
+        patch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
+        with qtbot.waitSignal(project.runner.refused, timeout=100_000):
+            window.commands.run("runs.resume")
+    assert (run.state, run.is_own, project.runner.state) == ("stopped", True, "idle")
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    assert run.state == "done"
+
+
+def test_a_new_run_begins_with_the_weights_of_another(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    make_run()
+    project, panel = open_project()
+    click(panel, 0)
+    window.commands.run("runs.start-from")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    first, second = map(values, project.library.runs)
+    assert np.mean(second[:10]) < np.mean(first[:10]) / 2
+
+
+def test_a_run_without_a_sound_checkpoint_says_so(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    folder = make_run(batches=5)
+    (folder / "graph.gradwire").write_text("{")
+    project, panel = open_project()
+    click(panel, 0)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: "graph.gradwire" in window.status._said.text())
+    assert not project.runner.is_active
