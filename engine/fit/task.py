@@ -136,15 +136,15 @@ class Task(ABC):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        vars(self)["_found"] = {}
+        vars(self)["_found_attributes"] = {}
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        vars(self)["_found"] = {}
+        vars(self)["_found_attributes"] = {}
 
     def _attributes(self, kind: type[T]) -> dict[str, T]:
         """Looked for once, as each step asks several times, and anew when an attribute was set."""
-        found: dict[type[Any], dict[str, Any]] = vars(self)["_found"]
+        found: dict[type[Any], dict[str, Any]] = vars(self)["_found_attributes"]
         if kind not in found:
             # A copy: who watches the training asks in another thread, while attributes may be added.
             found[kind] = {name: value for name, value in vars(self).copy().items() if isinstance(value, kind)}
