@@ -68,15 +68,21 @@ class Gate:
         monkeypatch.setattr(place, name, held)
 
 
+@pytest.fixture
+def target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The file that is chosen for points, whose writer tells of every piece."""
+    path = tmp_path / "out" / "points.csv"
+    path.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    return path
+
+
 def test_points_are_saved_beside_the_window_and_can_be_cancelled(
-    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, target: Path
 ) -> None:
     make_run()
     _, panel = open_project()
-    target = tmp_path / "out" / "points.csv"
-    target.parent.mkdir()
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
     gate = Gate(monkeypatch, exporting, "_pieces")
     said: list[str] = []
     panel.said.connect(said.append)
@@ -96,14 +102,10 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
 
 
 def test_closing_a_project_puts_an_end_to_what_is_written(
-    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: Any, tmp_path: Path
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: Any, target: Path
 ) -> None:
     make_run()
     project, panel = open_project()
-    target = tmp_path / "out" / "points.csv"
-    target.parent.mkdir()
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
     gate = Gate(monkeypatch, exporting, "_pieces")
     click(panel, 0)
     window.commands.run("runs.csv")
