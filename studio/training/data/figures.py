@@ -61,13 +61,16 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Samples that training and validation have in common."""
+    """Inputs that training and validation have in common."""
 
     count: int
+    """Validation samples whose input a training sample has. Equal ones count each."""
+    inputs: int
+    """Different inputs among them."""
     examples: tuple[tuple[int, int], ...]
     """Rows in training and in validation."""
     contradictions: int
-    """Those of them whose targets differ."""
+    """Validation samples among them whose target no training sample with this input has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from studio.training.data.figures import ChannelFigures, Finding, Statistics
+from studio.training.data.figures import ChannelFigures, Finding, PartFigures, Statistics
 from studio.training.data.previewing import Part
 
 IMBALANCE = 10
@@ -94,18 +94,38 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
     row, other = overlap.examples[0]
     whole = training.looked_at == training.samples and validation.looked_at == validation.samples
     some = "" if whole else "At least "
-    plural = "s are" if overlap.count > 1 else " is"
+    kinds = f" ({_inputs(overlap.inputs)})" if overlap.count > overlap.inputs else ""
     message = (
-        f"{some}{overlap.count:,} of {validation.looked_at:,} validation sample{plural} training samples too, for "
-        f"instance validation {other} and training {row}: validation looks better than it is."
+        f"{some}{overlap.count:,} of {validation.looked_at:,} validation samples {_have(overlap.count)} the same input "
+        f"as a training sample{kinds}, for instance validation {other} and training {row}: validation looks better "
+        "than it is."
     )
     if overlap.contradictions:
-        message += f" {overlap.contradictions:,} of them have another target there."
+        message += f" {overlap.contradictions:,} of them {_have(overlap.contradictions)} another target there."
+    message += f" {_overlap_remedy(training)}"
     examples: list[tuple[Part, int]] = []
     for one, two in overlap.examples:
         examples.append(("validation", two))
         examples.append(("training", one))
-    yield Finding("overlap", "warning", f"{message} Remove the copies from the data.", tuple(examples))
+    yield Finding("overlap", "warning", message, tuple(examples))
+
+
+def _overlap_remedy(training: PartFigures) -> str:
+    different = training.looked_at - training.unreadable - training.repeated
+    if training.repeated <= different:
+        return "Remove the copies from the data."
+    return (
+        f"The {training.looked_at:,} training samples have {_inputs(different)} only. Add columns that tell samples "
+        "apart, or remove the copies from the data."
+    )
+
+
+def _inputs(count: int) -> str:
+    return "1 different input" if count == 1 else f"{count:,} different inputs"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _numbers_as_classes(found: Statistics) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -36,6 +37,8 @@ _MOST_ROWS = 5
 _CHUNK_BYTES = 8 * 2**20
 _CHUNK_SAMPLES = 4096
 _TARGETS_AT_ONCE = 65_536
+_DIGEST = 16
+"""Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +140,10 @@ class _Part:
         self._inputs = _Channels(channel_names(preview), whole=not preview.after.input.dtype.is_floating_point)
         names = target_names(preview)
         self._targets = _Channels(names, whole=not preview.after.target.dtype.is_floating_point) if names else None
-        self.rows: dict[bytes, tuple[int, bytes]] = {}
-        """By the digest of a sample: its row, and its target."""
+        self.rows: dict[bytes, int] = {}
+        """By the digest of an input: the first sample that has it."""
+        self.pairs: Counter[bytes] = Counter()
+        """Samples by the digests of their input and target."""
         self._repeated = 0
         self._unreadable: list[tuple[int, str]] = []
         self._missing: list[int] = []
@@ -164,10 +169,9 @@ class _Part:
             return
         for row, input, target in zip(rows.tolist(), inputs, targets, strict=True):
             key = _digest(input)
-            if key in self.rows:
-                self._repeated += 1
-            else:
-                self.rows[key] = (row, np.asarray(target).tobytes())
+            self._repeated += key in self.rows
+            self.rows.setdefault(key, row)
+            self.pairs[key + _digest(np.asarray(target))] += 1
         for values in (inputs, targets):
             self._note_numberless(rows, values)
         if self._is_plane and len(self._points) < _MOST_POINTS:
@@ -309,14 +313,15 @@ def _batches(inputs: Batch) -> list[NDArray[Any]]:
 
 def _digest(values: NDArray[Any]) -> bytes:
     array = np.ascontiguousarray(values)
-    return blake2b(array.tobytes(), digest_size=16, person=str(array.shape).encode()[:16]).digest()
+    return blake2b(array.tobytes(), digest_size=_DIGEST, person=str(array.shape).encode()[:16]).digest()
 
 
 def _overlap(training: _Part, validation: _Part) -> Overlap:
     shared = [key for key in validation.rows if key in training.rows]
-    pairs = [(training.rows[key], validation.rows[key]) for key in shared]
-    examples = tuple((one[0], other[0]) for one, other in pairs[:5])
-    return Overlap(len(pairs), examples, sum(one[1] != other[1] for one, other in pairs))
+    examples = tuple((training.rows[key], validation.rows[key]) for key in shared[:5])
+    count = sum(number for pair, number in validation.pairs.items() if pair[:_DIGEST] in training.rows)
+    same = sum(number for pair, number in validation.pairs.items() if pair in training.pairs)
+    return Overlap(count, len(shared), examples, count - same)
 
 
 __all__ = ["Found", "Progress", "by_channel", "channel_names", "describing", "target_names"]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from engine.data.samples import hold_out
 from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
@@ -79,8 +80,26 @@ def test_samples_in_both_parts_are_found(tmp_path: Path) -> None:
     row, other = found.overlap.examples[0]
     np.testing.assert_array_equal(left[row], right[other])
     [finding] = [finding for finding in found.findings if finding.code == "overlap"]
-    assert f"{len(twins)} of {len(held)} validation samples are training samples too" in finding.message
+    assert f"{len(twins)} of {len(held)} validation samples have the same input as a training sample" in finding.message
+    assert "Remove the copies" in finding.message
     assert finding.examples[:2] == (("validation", other), ("training", row))
+
+
+def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
+    """As of a table of passengers that has their class, age group and sex only: 12 different inputs."""
+    inputs = np.random.default_rng(0).integers(0, [3, 2, 2], (1316, 3)).astype(np.float32)
+    targets = (inputs.sum(1) > 2).astype(np.int64)
+    held = hold_out(1316, 0.2)[1]
+    targets[held[0]] = 2
+    found = of_arrays(tmp_path, inputs, targets)
+    assert found.overlap is not None
+    assert (found.overlap.count, found.overlap.inputs, found.overlap.contradictions) == (263, 12, 1)
+    [finding] = [finding for finding in found.findings if finding.code == "overlap"]
+    assert finding.message.startswith(
+        "263 of 263 validation samples have the same input as a training sample (12 different inputs), for instance"
+    )
+    assert "1 of them has another target there." in finding.message
+    assert "The 1,053 training samples have 12 different inputs only." in finding.message
 
 
 def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
