@@ -1,20 +1,34 @@
-"""Writing a file so that at every moment, a crash included, the old or the new content is there, whole."""
+"""Writing a file so that at every moment, a crash included, the old or the new content is there, whole.
+
+The new content is written to a temporary file beside it, `.gradwire-<16 hex digits>.tmp`. One that a killed process
+left behind is removed when another process first writes to that folder.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from engine.io import locks
 
-def write(path: Path, data: bytes) -> os.stat_result:
+_TEMPORARY = re.compile(r"\.gradwire-[0-9a-f]{16}\.tmp")
+_STALE_SECONDS = 60.0
+"""Windows refuses to remove a file that is open; this is for the moment between closing and renaming one."""
+_cleaned: set[Path] = set()
+"""Folders where this process has looked for what killed processes left."""
+
+
+def write(path: Path, data: bytes | bytearray) -> os.stat_result:
     """Replace the content of `path`, or make it. Links are followed; permissions and owner are kept.
 
     Returns what the file is like now. Raises OSError, also for a file marked read-only, with the old content in
@@ -34,20 +48,66 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     existing = _replaceable(target)
-    temporary = target.with_name(f".gradwire-{secrets.token_hex(8)}.tmp")
+    _clean(target.parent)
+    temporary, file = _open_temporary(target.parent)
     try:
-        with open(temporary, "xb") as file:
+        with file:
             if existing is not None:
                 _take_over(existing, target, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+            if sys.platform != "win32":  # which cannot rename open files; elsewhere the file stays locked until then
+                os.replace(temporary, target)
+        if sys.platform == "win32":
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
     _sync_folder(target.parent)
+
+
+def _open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
+    """A new temporary file, locked, so that others see that its process is alive."""
+    while True:
+        path = folder / f".gradwire-{secrets.token_hex(8)}.tmp"
+        file = open(path, "xb")  # noqa: SIM115 - closed by the caller
+        if sys.platform == "win32":
+            return path, file
+        try:
+            is_ours = locks.try_lock(file.fileno()) and locks.is_at(file.fileno(), path)
+        except OSError as error:
+            is_ours = error.errno in locks.UNSUPPORTED
+        if is_ours:
+            return path, file
+        file.close()  # another process took it for abandoned before it was locked
+
+
+def _clean(folder: Path) -> None:
+    """Remove temporary files of processes that are gone."""
+    if folder in _cleaned:
+        return
+    _cleaned.add(folder)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_abandoned(entry.path)
+
+
+def _remove_abandoned(path: str) -> None:
+    """Remove a temporary file unless a process still writes it. Raises OSError where that cannot be known."""
+    if sys.platform == "win32":
+        if time.time() - os.stat(path).st_mtime > _STALE_SECONDS:
+            os.unlink(path)
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        if locks.try_lock(descriptor):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _replaceable(target: Path) -> os.stat_result | None:

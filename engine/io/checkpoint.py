@@ -54,13 +54,14 @@ def save(obj: Any, f: File) -> None:
         f.write(content)
 
 
-def dumps(obj: Any, place: str) -> bytes:
+def dumps(obj: Any, place: str) -> bytearray:
     """The content of the file that `save` writes; `place` names it in errors."""
     tensors: dict[str, Tensor] = {}
     structure = _described(obj, (), tensors, place)
     content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, place)
     at = _checksum_place(content)
-    return b"".join((content[:at], _checksum(content, at), content[at + len(_OPEN) :]))
+    content[at : at + len(_OPEN)] = _checksum(content, at)
+    return content
 
 
 def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any:
@@ -94,14 +95,14 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
     return _restored(json.loads(metadata[STRUCTURE]), tensors) if STRUCTURE in metadata else tensors
 
 
-def _checksum_place(content: bytes) -> int:
+def _checksum_place(content: bytes | bytearray) -> int:
     """Where in a file its checksum stands."""
     key = f'"{CHECKSUM}":"'.encode()
     (length,) = struct.unpack("<Q", content[:8])
     return content.index(key, 8, 8 + length) + len(key)
 
 
-def _checksum(content: bytes, at: int) -> bytes:
+def _checksum(content: bytes | bytearray, at: int) -> bytes:
     """Of a file whose checksum, whatever it is, stands at a place."""
     whole = hashlib.sha256(content[:at])
     whole.update(_OPEN.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,15 +53,28 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
     atomic.write(Path(path), encode(tensors, metadata, str(path)))
 
 
-def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytes:
-    """The content of a safetensors file; `place` names it in errors."""
+def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytearray:
+    """The content of a safetensors file, the same bytes for the same content; `place` names it in errors."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or tensor.is_meta:
             found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
             raise WeightsError(f"{place}: {name!r} {found}, so it cannot be saved.")
         arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
-    return save(arrays, dict(metadata) if metadata is not None else None)
+    content = bytearray(save(arrays, dict(metadata) if metadata is not None else None))
+    if metadata is not None and len(metadata) > 1:
+        _sort_metadata(content)
+    return content
+
+
+def _sort_metadata(content: bytearray) -> None:
+    """Give the metadata of a safetensors file a fixed order: the library writes them in a random one."""
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    content[: 8 + length] = struct.pack("<Q", len(text)) + text
 
 
 def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:

@@ -130,9 +130,6 @@ class Record:
         self._length = place.get("metrics", 0)
         self._lines.truncate(self._length)
         self._lines.seek(0, os.SEEK_END)
-        for left in self.folder.rglob(".gradwire-*.tmp"):  # of a write that never came to its end
-            with suppress(OSError):
-                left.unlink()
 
     @property
     def data(self) -> list[dict[str, Any]]:

@@ -117,3 +117,18 @@ def test_a_full_disk_leaves_the_old_weights(tmp_path: Path, monkeypatch: pytest.
         save_file({"a": engine.zeros(1)}, path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     assert load_file(path)["a"].tolist() == [1]
+
+
+def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
+    tensors = {"weight": engine.arange(6.0), "größe": engine.ones(1)}
+    metadata = {name: f'"{name}"\n\x01ü' for name in "abcdefghij"}
+    contents: set[bytes] = set()
+    for order in (1, -1):
+        for _ in range(5):
+            save_file(tensors, tmp_path / "a", dict(list(metadata.items())[::order]))
+            contents.add((tmp_path / "a").read_bytes())
+    assert len(contents) == 1
+    assert read_metadata(tmp_path / "a") == metadata
+    assert {name: tensor.tolist() for name, tensor in load_file(tmp_path / "a").items()} == {
+        name: tensor.tolist() for name, tensor in tensors.items()
+    }
