@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from studio.document.model import Document, End, Wire
+from studio.document.walk import walk
 from studio.lowering.graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -66,13 +67,9 @@ class _Upstream:
         if document.wires is last.wires and name == last.node:
             return last.upstream
         feeding = last.feeding if document.wires is last.wires else _feeding(document)
-        found, waiting = {name}, [name]
-        while waiting:
-            fresh = feeding.get(waiting.pop(), set()) - found
-            found |= fresh
-            waiting += fresh
-        self._last = _Asked(document.wires, feeding, name, frozenset(found))
-        return frozenset(found)
+        found = frozenset(walk([name], lambda one: feeding.get(one, ())))
+        self._last = _Asked(document.wires, feeding, name, found)
+        return found
 
 
 _UPSTREAM = _Upstream()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from studio.document import edits
 from studio.document.model import Document, End, Json, Node, Wire
+from studio.document.walk import walk
 from studio.lowering.report import Fix
 from studio.nodes.losses import SUM
 
@@ -130,10 +132,9 @@ def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
 
 def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
     """Places one step to the right for a node and all that it feeds."""
-    found, waiting = {first}, [first]
-    while waiting:
-        name = waiting.pop()
-        after = {wire.target.node for wire in document.wires if wire.source.node == name} - found
-        found |= after
-        waiting += after
-    return {name: (document.nodes[name].at[0] + STEP, document.nodes[name].at[1]) for name in found}
+    fed: defaultdict[str, list[str]] = defaultdict(list)
+    for wire in document.wires:
+        if wire.target.node in document.nodes:
+            fed[wire.source.node].append(wire.target.node)
+    places = {name: document.nodes[name].at for name in walk([first], lambda name: fed[name])}
+    return {name: (x + STEP, y) for name, (x, y) in places.items()}

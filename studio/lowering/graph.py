@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from studio.document.model import Document, End, Wire
+from studio.document.walk import walk
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -29,6 +30,7 @@ class Graph:
         for wire in document.wires:
             self._add(wire)
         self._upstream: dict[tuple[str, ...], set[str]] = {}
+        self._unmuted: dict[End, End | None] = {}
         self.order: list[str] = self._sorted()
         """Sources first, else as in the document where that is possible. Without nodes on or behind a cycle."""
 
@@ -53,12 +55,13 @@ class Graph:
     def source(self, name: str, port: str) -> End | None:
         """The output whose value reaches an input, muted nodes passed through; None where nothing arrives."""
         end = self.feeding[name].get(port)
-        for _ in range(len(self.types)):
-            if end is None or end.node not in self.muted:
-                return end
-            way_in = passed_through(self.types[end.node], end.port)
-            end = None if way_in is None else self.feeding[end.node].get(way_in)
-        return None
+        if end is None or end.node not in self.muted:
+            return end
+        if end not in self._unmuted:
+            path = list(walk([end], self._passed))
+            last = path[-1] if path[-1].node not in self.muted else None
+            self._unmuted.update(dict.fromkeys(path, self._unmuted.get(path[-1], last)))
+        return self._unmuted[end]
 
     def sources(self, name: str) -> Mapping[str, End]:
         """`source` of all input ports where something arrives."""
@@ -70,13 +73,8 @@ class Graph:
         """These nodes and all that their values depend on; muted ones are not among them."""
         key = tuple(names)
         if key not in self._upstream:
-            found, waiting = set(names), list(names)
-            while waiting:
-                for end in self.sources(waiting.pop()).values():
-                    if end.node not in found:
-                        found.add(end.node)
-                        waiting.append(end.node)
-            self._upstream[key] = found
+            onward = walk(names, lambda name: [end.node for end in self.sources(name).values()])
+            self._upstream[key] = set(onward)
         return self._upstream[key]
 
     def readers(self, end: End) -> list[End]:
@@ -114,13 +112,20 @@ class Graph:
 
     def driven_by(self, schedule: str) -> str | None:
         """The optimizer whose learning rate a schedule sets, through the schedules before it."""
-        name: str | None = schedule
-        for _ in range(len(self.types)):
-            if name is None or self.types[name].role is not Role.SCHEDULER:
-                break
-            end = next(iter(self.sources(name).values()), None)
-            name = None if end is None else end.node
-        return name if name is not None and self.types[name].role is Role.OPTIMIZER else None
+        before = walk([schedule], self._before_schedule)
+        return next((name for name in before if self.types[name].role is Role.OPTIMIZER), None)
+
+    def _before_schedule(self, name: str) -> list[str]:
+        ends = list(self.sources(name).values())[:1] if self.types[name].role is Role.SCHEDULER else []
+        return [end.node for end in ends]
+
+    def _passed(self, end: End) -> list[End]:
+        """The output that a muted node hands on at one of its own; nothing where the way from there is known."""
+        if end.node not in self.muted or end in self._unmuted:
+            return []
+        way_in = passed_through(self.types[end.node], end.port)
+        before = None if way_in is None else self.feeding[end.node].get(way_in)
+        return [] if before is None else [before]
 
     # -- building it
 

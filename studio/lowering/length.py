@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.document.model import Document, Training
+from studio.document.walk import walk
 from studio.lowering.arguments import located
 from studio.lowering.evaluate import Evaluator, Part
 from studio.lowering.graph import Graph
@@ -52,16 +53,18 @@ def parts_of(
         transformed: with the transforms between them
     """
     roles = (Role.SOURCE, Role.DIVISION, Role.TRANSFORM) if transformed else (Role.SOURCE, Role.DIVISION)
+
+    def before(name: str) -> list[str]:
+        end = graph.source(name, graph.types[name].inputs[0].name) if graph.types[name].inputs else None
+        return [] if end is None else [end.node]
+
     parts: list[Part] = []
-    while True:
-        found = facts.get(name)
+    for one in walk([name], before):
+        found = facts.get(one)
         if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
             return []
-        if found.type.role in roles and name not in graph.muted:
+        if found.type.role in roles and one not in graph.muted:
             parts.append((found.type, located(found.type, found.arguments.values, base)))
         if found.type.role is Role.SOURCE:
             return parts[::-1]
-        end = graph.source(name, found.type.inputs[0].name)
-        if end is None:
-            return []
-        name = end.node
+    return []

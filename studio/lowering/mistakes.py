@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.shape import Spec
 from studio.document.model import End, Node
+from studio.document.walk import walk
 from studio.lowering import fixes
 from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Facts, Flow
@@ -97,10 +98,18 @@ def _before_loss(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
 
 def _scorer(graph: Graph, name: str) -> str | None:
     """The linear layer whose numbers leave a node, with nothing between that bounds them."""
-    end: End | None = End(name, "output")
-    while end is not None and graph.types[end.node].group in TRANSPARENT_GROUPS:
-        end = graph.source(end.node, graph.types[end.node].inputs[0].name)
-    return end.node if end is not None and graph.types[end.node].group in LINEAR_GROUPS else None
+    return _linear_behind(graph, End(name, "output"))
+
+
+def _linear_behind(graph: Graph, end: End) -> str | None:
+    """The linear layer that a tensor comes from, as it left the layer or only reshaped or dropped in part."""
+
+    def before(end: End) -> list[End]:
+        node_type = graph.types[end.node]
+        source = graph.source(end.node, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
+        return [] if source is None else [source]
+
+    return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
 
 
 def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:
@@ -144,12 +153,11 @@ def _two_linear(graph: Graph, name: str) -> Iterator[Problem]:
     """Two linear layers with nothing between them that bends."""
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
-    while end is not None and graph.types[end.node].group in TRANSPARENT_GROUPS:
-        end = graph.source(end.node, graph.types[end.node].inputs[0].name)
-    if end is None or graph.types[end.node].group not in LINEAR_GROUPS:
+    before = None if end is None else _linear_behind(graph, end)
+    if before is None or before == name:
         return
     message = (
-        f"{end.node} and {name} have no activation between them, so together they do no more than one linear layer. "
+        f"{before} and {name} have no activation between them, so together they do no more than one linear layer. "
         f"Insert ReLU before {name}."
     )
     direct = graph.feeding[name].get(port)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engine.shape import Spec
 from studio.document.model import End
+from studio.document.walk import walk
 from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.nodes.types import Role
@@ -11,38 +14,37 @@ from studio.nodes.types import Role
 
 def origin_of_size(flow: Flow, end: End, axis: int) -> str:
     """The node that decided the size of one dimension of what leaves `end`; layers that only pass it on are skipped."""
-    while True:
-        facts = flow.facts[end.node]
-        before = None if _decides(facts, axis, _shape(flow, end)) else _before(flow, end, axis)
-        if before is None:
-            return end.node
-        end = before
+    *_, origin = walk([end], partial(_before, flow, axis))
+    return origin.node
 
 
 def origin_of_rank(flow: Flow, end: End) -> str:
     """The node that decided how many dimensions a tensor has."""
-    while True:
-        spec, source = _shape(flow, end), _first_source(flow, end)
-        if source is None or flow.facts[end.node].type.role is Role.LOADER:
-            return end.node
-        if len(_shape(flow, source)) != len(spec):
-            return end.node
-        end = source
+    *_, origin = walk([end], partial(_same_rank, flow))
+    return origin.node
 
 
-def _before(flow: Flow, end: End, axis: int) -> End | None:
+def _same_rank(flow: Flow, end: End) -> list[End]:
+    """The output upstream that has as many dimensions."""
+    source = _first_source(flow, end)
+    if source is None or flow.facts[end.node].type.role is Role.LOADER:
+        return []
+    return [source] if len(_shape(flow, source)) == len(_shape(flow, end)) else []
+
+
+def _before(flow: Flow, axis: int, end: End) -> list[End]:
     """The output upstream that has the same size in the same dimension, if a node may just have passed it on."""
     shape = _shape(flow, end)
-    source = _first_source(flow, end)
-    if source is None:
-        return None
-    if flow.facts[end.node].type.role is Role.LOADER:
-        return source if axis > 0 and end.port == flow.facts[end.node].type.outputs[0].name else None
+    facts, source = flow.facts[end.node], _first_source(flow, end)
+    if source is None or _decides(facts, axis, shape):
+        return []
+    if facts.type.role is Role.LOADER:
+        return [source] if axis > 0 and end.port == facts.type.outputs[0].name else []
     above = _shape(flow, source)
-    sampled = flow.facts[end.node].type.role in (Role.TRANSFORM, Role.DIVISION)
+    sampled = facts.type.role in (Role.TRANSFORM, Role.DIVISION)
     place = axis - 1 if sampled else axis
     same = len(above) == len(shape) and above[place] == shape[place]
-    return source if same else None
+    return [source] if same else []
 
 
 def _first_source(flow: Flow, end: End) -> End | None:

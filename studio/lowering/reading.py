@@ -11,6 +11,7 @@ from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
 from engine.data.transforms import Transform
 from engine.errors import DataError
+from studio.document.walk import walk
 from studio.lowering.graph import Graph
 from studio.nodes.types import Role
 
@@ -50,9 +51,7 @@ class Reading:
 def reading_of(graph: Graph) -> Reading:
     """The data nodes of a graph without errors."""
     loader = next(name for name in graph.having(Role.LOADER) if name in graph.needed)
-    chain = [loader]
-    while graph.types[chain[0]].role is not Role.SOURCE:
-        chain.insert(0, next(iter(graph.sources(chain[0]).values())).node)
+    chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
     transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
     makers = {
         graph.types[name].target: name for name in chain if graph.types[name].role in (Role.SOURCE, Role.DIVISION)

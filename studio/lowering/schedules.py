@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from studio.document.model import End
+from studio.document.walk import walk
 from studio.lowering import fixes
 from studio.lowering.courses import Course, PlannedRow
 from studio.lowering.evaluate import SampleSpec
@@ -33,9 +34,7 @@ def rows(flow: Flow, optimizer: str) -> list[Row]:
 
 
 def _row(flow: Flow, first: str) -> Row:
-    names = [first]
-    while following := _behind(flow.graph, names[-1]):
-        names.append(following[0])
+    names = list(walk([first], lambda name: _behind(flow.graph, name)[:1]))
     begins = [drive.begins for name in names[1:] if (drive := _drive(flow, name)) is not None]
     milestones = tuple(begin for begin in begins if begin is not None)
     return Row(tuple(names), milestones, _per_step(flow, first))

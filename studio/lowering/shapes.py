@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec, format_shape
 from studio.document.model import End, Node
+from studio.document.walk import walk
 from studio.lowering import fixes
 from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
@@ -63,14 +64,12 @@ def _unflattened_scores(flow: Flow, name: str, facts: Facts) -> Problem | None:
         or spec.ndim <= target.ndim + 1
     ):
         return None
-    end: End | None = End(name, "input")
     first: str | None = None
-    while (end := flow.graph.source(end.node, end.port)) is not None and flow.facts[end.node].type.inputs:
-        layer = flow.facts[end.node]
-        entering = layer.spec(layer.type.inputs[0].name)
+    for before in walk([name], lambda one: _main_source(flow, one)):
+        layer = flow.facts[before]
+        entering = layer.spec(layer.type.inputs[0].name) if layer.type.inputs else None
         if layer.type.group == "Linear" and entering is not None and entering.ndim > target.ndim + 1:
-            first = end.node
-        end = End(end.node, layer.type.inputs[0].name)
+            first = before
     if first is None:
         return None
     message = (
@@ -164,14 +163,17 @@ def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
 
 def _learn_numbers(flow: Flow, name: str) -> Fix | None:
     """Lets the source before a loader give numbers, if it can."""
-    while flow.facts[name].type.role is not Role.SOURCE:
-        end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
-        if end is None or end.node not in flow.facts:
-            return None
-        name = end.node
-    task = flow.facts[name].type.param("task")
+    *_, source = walk([name], lambda one: _main_source(flow, one))
+    task = flow.facts[source].type.param("task")
     numbers = [] if task is None else [choice for choice in task.choices if choice.startswith("number")]
-    return fixes.assign(name, "task", numbers[0]) if numbers else None
+    return fixes.assign(source, "task", numbers[0]) if numbers else None
+
+
+def _main_source(flow: Flow, name: str) -> list[str]:
+    """The node whose output arrives at the first input of another one."""
+    inputs = flow.facts[name].type.inputs
+    end = flow.graph.source(name, inputs[0].name) if inputs else None
+    return [] if end is None or end.node not in flow.facts else [end.node]
 
 
 def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:

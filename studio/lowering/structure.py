@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from engine import fit, nn
 from studio.document import names
 from studio.document.model import Document, End, Wire
+from studio.document.walk import walk
 from studio.lowering import fixes
 from studio.lowering.connect import refusal
 from studio.lowering.graph import Graph, port_of
@@ -137,18 +138,9 @@ def _certain_source(graph: Graph, end: End) -> End | None:
     free = [] if port is None else graph.free_outputs(port.type)
     if len(free) > FEW:
         return None
-    behind = _downstream(graph, end.node)
+    behind = set(walk([end.node], lambda name: [wire.target.node for wire in graph.fed.get(name, ())]))
     candidates = [output for output in free if output.node not in behind]
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _downstream(graph: Graph, name: str) -> set[str]:
-    found, waiting = {name}, [name]
-    while waiting:
-        after = {wire.target.node for wire in graph.fed.get(waiting.pop(), ())} - found
-        found |= after
-        waiting += after
-    return found
 
 
 def _has_readers(graph: Graph, name: str) -> bool:

@@ -120,8 +120,16 @@ def _acyclic(sizes: Mapping[K, object], links: Sequence[Link[K]]) -> nx.DiGraph[
     graph: nx.DiGraph[K] = nx.DiGraph()
     graph.add_nodes_from(sizes)
     graph.add_edges_from((link.source, link.target) for link in links if link.source != link.target)
-    while not nx.is_directed_acyclic_graph(graph):
-        graph.remove_edge(*nx.find_cycle(graph)[-1][:2])
+    path: set[K] = set()
+    closing: list[tuple[K, K]] = []
+    for source, target, kind in nx.dfs_labeled_edges(graph):
+        if kind == "forward":
+            path.add(target)
+        elif kind == "reverse":
+            path.discard(target)
+        elif target in path:
+            closing.append((source, target))
+    graph.remove_edges_from(closing)
     return graph
 
 

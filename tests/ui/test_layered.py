@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import combinations, pairwise
 
@@ -118,3 +119,12 @@ def test_routes_pass_the_columns_between_one_by_one(
 
 def test_an_empty_graph_has_an_empty_layout() -> None:
     assert not _places({}, [])
+
+
+def test_many_circles_are_opened_in_bounded_work() -> None:
+    names = [f"n{index}" for index in range(3000)]
+    circles = [Link(*ends) for a, b in zip(names[::2], names[1::2], strict=True) for ends in ((a, b), (b, a))]
+    began = time.process_time()
+    places = _places(dict.fromkeys(names, SIZE), circles)
+    assert len(places) == 3000
+    assert time.process_time() - began < 3

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
-from studio.document.model import Document, Node
+from studio.document.model import Document, End, Node, Wire
 from studio.ui import dialogs, theme
 from studio.ui.notice import Notice
 from studio.ui.project import Project
@@ -374,3 +374,19 @@ def test_a_long_remark_does_not_widen_the_window(qtbot: QtBot, window: MainWindo
     QApplication.processEvents()
     assert window.minimumSizeHint().width() < 1200 and window.width() == 1200
     assert window.status._said.text() == window.status._said.toolTip() == remark
+
+
+@pytest.mark.timeout(120)
+def test_a_file_with_a_loop_is_opened_checked_and_closed(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linear = Node("nn.Linear", {"out_features": 3})
+    nodes = {"a": Node("nn.Dropout"), "b": Node("nn.Dropout", at=(300.0, 0.0)), "linear": linear}
+    links = (("a", "b"), ("b", "a"), ("a", "linear"))
+    wires = tuple(sorted(Wire(End(source, "output"), End(target, "input")) for source, target in links))
+    files.save(Document(nodes, wires), tmp_path / "loop.gradwire")
+    project = window.workspace.open(tmp_path / "loop.gradwire")
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    assert "cycle" in [problem.code for problem in project.store.report.problems]
+    answer(monkeypatch, "save_before_closing", "discard")
+    window.workspace.close(project)

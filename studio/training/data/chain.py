@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.document.model import Document, End
+from studio.document.walk import walk
 from studio.lowering.arguments import located, resolve
 from studio.lowering.evaluate import Stamp, divided, frozen, stamp
 from studio.lowering.graph import Graph
@@ -56,15 +57,10 @@ def watched(graph: Graph, selection: Collection[str]) -> str | None:
 
     None if the graph has no data.
     """
-    waiting = [name for name in graph.types if name in selection]
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop(0)
+    selected = [name for name in graph.types if name in selection]
+    for name in walk(selected, lambda name: [end.node for end in graph.feeding[name].values()]):
         if graph.types[name].role in DATA_ROLES:
             return name
-        ahead = [end.node for end in graph.feeding[name].values() if end.node not in seen]
-        seen.update(ahead)
-        waiting += ahead
     if loaders := graph.having(Role.LOADER):
         return loaders[0]
     data = [name for name in graph.order if graph.types[name].role in DATA_ROLES]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from studio.document.model import Wire
+from studio.document.walk import walk
 from studio.ui.canvas.geometry import Box
 
 Direction = Literal["left", "right", "up", "down"]
@@ -42,14 +43,8 @@ class Graph:
 
 
 def _walk(start: str, wires: Mapping[str, list[Wire]], onward: Callable[[Wire], str]) -> tuple[set[str], set[Wire]]:
-    nodes, seen, waiting = {start}, set[Wire](), [start]
-    while waiting:
-        for wire in wires.get(waiting.pop(), ()):
-            seen.add(wire)
-            if (name := onward(wire)) not in nodes:
-                nodes.add(name)
-                waiting.append(name)
-    return nodes, seen
+    nodes = set(walk([start], lambda node: map(onward, wires.get(node, ()))))
+    return nodes, {wire for node in nodes for wire in wires.get(node, ())}
 
 
 def beside(boxes: Mapping[str, Box], name: str, direction: Direction) -> str | None:

@@ -1,0 +1,96 @@
+"""Loops of wires in every place of a graph: every walk over it ends, and the loop is what is reported."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from studio.document.model import Document, End, Node, Wire
+from studio.document.templates import templates
+from studio.document.walk import walk
+from studio.lowering import check, fixes
+from studio.lowering.check import Checker
+from studio.lowering.graph import Graph, passed_through
+from studio.nodes import catalogue
+from studio.training.data.chain import watched
+from tests.studio.lowering.graphs import codes, document, mlp
+
+pytestmark = pytest.mark.timeout(100)
+
+PASSING = [each for each in catalogue() if each.outputs and passed_through(each, each.outputs[0].name) is not None]
+"""Types that hand on what they get: two of them can feed each other."""
+BEHIND = {(each.role, each.group): each for each in catalogue() if each.inputs}.values()
+"""One type of each kind, to stand behind a loop."""
+LARGE = 2000
+
+
+def looped(base: Document) -> Iterator[Document]:
+    """With one input wired to something that depends on it, in every way that port types allow."""
+    graph = Graph(base, catalogue())
+    for wire in base.wires:
+        kind = next(port.type for port in graph.types[wire.source.node].outputs if port.name == wire.source.port)
+        for name in walk([wire.target.node], lambda name: [each.target.node for each in graph.fed.get(name, ())]):
+            for port in graph.types[name].outputs:
+                if port.type is kind:
+                    closing = Wire(End(name, port.name), wire.target)
+                    yield replace(base, wires=tuple(sorted({*base.wires, closing} - {wire})))
+
+
+def muted(base: Document) -> Document:
+    return replace(base, nodes={name: replace(node, muted=True) for name, node in base.nodes.items()})
+
+
+def ring(count: int, key: str = "nn.Dropout") -> Document:
+    """Nodes that feed each other in a circle, and a Linear that one of them feeds."""
+    nodes = {f"n{place}": Node(key) for place in range(count)}
+    wires = [f"n{place}.output -> n{(place + 1) % count}.input" for place in range(count)]
+    return document({**nodes, "linear": Node("nn.Linear", {"out_features": 3})}, [*wires, "n0.output -> linear.input"])
+
+
+@pytest.mark.parametrize("template", [each.key for each in templates()])
+def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
+    base = next(each.document for each in templates() if each.key == template)
+    for broken in looped(base):
+        assert "cycle" in codes(broken)
+        check(muted(broken), catalogue())
+        watched(Graph(muted(broken), catalogue()), [next(iter(broken.nodes))])
+
+
+@pytest.mark.parametrize("key", [each.key for each in PASSING])
+def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None:
+    kind = catalogue()[key]
+    way_in, way_out = str(passed_through(kind, kind.outputs[0].name)), kind.outputs[0]
+    behind = [(each, port) for each in BEHIND for port in each.inputs if port.type is way_out.type]
+    nodes = {"a": Node(key), "b": Node(key), **{f"n{place}": Node(each.key) for place, (each, _) in enumerate(behind)}}
+    wires = [f"a.{way_out.name} -> b.{way_in}", f"b.{way_out.name} -> a.{way_in}"]
+    wires += [f"a.{way_out.name} -> n{place}.{port.name}" for place, (_, port) in enumerate(behind)]
+    broken = document({**mlp().nodes, **nodes}, wires)
+    broken = replace(broken, wires=tuple(sorted({*broken.wires, *mlp().wires})))
+    assert "cycle" in codes(broken)
+    assert "cycle" in codes(muted(broken))
+    for problem in check(broken, catalogue()).problems:
+        if problem.fix is not None:
+            check(problem.fix.edit(broken), catalogue())
+
+
+@pytest.mark.parametrize("make", [ring, lambda count: muted(ring(count))], ids=["ring", "muted"])
+def test_a_large_loop_costs_no_more_than_other_graphs(make: Callable[[int], Document]) -> None:
+    broken = make(LARGE)
+    began = time.process_time()
+    _, report = Checker().examine(broken, catalogue())
+    assert [problem.code for problem in report.errors if problem.code == "cycle"] == ["cycle"]
+    node = Node("nn.Flatten")
+    fixes.insert(End("linear", "input"), node, title="").edit(broken)
+    assert time.process_time() - began < 5  # some tenths of a second on a quiet machine
+
+
+def test_a_chain_of_muted_nodes_is_followed_once() -> None:
+    chain = replace(muted(ring(LARGE)), wires=tuple(wire for wire in ring(LARGE).wires if wire.target.node != "n0"))
+    began = time.process_time()
+    Checker().examine(chain, catalogue())
+    assert time.process_time() - began < 5
+    graph = Graph(chain, catalogue())
+    assert graph.source("linear", "input") is None
