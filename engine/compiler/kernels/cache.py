@@ -56,8 +56,14 @@ class Module:
     def ready(self) -> bool:
         return self.function is not None
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it is ready or has failed."""
+        return self._done.is_set()
+
     def wait(self) -> None:
-        self._done.wait()
+        while not self._done.wait(_GLANCE):
+            COMPILER.attend()  # whoever asked for it may have been interrupted
         if self.error is not None:
             raise self.error
 
@@ -102,14 +108,29 @@ class Compiler:
         with self._lock:
             found = self.modules.get(source)
             if found is None:
-                found = self.modules[source] = Module(source, title)
-                if found.load():
-                    return found
-                self._queue.put(found)
-                if self._thread is None or not self._thread.is_alive():
-                    self._thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
-                    self._thread.start()
+                found = Module(source, title)
+                if not found.load():
+                    self._queue.put(found)
+                self.modules[source] = found
+        if not found.is_done:
+            self.attend()
         return found
+
+    def attend(self) -> None:
+        """Has a thread compile what is in the queue; the calling one does where the system refuses to start another."""
+        with self._lock:
+            if self._queue.empty() or (self._thread is not None and self._thread.is_alive()):
+                return
+            thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
+            try:
+                thread.start()
+                self._thread = thread
+                return
+            except RuntimeError:
+                pass
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait().build(self._process)
 
     def known(self, source: str, title: str) -> Module:
         """The module of a source, which nobody else builds."""
@@ -136,6 +157,8 @@ class Compiler:
 
 _PATIENCE = 5.0
 """Seconds without work after which the thread ends."""
+_GLANCE = 0.5
+"""Seconds after which a waiting thread checks that the queue is attended."""
 
 COMPILER = Compiler()
 load = COMPILER.load

@@ -41,6 +41,8 @@ class CompileProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_asked = False
+        """It owes an answer."""
         self._owner = os.getpid()
 
     def code_of(self, source: str, file: str) -> Code:
@@ -59,20 +61,24 @@ class CompileProcess:
             self._end()
 
     def _asked(self, source: str, file: str) -> Code:
+        if self._is_asked:  # whoever asked was interrupted, and the answer to that is still to come
+            self._end()
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
+        self._is_asked = True
         process.stdin.write(json.dumps([source, file]).encode() + b"\n")
         process.stdin.flush()
         answer = process.stdout.readline()
         if not answer:
             raise EOFError
         error, needs, size = json.loads(answer)
-        if error is not None:
-            raise CompileError(error)
         code = process.stdout.read(size)
         if len(code) < size:
             raise EOFError
+        self._is_asked = False
+        if error is not None:
+            raise CompileError(error)
         return Code(code, tuple(needs))
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -88,7 +94,11 @@ class CompileProcess:
             )
             atexit.unregister(self._end)
             atexit.register(self._end)
-            threading.Thread(target=self._attend, args=(self._process,), name=ATTENDANT, daemon=True).start()
+            thread = threading.Thread(target=self._attend, args=(self._process,), name=ATTENDANT, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # so this process compiles
+                raise OSError(str(error)) from None
         return self._process
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
@@ -99,7 +109,7 @@ class CompileProcess:
                 self._end()
 
     def _end(self) -> None:
-        process, self._process = self._process, None
+        process, self._process, self._is_asked = self._process, None, False
         if process is None or self._owner != os.getpid():
             return
         process.kill()

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,9 @@ class Team:
         self._threads: list[threading.Thread] = []
         self._serve: Any = None
         self._lock = threading.Lock()
+        self.refusal = ""
+        """Why there are fewer threads than were asked for."""
+        self._has_warned = False
 
     @property
     def size(self) -> int:
@@ -92,25 +96,39 @@ class Team:
         with self._lock:
             if self._serve is not None:
                 return
+            self._prepare(serve)
             self._serve = serve
-            self._prepare()
         self.resize(get_num_threads())
 
     def resize(self, threads: int) -> None:
-        """So many threads work together, the one that calls a kernel among them."""
+        """So many threads work together, the one that calls a kernel among them.
+
+        Where the system starts fewer, kernels run on those: results do not depend on the number of threads.
+        """
         with self._lock:
             if self._serve is None or threads == self.size:
                 return
             self._stop()
             words = self._words
-            words[Pool.STOP] = 0
+            words[Pool.STOP], self.refusal = 0, ""
             for who in range(1, threads):
                 thread = threading.Thread(
                     target=self._serve, args=(self.pool, who, 0, 0, 0), name="kernel helper", daemon=True
                 )
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    self.refusal = str(error)
+                    break
                 self._threads.append(thread)
-            words[Pool.HELPERS] = threads - 1
+            words[Pool.HELPERS] = len(self._threads)
+        if self.refusal and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(f"Kernels run on {self}. Results are the same.", RuntimeWarning, stacklevel=2)
+
+    def __str__(self) -> str:
+        threads = f"{self.size} thread{'s' if self.size > 1 else ''}"
+        return f"{threads}, because the system refused to start more ({self.refusal})" if self.refusal else threads
 
     def stop(self) -> None:
         """Ends all helpers, before the interpreter takes the memory away that they look at."""
@@ -126,15 +144,15 @@ class Team:
                 thread.join(0.01)
         self._threads = []
 
-    def _prepare(self) -> None:
+    def _prepare(self, serve: Any) -> None:
         words = self._words
         words[Pool.BELL] = _bell(self.pool + 8 * Pool.SEMAPHORE)
         words[Pool.RING], words[Pool.WAIT], words[Pool.YIELD] = _functions()
         rests = 1000
         start = time.perf_counter()
-        self._serve(self.pool, -2, rests, 0, 0)
+        serve(self.pool, -2, rests, 0, 0)
         words[Pool.SPINS] = max(1, int(_SPIN * rests / (time.perf_counter() - start)))
-        self._serve(self.pool, -1, 0, 0, 0)
+        serve(self.pool, -1, 0, 0, 0)
 
     def forked(self) -> None:
         """In the child, which has one thread: kernels go on without helpers."""

@@ -32,6 +32,7 @@ class Threads:
         self._requests: list[SimpleQueue[Pass | Request | None]] = [SimpleQueue() for _ in range(work.workers)]
         self._found: SimpleQueue[_Found] = SimpleQueue()
         self._early: list[deque[_Found]] = [deque() for _ in range(work.workers)]
+        started: list[threading.Thread] = []
         threads = [
             threading.Thread(
                 target=_serve,
@@ -41,9 +42,17 @@ class Threads:
             )
             for number, requests in enumerate(self._requests)
         ]
-        self.close = weakref.finalize(self, _stop, threads, self._requests, self._latest)
+        self.close = weakref.finalize(self, _stop, started, self._requests, self._latest)
         for thread in threads:
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self.close()
+                raise RuntimeError(
+                    f"DataLoader: only {len(started)} of {len(threads)} worker threads could be started ({error}). "
+                    "Set num_workers=0."
+                ) from None
+            started.append(thread)
 
     @property
     def latest(self) -> int:

@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -481,3 +482,18 @@ def test_padding_is_for_workers_as_well() -> None:
     expected = [[[0, -1, -1], [0, 1, 2]], [[0, 1]]]
     for more in ({}, {"num_workers": 1}):
         assert [batch.tolist() for batch in DataLoader(rows, 2, collate_fn=collate, **more)] == expected
+
+
+def test_worker_threads_that_cannot_be_started_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, before = threading.Thread.start, threading.active_count()
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.endswith("worker 2"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    data = TensorDataset(engine.arange(8))
+    with pytest.raises(RuntimeError, match=r"only 2 of 3 worker threads .*can't start new thread.*num_workers=0"):
+        next(iter(DataLoader(data, num_workers=3, multiprocessing_context="threads")))
+    assert threading.active_count() == before

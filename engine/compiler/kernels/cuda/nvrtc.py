@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import re
 import threading
+from contextlib import suppress
 from typing import Any
 
 from engine.backend import Device, namespace
@@ -70,13 +71,21 @@ class _Compiler:
     def load(self, source: str, title: str, device: Device) -> Compilation:
         with self._lock:
             found = self._known.get((source, device))
+            is_new = found is None
             if found is None:
                 found = self._known[source, device] = Compilation(source, title, device)
                 self._queue.put(found)
                 if self._threads < THREADS:
-                    self._threads += 1
-                    threading.Thread(target=self._work, name="CUDA compiler", daemon=True).start()
+                    self._start()
+        if is_new and not self._threads:
+            found.build()
         return found
+
+    def _start(self) -> None:
+        """One more thread, unless the system refuses to start it."""
+        with suppress(RuntimeError):
+            threading.Thread(target=self._work, name="CUDA compiler", daemon=True).start()
+            self._threads += 1
 
     def _work(self) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -68,6 +69,20 @@ def test_one_that_dies_of_a_source_is_done_without(process: CompileProcess) -> N
     deadly = f"import os\nif os.getpid() != {os.getpid()}: os._exit(1)\n" + TELLS
     assert int(process.code_of(deadly, "file").code) == os.getpid()
     assert where(process) != before
+
+
+def test_an_answer_that_nobody_took_is_not_the_next_ones(
+    process: CompileProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    where(process)
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "loads", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            process.code_of("import time\ntime.sleep(0.1)\n" + TELLS.replace("str(os.getpid())", "'old'"), "file")
+    assert where(process) != os.getpid()
 
 
 def test_where_none_can_be_started_it_is_compiled_here(

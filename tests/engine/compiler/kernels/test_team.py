@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +174,72 @@ assert t.computed(*one)[0].tobytes() == expected
 def test_a_process_with_helpers(program: str) -> None:
     """It ends, and its children have none until they ask for some."""
     subprocess.run([sys.executable, "-c", PROGRAM.format(program)], check=True, timeout=300)
+
+
+REFUSED = """
+import hashlib, sys, threading, warnings
+import numpy as np
+import engine
+from engine import nn
+from engine.compiler.kernels.team import TEAM
+
+def refuse(thread):
+    raise RuntimeError("can't start new thread")
+
+if sys.argv[1] == "refuse":
+    threading.Thread.start = refuse
+engine.manual_seed(0)
+model = nn.Linear(64, 8)
+optimizer = engine.optim.SGD(model.parameters(), 0.1)
+
+@engine.compile
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).tanh().square().mean()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+x = engine.randn(4000, 64)
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        step(x)
+        engine.compiler.wait()
+digest = hashlib.sha256(b"".join(one.detach().numpy().tobytes() for one in model.parameters())).hexdigest()
+print(digest, TEAM.size, [str(one.message) for one in warned], flush=True)
+while sys.argv[1] == "refuse":
+    step(x)
+"""
+
+
+def test_where_no_thread_can_be_started_kernels_compile_and_run_on_one(tmp_path: Path) -> None:
+    """And SIGTERM ends the process that runs them."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", REFUSED, how],
+            env={**os.environ, "GRADWIRE_KERNELS": str(tmp_path / how), "OPENBLAS_NUM_THREADS": "2"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for how in ("refuse", "start")
+    ]
+    timers = [threading.Timer(120, one.kill) for one in started]
+    try:
+        for timer in timers:
+            timer.start()
+        refused, helped = (one.stdout.readline().split(maxsplit=2) for one in started if one.stdout is not None)
+        assert helped[0] == refused[0]
+        assert helped[1:] == ["2", "[]\n"]
+        assert refused[1] == "1"
+        assert refused[2].count("Kernels run on 1 thread, because the system refused to start more") == 1
+        assert started[1].wait(30) == 0
+        began = time.monotonic()
+        started[0].terminate()
+        assert started[0].wait(30) == (-signal.SIGTERM if os.name == "posix" else 1)
+        assert time.monotonic() - began < 5
+    finally:
+        for process, timer in zip(started, timers, strict=True):
+            timer.cancel()
+            process.kill()
+            process.communicate()
