@@ -28,7 +28,7 @@ QT = {"PySide6", "shiboken6", "pyqtgraph"}
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 EXECUTES = {
-    "studio/lowering/program.py": {"exec", "compile"},  # the generated class, made from syntax trees
+    "studio/lowering/program.py": {"exec", "compile"},  # the generated classes, from a tree that was verified
     "engine/compiler/plan/plan.py": {"exec", "compile", "eval"},  # a plan's function, written of names alone
     "engine/compiler/kernels/vectorized.py": {"exec", "compile"},  # functions of our own files, without branches
     "engine/compiler/kernels/compile_process.py": {"exec", "compile"},  # kernels that `cpu.py` or we have written

@@ -12,6 +12,7 @@ import typer
 
 from engine.errors import EngineError
 from studio.document.errors import DocumentError
+from studio.lowering.program import LoweringError
 
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
@@ -28,7 +29,7 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, DocumentError, EngineError, FileNotFoundError) as error:
+    except (InputError, DocumentError, EngineError, LoweringError, FileNotFoundError) as error:
         refuse(str(error), as_json=as_json)
 
 

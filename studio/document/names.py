@@ -23,15 +23,20 @@ def problem(name: str) -> str | None:
         return "is empty"
     if len(name) > LONGEST:
         return f"is longer than {LONGEST} characters"
-    if not name.isidentifier():
-        return "is not a Python identifier: use letters, digits and underscores, and begin with a letter"
-    if keyword.iskeyword(name):
-        return "is a Python keyword"
     if name == "self" or name.startswith("_"):
         return "is reserved: names that begin with an underscore, and self, belong to the generated class"
-    if unicodedata.normalize("NFKC", name) != name:
+    return not_an_identifier(name)
+
+
+def not_an_identifier(text: str) -> str | None:
+    """Why `text` cannot be a name in Python, as the end of a sentence that begins with it; None if it can."""
+    if not text.isidentifier():
+        return "is not a Python identifier: use letters, digits and underscores, and begin with a letter"
+    if keyword.iskeyword(text):
+        return "is a Python keyword"
+    if unicodedata.normalize("NFKC", text) != text:
         # Python itself normalises identifiers, so two such names could become one attribute.
-        return f"is written with compatibility characters: write {unicodedata.normalize('NFKC', name)!r}"
+        return f"is written with compatibility characters: write {unicodedata.normalize('NFKC', text)!r}"
     return None
 
 

@@ -102,11 +102,17 @@ class Graph:
 
     @cached_property
     def needed(self) -> set[str]:
-        """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired."""
+        """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired.
+
+        A node of unknown type that reads any of it is among them: it may be a metric or schedule of another version.
+        """
         if self.optimized:
             metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
             schedules = [name for name in self.having(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
-            return self.upstream([*self.optimized, *metrics, *schedules])
+            used = self.upstream([*self.optimized, *metrics, *schedules])
+            unknown = self.having(Role.UNKNOWN)
+            reading = [name for name in unknown if any(end.node in used for end in self.sources(name).values())]
+            return self.upstream([*self.optimized, *metrics, *schedules, *reading]) if reading else used
         wired = {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         return {name for name in self.types if name in wired and name not in self.muted}
 

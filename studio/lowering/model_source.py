@@ -23,7 +23,7 @@ def model_class(writer: Writer, title: str) -> ast.ClassDef:
 
 def _init(writer: Writer) -> ast.FunctionDef:
     parent = syntax.call(syntax.attribute("super"))
-    body: list[ast.stmt] = [ast.Expr(syntax.call(ast.Attribute(parent, "__init__", ast.Load())))]
+    body: list[ast.stmt] = [ast.Expr(syntax.call(syntax.member(parent, "__init__")))]
     untrained = set(left_alone(writer.flow))
     for name in writer.having(Role.LAYER):
         layer = syntax.assign([syntax.attribute("self", name)], writer.construct(name))
@@ -96,8 +96,7 @@ def _operation(writer: Writer, name: str, names: dict[End, str]) -> ast.Call:
     tensors: list[ast.expr] = [syntax.name(names[end]) for end in writer.inputs(name)]
     positional = [ast.List(tensors, ast.Load())] if takes_list(facts.type) else tensors
     statics = {key: value for key, value in facts.arguments.values.items() if key in facts.arguments.explicit}
-    title = facts.type.key.partition(".")[2]
-    return syntax.call(syntax.attribute(writer.module("engine"), title), positional, statics)
+    return syntax.call(writer.target(name), positional, statics)
 
 
 def _outputs(writer: Writer, name: str) -> list[End]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import weakref
@@ -14,9 +15,11 @@ from typing import Any
 from engine import fit
 from studio.document.model import Document
 from studio.lowering.check import examine
+from studio.lowering.identifiers import UnsafeSyntaxError
 from studio.lowering.reading import Reading, reading_of
 from studio.lowering.report import Problem
 from studio.lowering.source import write
+from studio.lowering.verification import verified
 from studio.nodes.catalogue import Catalogue
 
 _NUMBERS = itertools.count(1)
@@ -45,13 +48,23 @@ class Program:
     warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
-        """A fresh task, not set up yet: `fit.fit` reads the data and makes the model."""
+        """A fresh task, not set up yet: `fit.fit` reads the data and makes the model.
+
+        Raises:
+            LoweringError: the source holds what no program may hold.
+        """
         namespace: dict[str, Any] = {"__name__": self.model_class}
-        code = compile(self.source, self.filename, "exec", dont_inherit=True)
-        exec(code, namespace)  # noqa: S102 - made from syntax in which the file's values are literals
+        code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
+        exec(code, namespace)  # noqa: S102 - of the very tree that was verified
         task = namespace[self.task_class](device=device, seed=seed)
         task.replays = True  # nodes are the engine's
         return task
+
+    def _verified(self) -> ast.Module:
+        try:
+            return verified(self.source)
+        except UnsafeSyntaxError as error:
+            raise _unsafe(error, self.lines.get(error.line or 0)) from None
 
     def node_at(self, filename: str, line: int) -> str | None:
         """The node of a line, such as `engine.inspect` and tracebacks report it."""
@@ -70,6 +83,12 @@ class Program:
         return self.reading.blamed(error) or found if found in (None, self.reading.loader) else found
 
 
+def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
+    of = "The code of this project" if node is None else f"The code of {node}"
+    message = f"{of} would contain {error}. It was not run. Restore the project from a copy that you trust."
+    return LoweringError((Problem("error", "unsafe-code", message, node=node),))
+
+
 def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None) -> Program:
     """The program of a document.
 
@@ -83,7 +102,10 @@ def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None,
     flow, report = examine(document, catalogue, base)
     if report.errors:
         raise LoweringError(report.errors)
-    source = write(flow, name, base)
+    try:
+        source = write(flow, name, base)
+    except UnsafeSyntaxError as error:
+        raise _unsafe(error) from None
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"
     program = Program(
         source.text,

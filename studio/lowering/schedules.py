@@ -203,7 +203,9 @@ def _refused(flow: Flow, name: str) -> Problem:
 
 
 def _behind(graph: Graph, name: str) -> list[str]:
-    return [end.node for port in graph.types[name].outputs for end in graph.readers(End(name, port.name))]
+    """The schedules that an optimizer or a schedule feeds."""
+    readers = (end.node for port in graph.types[name].outputs for end in graph.readers(End(name, port.name)))
+    return [reader for reader in readers if graph.types[reader].role is Role.SCHEDULER]
 
 
 def _before(graph: Graph, name: str) -> str | None:

@@ -10,13 +10,10 @@ from pathlib import Path
 from engine.syntax import parsed
 from studio.lowering import syntax
 from studio.lowering.flow import Flow
-from studio.lowering.identifiers import class_name
+from studio.lowering.identifiers import SUBPACKAGES, class_name
 from studio.lowering.model_source import model_class
 from studio.lowering.task_source import task_class
 from studio.lowering.writer import Writer
-
-SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim", "checkpoint": "engine.utils"}
-"""Where modules are that are no direct part of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ def write(flow: Flow, title: str | None = None, base: Path | None = None) -> Sou
 
 def _imports(used: set[str]) -> list[ast.stmt]:
     parts = sorted(used - {"engine", *SUBPACKAGES})
-    statements: list[ast.stmt] = [ast.Import([ast.alias("engine")])] if "engine" in used else []
+    statements: list[ast.stmt] = [syntax.import_of("engine")] if "engine" in used else []
     statements.append(syntax.from_import("engine", parts))
     for module, package in SUBPACKAGES.items():
         if module in used:

@@ -1,4 +1,4 @@
-"""Pieces of Python syntax. Values enter as `ast.Constant`, never as text, so nothing in a file can become code."""
+"""Pieces of Python syntax. Values enter as `ast.Constant` and names through `identifier`, never as text of code."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from studio.lowering.identifiers import identifier
+
 
 def name(text: str) -> ast.Name:
-    return ast.Name(text, ast.Load())
+    return ast.Name(identifier(text), ast.Load())
 
 
 def attribute(*path: str) -> ast.expr:
     """`a.b.c`."""
-    found: ast.expr = name(path[0])
-    for part in path[1:]:
-        found = ast.Attribute(found, part, ast.Load())
-    return found
+    return member(name(path[0]), *path[1:])
+
+
+def member(owner: ast.expr, *path: str) -> ast.expr:
+    """`owner.a.b`."""
+    for part in path:
+        owner = ast.Attribute(owner, identifier(part), ast.Load())
+    return owner
 
 
 def literal(value: Any) -> ast.expr:
@@ -37,7 +43,7 @@ def call(
 ) -> ast.Call:
     """A call; keyword values are plain data or syntax."""
     named = [
-        ast.keyword(key, value if isinstance(value, ast.expr) else literal(value))
+        ast.keyword(identifier(key), value if isinstance(value, ast.expr) else literal(value))
         for key, value in (keywords or {}).items()
     ]
     return ast.Call(function, list(positional), named)
@@ -57,20 +63,25 @@ def returns(values: list[ast.expr]) -> ast.Return:
 def method(title: str, arguments: Iterable[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
     parameters = ast.arguments(
         posonlyargs=[],
-        args=[ast.arg(each) for each in ("self", *arguments)],
+        args=[ast.arg(identifier(each)) for each in ("self", *arguments)],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],
     )
-    return ast.FunctionDef(title, parameters, list(body), [], lineno=0)
+    return ast.FunctionDef(identifier(title), parameters, list(body), [], lineno=0)
 
 
 def subclass(title: str, base: ast.expr, body: Iterable[ast.stmt]) -> ast.ClassDef:
-    return ast.ClassDef(title, [base], [], list(body), [])
+    return ast.ClassDef(identifier(title), [base], [], list(body), [])
+
+
+def import_of(module: str) -> ast.Import:
+    return ast.Import([ast.alias(identifier(module))])
 
 
 def from_import(module: str, names: Iterable[str]) -> ast.ImportFrom:
-    return ast.ImportFrom(module, [ast.alias(each) for each in names], 0)
+    path = ".".join(map(identifier, module.split(".")))
+    return ast.ImportFrom(path, [ast.alias(identifier(each)) for each in names], 0)
 
 
 # -- text -------------------------------------------------------------------------------------

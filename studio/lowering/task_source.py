@@ -70,12 +70,12 @@ def _configure(writer: Writer, model: str) -> ast.FunctionDef:
         trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
         made = syntax.assign([syntax.attribute("self", name)], writer.construct(name, trained))
         body.append(writer.mark(made, name))
-    return syntax.method("configure", (), [*body, *_schedules(writer)])
+    return syntax.method("configure", (), [*body, *_schedules(writer, model)])
 
 
-def _schedules(writer: Writer) -> list[ast.stmt]:
+def _schedules(writer: Writer, model: str) -> list[ast.stmt]:
     """Each row of schedules as one attribute, under the name of its last node."""
-    scope = Locals()
+    scope = Locals([model])
     body: list[ast.stmt] = []
     for row in _rows(writer):
         *before, last = row.nodes

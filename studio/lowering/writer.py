@@ -12,6 +12,7 @@ from studio.lowering import syntax
 from studio.lowering.arguments import located
 from studio.lowering.evaluate import SampleSpec, divided, own_arguments
 from studio.lowering.flow import Facts, Flow
+from studio.lowering.identifiers import UnsafeSyntaxError, path_of
 from studio.nodes.types import Role
 
 Statement = TypeVar("Statement", bound=ast.stmt)
@@ -37,7 +38,11 @@ class Writer:
         return [name for name in self.order if self.facts(name).type.role in roles]
 
     def facts(self, name: str) -> Facts:
-        return self.flow.facts[name]
+        """Raises UnsafeSyntaxError for a node whose type is not in the catalogue: its key is a text of the file."""
+        found = self.flow.facts[name]
+        if self.graph.catalogue.get(found.type.key) is not found.type:
+            raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
+        return found
 
     def mark(self, statement: Statement, name: str) -> Statement:
         """The statement itself, noted as the node's."""
@@ -63,8 +68,12 @@ class Writer:
         return self._made(name, [optimizer], own_arguments(self._keywords(name)))
 
     def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
-        prefix, _, title = self.facts(name).type.key.partition(".")
-        return syntax.call(syntax.attribute(self.module(prefix), title), positional, keywords)
+        return syntax.call(self.target(name), positional, keywords)
+
+    def target(self, name: str) -> ast.expr:
+        """`nn.Linear`: what a node calls."""
+        module, function = path_of(self.facts(name).type)
+        return syntax.attribute(self.module(module), function)
 
     def _keywords(self, name: str) -> dict[str, Any]:
         facts = self.facts(name)
