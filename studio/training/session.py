@@ -23,6 +23,7 @@ from studio.training.heard import heard
 from studio.training.mailbox import Mailbox
 from studio.training.runs import resuming
 from studio.training.runs.checkpoints import Checkpoints
+from studio.training.runs.locking import RunLock
 from studio.training.runs.records import Record, fresh_folder
 from studio.training.runs.resuming import Resumed
 from studio.training.runs.writer import Writer
@@ -101,6 +102,8 @@ class Session:
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
         self._record: Record | None = None
+        self._lock: RunLock | None = None
+        """Of a run that goes on, until its record takes it."""
         self._writer = Writer()
         self._checkpoints: Checkpoints | None = None
         self.steps = 0
@@ -217,6 +220,8 @@ class Session:
     def _prepare(self) -> fit.Task:
         """The task with its data read and its model made, and the run's folder begun."""
         resume = self._resume
+        if resume is not None:
+            self._lock = resuming.lock(resume)
         task = self._lowered().build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
             self.folder = fresh_folder(self._runs)
@@ -238,7 +243,11 @@ class Session:
         if self.folder is None:
             return
         asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
-        self._record = Record(self.folder, self.document, asked, self._writer, place)
+        lock, self._lock = self._lock, None
+        self._record = Record(self.folder, self.document, asked, self._writer, place, lock)
+        if not self._record.is_locked:
+            found = "is on a file system without locks, so a second process that writes this run would not be noticed"
+            self._warn([f"{self.folder} {found}. Train it in one process at a time."])
         if self._label is not None:
             self._record.describe(name=self._label)
         how = self.document.training
@@ -355,12 +364,15 @@ class Session:
 
     def _finish(self, ended: State, message: str | None) -> None:
         if self._record is None:
+            if self._lock is not None:
+                self._lock.release()
             return
         try:
             self._record.finish(ended, self._weights(), message)
         except (FileError, EngineError) as error:
             self._events.put(Warned(str(error)))
         self._writer.close()
+        self._record.release()
         self._warn(self._writer.news())
 
     def _lose_record(self, error: FileError) -> None:

@@ -189,6 +189,7 @@ class RunLibrary(QObject):
                 changed = True
         gone = [run for folder, run in known.items() if self._shelf.folder == folder.parent and not run.is_live]
         self.runs = sorted((run for run in [*self.runs, *fresh] if run not in gone), key=_order)
+        _settle_numbers(self.runs)
         for run in gone:
             self._forget(run)
         for run in self._to_show(fresh):
@@ -299,6 +300,16 @@ def _moved(before: Path, target: Path) -> dict[Path, Path]:
     except OSError as error:
         raise FileError.from_os_error(target, "the runs cannot be moved there", error) from None
     return moved
+
+
+def _settle_numbers(runs: Iterable[Run]) -> None:
+    """Give runs the numbers that their records have: one that begins here has a guess until its record is there."""
+    taken: set[int] = set()
+    for run in sorted(runs, key=lambda run: not isinstance(run.about.get("number"), int)):
+        known = run.about.get("number", run.number)
+        number = known if isinstance(known, int) else run.number
+        run.number = max(taken) + 1 if number in taken else number
+        taken.add(run.number)
 
 
 def _order(run: Run) -> tuple[str, int]:

@@ -23,8 +23,9 @@ from studio.document.model import Document
 from studio.training.progress import Progress
 from studio.training.runs.curves import Array, Axis, Column, Track
 from studio.training.runs.lines import results
+from studio.training.runs.locking import is_held
 from studio.training.runs.points import Cut, Kind, Points, Reader, Source, is_beside
-from studio.training.runs.records import GRAPH, METRICS, RUN, is_alive
+from studio.training.runs.records import GRAPH, METRICS, RUN
 
 _CHUNK = 1 << 18
 """Bytes that are read and decoded at once: a few milliseconds, after which others may compute."""
@@ -332,8 +333,8 @@ class Shelf:
 
 
 def _alive(found: Found) -> Found:
-    """A run is only under way while its process is there."""
-    if found.state == "running" and not is_alive(_mapping(found.about.get("process"))):
+    """A run is only under way while a process holds its lock."""
+    if found.state == "running" and not is_held(found.folder):
         return Found(found.folder, found.about, "interrupted", found.trouble)
     return found
 
@@ -345,7 +346,7 @@ def _order(found: Found) -> tuple[str, str]:
 def run_of(found: Found, taken: Collection[int]) -> Run:
     """A run without its curves. It has the number that it knows of itself, unless others have taken that.
 
-    They have where several processes began runs in the same moment.
+    They have in folders that were put together from several.
     """
     number = found.about.get("number")
     if not isinstance(number, int) or number in taken:

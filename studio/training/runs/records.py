@@ -6,12 +6,15 @@ metrics.jsonl         one object a line, as `studio.training.runs.lines` makes t
 weights.safetensors   at the end, however it came
 best.safetensors      of the validation whose figure was the best
 checkpoints/          the last ones, from which the run can be resumed
+run.lock              locked while a process writes the run
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,18 +23,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-import psutil
-
 from engine import Tensor, fit
 from engine.io import atomic, save_file
 from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document
 from studio.training.runs.lines import line, results
+from studio.training.runs.locking import RunLock, numbering
 from studio.training.runs.writer import Writer
 
 RUN, METRICS, GRAPH = "run.json", "metrics.jsonl", "graph.gradwire"
 WEIGHTS, BEST = "weights.safetensors", "best.safetensors"
+
+_TOKEN = secrets.token_hex(8)
+"""Of this process: others had, or will have, its number."""
 
 _KEPT = ("number", "name", "note", "color")
 
@@ -71,6 +76,7 @@ class Record:
         settings: as they will be used
         writer: what weights are written by
         place: where a run that is resumed stood, as `place` said; the folder is then that run's
+        lock: of the folder, if it is locked already; it is the record's from then on
     """
 
     def __init__(
@@ -80,8 +86,10 @@ class Record:
         settings: Mapping[str, Any],
         writer: Writer,
         place: Mapping[str, Any] | None = None,
+        lock: RunLock | None = None,
     ) -> None:
         self.folder = folder
+        self._lock = lock
         self.graph = dumps(document)
         """The text of the document."""
         self._writer = writer
@@ -97,39 +105,63 @@ class Record:
         self._batches: int | None = None
         """In an epoch, if known."""
         self._is_stream = False
-        self._about: dict[str, Any] = {"started": _now(), "state": "running", "settings": dict(settings)}
+        self._about: dict[str, Any] = {
+            "started": _now(),
+            "state": "running",
+            "settings": dict(settings),
+            "process": process(),
+        }
         try:
+            self._open(place)
+        except BaseException:
+            self.release()
+            raise
+
+    def _open(self, place: Mapping[str, Any] | None) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = self._lock or RunLock(self.folder)
             if place is None:
                 self._begin()
             else:
-                self._go_on(settings, place)
+                self._go_on(place)
         except FileExistsError:
-            raise FileError(str(folder), "", "is a file, not a folder", "Choose another output folder.") from None
+            raise FileError(str(self.folder), "", "is a file, not a folder", "Choose another output folder.") from None
         except OSError as error:
-            raise FileError.from_os_error(folder, "cannot be written", error) from None
-        self._about["process"] = process()
-        self._write_about()
+            raise FileError.from_os_error(self.folder, "cannot be written", error) from None
 
     def _begin(self) -> None:
         if (self.folder / RUN).exists():
             remedy = "Choose another output folder, or delete that run."
             raise FileError(str(self.folder), "", "already holds a run", remedy)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._about["number"] = next_number(self.folder.parent)
         (self.folder / GRAPH).write_text(self.graph, encoding="utf-8")
         self._lines = (self.folder / METRICS).open("wb")
+        with numbering(self.folder.parent):
+            self._about["number"] = next_number(self.folder.parent)
+            self._write_about()
 
-    def _go_on(self, settings: Mapping[str, Any], place: Mapping[str, Any]) -> None:
+    def _go_on(self, place: Mapping[str, Any]) -> None:
         """What was written after the place is forgotten: it comes again."""
         about = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
         resumed = [*about.get("resumed", []), {"at": _now(), "step": place.get("step", 0)}]
         kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
-        self._about = {**kept, **place.get("about", {}), "state": "running", "settings": dict(settings)}
+        self._about = {**kept, **place.get("about", {}), **self._about, "started": about.get("started", _now())}
         self._about["resumed"] = resumed
         self._lines = (self.folder / METRICS).open("ab")
         self._length = place.get("metrics", 0)
         self._lines.truncate(self._length)
         self._lines.seek(0, os.SEEK_END)
+        self._write_about()
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no other process can write the run; some file systems have no locks."""
+        return self._lock is not None and self._lock.is_enforced
+
+    def release(self) -> None:
+        """Let others write the run: nothing more is written here, by the writer neither."""
+        if self._lock is not None:
+            self._lock.release()
 
     @property
     def data(self) -> list[dict[str, Any]]:
@@ -282,23 +314,19 @@ def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
     return about
 
 
-def process(number: int | None = None) -> dict[str, Any]:
-    """What tells this process from others that had or will have its number; or that of another number."""
-    found = psutil.Process(number)
-    return {"number": found.pid, "began": found.create_time()}
+def process() -> dict[str, Any]:
+    """What tells this process from others."""
+    return {"number": os.getpid(), "host": platform.node(), "token": _TOKEN}
 
 
 def is_own_process(known: Any) -> bool:
     """Whether this is the process that `process` told of."""
-    return bool(known) and known == process()
+    return isinstance(known, dict) and known.get("token") == _TOKEN
 
 
-def is_alive(known: Any) -> bool:
-    """Whether the process that `process` told of is still there."""
-    try:
-        return bool(known) and process(known["number"]) == dict(known)
-    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
-        return False
+def unannotated(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run.json says of the training, without what people gave the run."""
+    return {name: value for name, value in about.items() if name not in _KEPT}
 
 
 def _kept(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +20,8 @@ from studio.lowering.program import LoweringError, Program
 from studio.nodes.catalogue import Catalogue
 from studio.training.runs.checkpoints import newest, read
 from studio.training.runs.comparing import told_apart
-from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, is_alive
+from studio.training.runs.locking import LOCK, RunLock, held, is_held
+from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, unannotated
 from studio.training.surroundings import versions
 
 _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."
@@ -42,6 +43,8 @@ class Resumed:
     warnings: tuple[str, ...]
     has_ended: bool = False
     """It came to its end, and is to be longer."""
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What its run.json said."""
 
     @property
     def place(self) -> Mapping[str, Any]:
@@ -80,9 +83,8 @@ def find(runs: Path, name: str = "") -> Path:
 def resumed(folder: Path) -> Resumed:
     """A run with its newest sound checkpoint. Raises FileError if it cannot go on."""
     about = _about(folder)
-    if about.get("state") == "running" and is_alive(about.get("process", {})):
-        problem = f"is being trained by the process {about['process']['number']}"
-        raise FileError(str(folder), "", problem, "Wait until that has ended, or end it.")
+    if is_held(folder):
+        raise held(folder)
     checkpoint, trouble = newest(folder)
     warnings = [trouble] if trouble else []
     if trouble and checkpoint is None:
@@ -101,7 +103,24 @@ def resumed(folder: Path) -> Resumed:
         checkpoint,
         tuple(warnings),
         about.get("state") == "done",
+        about,
     )
+
+
+def lock(run: Resumed) -> RunLock:
+    """Lock a run that is to go on. Raises FileError if a process trains it, or has since it was read."""
+    try:
+        held_now = RunLock(run.folder)
+    except OSError as error:
+        raise FileError.from_os_error(run.folder / LOCK, "cannot be written", error) from None
+    try:
+        if unannotated(_about(run.folder)) != unannotated(run.about):
+            problem = "was trained by another process while it was read"
+            raise FileError(str(run.folder), "", problem, "Resume it again.")
+    except FileError:
+        held_now.release()
+        raise
+    return held_now
 
 
 def beside(run: Resumed, name: str, now: Document, catalogue: Catalogue, *, epochs: int | None) -> Resumed:
@@ -250,6 +269,7 @@ __all__ = [
     "beside",
     "begin_with",
     "find",
+    "lock",
     "named",
     "of_schedules",
     "refuse_graph",

@@ -16,6 +16,7 @@ from engine import fit
 from studio.training.runs import records
 from studio.training.runs.history import Curve, Follower, Found, Run, Shelf, run_of
 from studio.training.runs.lines import event_of, line
+from studio.training.runs.locking import RunLock
 from studio.training.runs.points import Kind, Points, Reader
 
 BEGIN = fit.Started(4, None, 10, 100, 20, 1234, "cpu", 0, compiled=True)
@@ -267,9 +268,8 @@ def folder_of(runs: Path, name: str, **about: Any) -> Path:
 
 
 def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None:
-    own = records.process()
-    folder_of(tmp_path, "b", started="2026-01-02", state="running", process=own)
-    folder_of(tmp_path, "a", started="2026-01-01", state="running", process={**own, "began": 0.0})
+    lock = RunLock(folder_of(tmp_path, "b", started="2026-01-02", state="running"))
+    (folder_of(tmp_path, "a", started="2026-01-01", state="running") / "run.lock").write_text("{}")
     folder_of(tmp_path, "c", started="2026-01-03", state="done", number=7, last={"epoch": 2, "val_loss": 0.5})
     (folder_of(tmp_path, "d") / "run.json").write_text("{")
     (tmp_path / "empty").mkdir()
@@ -280,12 +280,14 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
         ("c", "done"),
     ]
     assert "cannot be read" in found[0].trouble
+    lock.release()
+    assert [one.state for one in Shelf(tmp_path).look()[-3:]] == ["interrupted", "interrupted", "done"]
     run = run_of(found[-1], [])
     assert (run.number, run.name, run.last["val_loss"]) == (7, "Run 7", 0.5)
     assert Shelf(tmp_path / "nowhere").look() == []
 
 
-def test_runs_that_began_in_one_moment_get_numbers_of_their_own(tmp_path: Path) -> None:
+def test_runs_put_together_from_several_folders_get_numbers_of_their_own(tmp_path: Path) -> None:
     for name, number in (("a", 4), ("b", 4), ("c", None)):
         folder_of(tmp_path, name, started="2026-01-01", number=number)
     runs: list[Run] = []
@@ -295,7 +297,7 @@ def test_runs_that_began_in_one_moment_get_numbers_of_their_own(tmp_path: Path) 
 
 
 def test_the_shelf_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = folder_of(tmp_path, "a", state="running", process=records.process())
+    folder = folder_of(tmp_path, "a", state="running")
     folder_of(tmp_path, "b", state="done")
     shelf = Shelf(tmp_path)
     shelf.look()

@@ -85,9 +85,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             run._ended.wait(600)
             run._state = "failed"
             run._record._lines.close()
-        about = json.loads((folder / "run.json").read_text())
-        about["process"]["began"] -= 1  # that process is no more
-        (folder / "run.json").write_text(json.dumps(about))
+            run._record.release()
         return folder
 
     return make
@@ -152,10 +150,6 @@ def test_the_newest_unfinished_run_is_found(session, cut, whole: Path) -> None:
     assert resuming.find(runs, "whole") == resuming.find(runs, str(whole)) == whole
     with pytest.raises(FileError, match="is no run"):
         resuming.find(runs, "nothing")
-    about = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**about, "process": records.process()}))
-    with pytest.raises(FileError, match=f"is being trained by the process {os.getpid()}"):
-        resuming.resumed(folder)
 
 
 @pytest.mark.parametrize("damage", ["cut off", "a bit", "empty", "all"])
@@ -235,6 +229,26 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     assert "digits: has changed since this run began" in failed.message
     assert failed.refused
     assert json.loads((folder / "run.json").read_text())["state"] == "running", "as it was when it was cut off"
+
+
+def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
+    folder = cut()
+    late = resuming.resumed(folder)
+    first = session(late.document, resume=resuming.resumed(folder))
+    first.step()
+    while first.state != "paused":
+        first.events(0.05)
+    with pytest.raises(FileError, match=r"cut: is being trained by this process\. Wait until that run has ended"):
+        resuming.resumed(folder)
+    second = session(late.document, resume=late)
+    [refused] = [event for event in finished(second) if isinstance(event, Failed)]
+    assert "is being trained by this process" in refused.message and refused.by_input and refused.refused
+    finished(first)
+    third = session(late.document, resume=late)
+    [refused] = [event for event in finished(third) if isinstance(event, Failed)]
+    assert refused.message == f"{folder}: was trained by another process while it was read. Resume it again."
+    assert_same_run(folder, whole)
+    assert not (folder / "run.lock").exists()
 
 
 def test_a_slow_disk_leaves_no_checkpoint_out(session, digits, tmp_path, monkeypatch) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.training.runs import records
+from studio.training.runs.locking import RunLock
 from studio.ui.window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, names, press, recorded, rows, values
 
@@ -51,14 +51,26 @@ def test_a_run_here_joins_those_that_are_there(
     assert project.library.runs[1].folder.parent == project.library.folder
 
 
+def test_a_run_that_begins_beside_another_has_the_number_in_its_record(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
+) -> None:
+    project, panel = open_project()
+    make_run()  # which the window has not seen yet
+    window.commands.run("run.start")
+    assert project.runner.run.name == "Run 1"
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
+    assert project.runner.run.number == project.runner.run.about["number"] == 2
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+
+
 def test_a_run_of_another_process_is_followed(
     qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = make_run()
     lines = (whole / "metrics.jsonl").read_bytes().splitlines(keepends=True)
     about = json.loads((whole / "run.json").read_text())
-    other = {"number": 1, "began": records.process(1)["began"]}  # a process that is there
-    (whole / "run.json").write_text(json.dumps({**about, "state": "running", "process": other}))
+    lock = RunLock(whole)
+    (whole / "run.json").write_text(json.dumps({**about, "state": "running", "process": {"number": 1}}))
     (whole / "metrics.jsonl").write_bytes(b"".join(lines[:20]) + lines[20][:10])
     project, panel = open_project()
     [run] = project.library.runs
@@ -69,7 +81,10 @@ def test_a_run_of_another_process_is_followed(
     qtbot.waitUntil(lambda: values(run) == recorded(whole) and len(values(run)) > before)
     click(panel, 0)
     assert not panel.do.can_delete() and not panel.do.can_resume()
-    (whole / "run.json").write_text(json.dumps({**about, "state": "running", "process": {**other, "began": 1.0}}))
+    with qtbot.waitSignal(project.runner.refused) as refused:
+        project.runner.resume(run)
+    assert f"{whole}: is being trained by this process. Wait until" in refused.args[0]
+    lock.release()
     qtbot.waitUntil(lambda: run.state == "interrupted")
 
 

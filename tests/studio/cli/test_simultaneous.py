@@ -1,0 +1,129 @@
+"""Processes that start and resume runs in the same moment. `PAIRS=100` tries more of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studio.training.runs.locking import LOCK, RunLock, is_held
+
+ROOT = Path(__file__).parents[3]
+PAIRS = int(os.environ.get("PAIRS", "3"))
+WORKER = """
+import contextlib, io, json, sys
+from studio import cli
+print(json.dumps("ready"), flush=True)
+for line in sys.stdin:
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+        code = cli.main(json.loads(line))
+    print(json.dumps([code, told.getvalue()]), flush=True)
+"""
+
+Pair = Callable[..., list[tuple[int, str]]]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Has two processes do the same in the same moment; what comes of it, the success first."""
+    command = [sys.executable, "-c", WORKER]
+    workers = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+
+    def answers() -> list[Any]:
+        return [json.loads(worker.stdout.readline()) for worker in workers if worker.stdout is not None]
+
+    def both(*arguments: object) -> list[tuple[int, str]]:
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
+            worker.stdin.flush()
+        return sorted((code, told) for code, told in answers())
+
+    try:
+        assert answers() == ["ready", "ready"]
+        yield both
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
+
+
+def events(folder: Path) -> list[tuple[str, int | None]]:
+    """Kinds of all lines but those of steps, and their epochs."""
+    found = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [(line["event"], line.get("epoch")) for line in found if line["event"] in ("started", "epoch")]
+
+
+def test_simultaneous_starts_and_resumes_make_one_record_each(pair: Pair, project: Path) -> None:
+    runs = project.with_suffix(".runs")
+    for turn in range(1, PAIRS + 1):
+        assert [code for code, _ in pair("run", project, "--epochs", 1, "--quiet")] == [0, 0]
+        folders = sorted(path.parent for path in runs.glob("*/run.json"))
+        numbers = [json.loads((folder / "run.json").read_text())["number"] for folder in folders]
+        assert sorted(numbers) == list(range(1, 2 * turn + 1))
+        assert all(events(folder) == [("started", None), ("epoch", 1)] for folder in folders if folder != folders[0])
+        [resumed, refused] = pair("run", project, "--resume", folders[0], "--epochs", turn + 1, "--quiet")
+        assert (resumed, refused[0]) == ((0, ""), 2)
+        assert refused[1].count("\n") == 1 and any(
+            why in refused[1]
+            for why in ("is being trained by process", "was trained by another process", f"{turn + 1} are asked for")
+        )
+        assert events(folders[0]) == [("started", None), *(("epoch", epoch) for epoch in range(1, turn + 2))]
+        [made, other] = pair("run", project, "--epochs", 1, "--quiet", "--out", project.parent / f"out-{turn}")
+        assert ((made[0], other[0]) == (0, 2) and "is being trained by" in other[1]) or "already holds" in other[1]
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from studio.training.runs.locking import RunLock
+lock = RunLock(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_ends_with_its_process_and_clocks_do_not_matter(gradwire, project: Path, tmp_path: Path) -> None:
+    assert gradwire("run", project, "--epochs", 1, "--quiet").code == 0
+    [folder] = project.with_suffix(".runs").iterdir()
+    about = json.loads((folder / "run.json").read_text())
+    about |= {"state": "running", "started": "2199-01-01T00:00:00+00:00"}
+    (folder / "run.json").write_text(json.dumps(about))
+
+    def listed() -> str:
+        [line] = gradwire("runs", "list", project, "--json").lines
+        return line["state"]
+
+    assert listed() == "interrupted"
+    command = [sys.executable, "-c", HOLDING, str(folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline().strip() == b"held"
+        os.utime(folder / LOCK, (0, 0))
+        assert listed() == "running" and is_held(folder)
+        refused = gradwire("run", project, "--resume", folder, "--epochs", 2)
+        assert refused.code == 2 and refused.err.count("\n") == 1
+        assert f"{folder}: is being trained by process {holder.pid} on " in refused.err
+        holder.kill()
+        holder.wait()
+    assert listed() == "interrupted" and (folder / LOCK).exists()
+    assert gradwire("run", project, "--resume", folder, "--epochs", 2, "--quiet").code == 0
+    assert listed() == "done" and not (folder / LOCK).exists()
+
+
+def test_locks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    lock = RunLock(tmp_path)
+    assert is_held(tmp_path)
+    with pytest.raises(Exception, match="is being trained by this process"):
+        RunLock(tmp_path)
+    lock.release()
+    assert not is_held(tmp_path)
+    RunLock(tmp_path).release()
