@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from engine.errors import DTypeError
+from engine.modes import MODES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +109,11 @@ def set_default_dtype(d: DType) -> None:
     global _default
     if not d.is_floating_point:
         raise DTypeError(f"the default dtype must be a floating-point type, not {d.name}")
-    _default = d
+    if MODES.capture is None or d is _default:
+        _default = d
+        return
+    with MODES.capture.changing("set_default_dtype"):
+        _default = d
 
 
 def of_scalar(value: Any) -> DType:

@@ -56,7 +56,7 @@ class Capture:
         self.ran: list[Ran] = []
         """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
-        self.segment = Segment(self, owner.root, None)
+        self.segment = Segment(self, owner.root_at(None), None)
         self.events: list[Drawn | Stepped] = []
         """What the engine's own objects did beside ops."""
         self.whole: Segment | None = None
@@ -328,7 +328,7 @@ class Capture:
             values = plan.run(segment.externals, segment.scalars)
         except BaseException as error:
             segment.fail(error)
-            self.segment = Segment(self, self.owner.root, None)
+            self.segment = Segment(self, self.owner.root_at(None), None)
             raise
         segment.plan, segment.seconds = plan, perf_counter() - began
         if self.owner.may_replay:
@@ -386,6 +386,14 @@ class Capture:
             yield
         finally:
             MODES.capture = self
+
+    @contextmanager
+    def changing(self, what: str) -> Iterator[None]:
+        """Inside, a setting changes that what is recorded depends on."""
+        self.demand(self.segment, OPAQUE, what)
+        yield
+        assert self.segment.start is not None, "it follows a break"
+        self.segment.node = self.owner.root_at(self.segment.start[1])
 
     def reached(self, tensor: Tensor) -> None:
         """Somebody looks at the memory of a tensor from outside."""

@@ -42,7 +42,7 @@ def compile(
 
     Args:
         model: a function, or a module, which stays usable as one
-        fullgraph: raise at the first graph break, with its explanation; calls like those before run without Python
+        fullgraph: raise CompileError at the first graph break, with its reason and line
         dynamic: makes no difference: each combination of shapes is recorded once, when it is met first
         backend: "inductor" (the default) fuses ops to kernels, "aot_eager" only tidies the graph, "eager" does neither;
             the latter two are for finding out where a difference comes from

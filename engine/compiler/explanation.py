@@ -142,7 +142,7 @@ class Recompiled:
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """Calls that ran without Python, which `fullgraph=True` makes possible."""
+    """Calls that ran without Python, as training steps of the studio do."""
 
     count: int
     missed: tuple[str, ...]

@@ -22,6 +22,7 @@ from engine.compiler.plan import Plan
 from engine.compiler.replay import Call, Missed, Replay, Replays, with_gradients
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
+from engine.dtypes import DType, get_default_dtype
 from engine.graph import Place
 from engine.modes import MODES
 
@@ -68,16 +69,16 @@ class Compiled:
         self.fullgraph = fullgraph
         self.exact = exact
         """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
-        self.may_replay = replays or fullgraph
-        """All that the function does beside ops is known, so that it can run without its Python."""
+        self.may_replay = replays
+        """All that the function does beside ops is known, so that it can run without its Python. The caller vouches
+        for that: `engine.compile` never does, `fit` does for steps of the studio's tasks."""
         self.backend = backend
         """How recordings are run: fused, or more simply for comparison."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self._lock = Lock()
         EXISTING.add(self)
-        self.root = Trie(None, None, ())
-        self.continuations: dict[Place, Trie] = {}
-        """Line of a break → root of what is recorded after it."""
+        self.roots: dict[tuple[Place, DType], Trie] = {}
+        """Line of a break, None for the function's start, and default dtype → root of what is recorded from there."""
         self.report = Report()
         self.replays = Replays(function)
         self.recorded = 0
@@ -143,7 +144,7 @@ class Compiled:
 
     def root_at(self, where: Place) -> Trie:
         """Where recordings begin: those of the function, or those that follow a break at a line."""
-        return self.root if where is None else self.continuations.setdefault(where, Trie(None, None, ()))
+        return self.roots.setdefault((where, get_default_dtype()), Trie(None, None, ()))
 
     def plan(self, node: Trie, wanted: tuple[int, ...]) -> Executor:
         """How to compute the slots `wanted` of the recording that ends at `node`."""
@@ -174,8 +175,8 @@ class Compiled:
 
     def reset(self) -> None:
         """Forgets all recordings."""
-        self.root, self.report, self.recorded = Trie(None, None, ()), Report(), 0
-        self.continuations, self.plans, self.last = {}, [], ()
+        self.report, self.recorded = Report(), 0
+        self.roots, self.plans, self.last = {}, [], ()
         self.replays = Replays(self.function)
 
     def __reduce__(self) -> Any:

@@ -1,6 +1,6 @@
 """Runs a compiled function again without its Python: for one whose effects are all known.
 
-A call of a function with `fullgraph=True` that was recorded twice in one piece becomes a `Replay`: the plan, where each
+A call of a function that may replay and was recorded twice in one piece becomes a `Replay`: the plan, where each
 of its arrays and numbers comes from, and where its results go. Later calls check that all of that is still as it was,
 and run the plan. What changes from step to step in the engine's own objects goes on as if their Python had run: random
 states are reserved, optimizers count their steps and compute their factors.

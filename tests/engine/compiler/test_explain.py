@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import json
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 
 import engine
 from engine import compiler, nn, optim
-from engine.compiler import Explanation, explain
+from engine.compiler import Compiled, Explanation, explain
 from engine.compiler.reasons import REASONS
 from engine.compiler.rewrite import rewrite
 from engine.errors import CompileError
@@ -172,7 +173,7 @@ def test_how_a_segment_runs(backend: str, how: str) -> None:
 def test_calls_without_python_are_told() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5))
 
-    @engine.compile(fullgraph=True)
+    @functools.partial(Compiled, replays=True)
     def f(x: engine.Tensor) -> engine.Tensor:
         return model(x).sum()
 

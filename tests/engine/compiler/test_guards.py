@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 
 import engine
 from engine import nn
+from engine.compiler import Compiled
 from engine.compiler.replay import MOST_WAYS
+
+REPLAYED = functools.partial(Compiled, replays=True)
 
 SCALE = 2.0
 TABLE = {"scale": 2.0}
@@ -104,7 +108,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, pytest.MonkeyPatch, 
 @pytest.mark.parametrize("case", CASES)
 def test_a_number_that_changes_is_seen(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, (choose, change) = Trainer(), CASES[case]
-    f, x = engine.compile(choose(trainer), fullgraph=True), engine.ones(2)
+    f, x = REPLAYED(choose(trainer)), engine.ones(2)
     for _ in range(5):
         assert f(x).tolist() == [2.0, 2.0]
     assert f.replays.count > 0
@@ -116,7 +120,7 @@ def test_a_number_that_changes_is_seen(case: str, monkeypatch: pytest.MonkeyPatc
 def test_a_variable_of_an_enclosing_function_that_changes_is_seen() -> None:
     scale, x = 2.0, engine.ones(2)
 
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def f() -> Any:
         return x * scale
 
@@ -129,7 +133,7 @@ def test_a_variable_of_an_enclosing_function_that_changes_is_seen() -> None:
 
 def test_an_equal_number_is_no_change() -> None:
     trainer, x = Trainer(), engine.ones(2)
-    f = engine.compile(trainer.by_attribute, fullgraph=True)
+    f = REPLAYED(trainer.by_attribute)
     for number in range(6):
         trainer.scale = float(f"{2 + number - number}")
         f(x)
@@ -138,7 +142,7 @@ def test_an_equal_number_is_no_change() -> None:
 
 
 def test_another_object_in_the_memory_of_an_argument_is_another_argument() -> None:
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def f(x: Any, rate: Rate) -> Any:
         return x * rate.scale
 
@@ -148,7 +152,7 @@ def test_another_object_in_the_memory_of_an_argument_is_another_argument() -> No
 
 
 def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def f(x: Any, rate: Rate) -> Any:
         return x * rate.scale
 
@@ -160,13 +164,13 @@ def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
 
 
 def test_zeros_of_both_signs_are_two_arguments() -> None:
-    f = engine.compile(lambda x, number: x * number, fullgraph=True)
+    f = REPLAYED(lambda x, number: x * number)
     for number in (0.0, 0.0, 0.0, 0.0, -0.0):
         assert str(f(engine.ones(1), number).item()) == str(number)
 
 
 def test_arguments_that_never_come_again_are_forgotten() -> None:
-    f, x = engine.compile(lambda x, number: x * number, fullgraph=True), engine.ones(1)
+    f, x = REPLAYED(lambda x, number: x * number), engine.ones(1)
     for number in range(2 * MOST_WAYS):
         f(x, number / 8)
     assert len(f.replays._before) == MOST_WAYS  # pyright: ignore[reportPrivateUsage]

@@ -37,7 +37,7 @@ Arrays = dict[str, Any]
 
 
 def plans(function: Any) -> Iterator[Any]:
-    waiting = [function.root, *function.continuations.values()]
+    waiting = [*function.roots.values()]
     while waiting:
         trie = waiting.pop()
         yield from trie.plans.values()

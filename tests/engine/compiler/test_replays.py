@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import tracemalloc
 import weakref
@@ -21,6 +22,8 @@ from engine.errors import AutogradError
 from engine.nn import functional
 from engine.random import default_generator
 from tests.compiled import bitwise
+
+REPLAYED = functools.partial(Compiled, replays=True)
 
 
 class Training:
@@ -125,7 +128,7 @@ EVENTS: dict[str, Callable[[Training, int], Any]] = {
 
 def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compiled: bool) -> list[Any]:
     training, found = Training(optimizer), []
-    step = Compiled(training.step, fullgraph=True) if compiled else training.step
+    step = Compiled(training.step, replays=True) if compiled else training.step
     for name, number, batch, recorded in events:
         with suppress(AutogradError):  # hooks on what is frozen
             EVENTS[name](training, number)
@@ -161,7 +164,7 @@ def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int
 def test_tensors_of_enclosing_functions_are_found_and_guarded() -> None:
     x, w = engine.arange(3.0), engine.ones(3)
 
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def f() -> engine.Tensor:
         w.add_(1)
         return x * w
@@ -177,7 +180,7 @@ def test_tensors_of_enclosing_functions_are_found_and_guarded() -> None:
 def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
     x = engine.ones(2)
 
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def f() -> engine.Tensor:
         return x * 2
 
@@ -189,7 +192,7 @@ def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
 
 
 def _replayed(training: Training) -> Callable[[], Any]:
-    step = Compiled(training.step, fullgraph=True)
+    step = Compiled(training.step, replays=True)
     for _ in range(6):
         step(*training.batches[0])
     assert step.replays.count
@@ -260,7 +263,7 @@ def test_a_step_takes_no_memory() -> None:
     optimizer = optim.Adam(model.parameters(), lr=0.01)
     x, y = engine.randint(0, 50, (32, 4)), engine.randint(0, 10, (32,))
 
-    @engine.compile(fullgraph=True)
+    @REPLAYED
     def step() -> Any:
         optimizer.zero_grad()
         loss = functional.cross_entropy(model(x), y)
@@ -334,7 +337,7 @@ def test_a_step_that_is_another_one_is_noticed(turn: Callable[[Any, Any], Any]) 
     eager, step = training()
     expected = [step().item() for _ in range(9)]
     optimizer, step = training()
-    compiled = Compiled(step, fullgraph=True)
+    compiled = Compiled(step, replays=True)
     assert [compiled().item() for _ in range(9)] == pytest.approx(expected, rel=1e-12)
     assert compiled.replays.count > 2
     assert "what a step of _Turning does" in compiled.replays.missed
@@ -357,7 +360,7 @@ def test_parameters_that_began_later_keep_counts_of_their_own(kind: Any) -> None
             optimizer.step()
             return loss
 
-        compiled = Compiled(step, fullgraph=True)
+        compiled = Compiled(step, replays=True)
         run, losses = compiled if is_compiled else step, []
         for number in range(18):
             model[0].weight.requires_grad_(number > 5)

@@ -38,7 +38,7 @@ def ops_of(compiled: Any, given: list[engine.Tensor]) -> set[str]:
     """The ops that its plans run by kernels of their own."""
     compiled(*given)
     compiled(*given)
-    found, waiting = set[str](), [compiled.root]
+    found, waiting = set[str](), [compiled.root_at(None)]
     while waiting:
         node = waiting.pop()
         waiting += node.children.values()
