@@ -252,7 +252,8 @@ class Session:
             self._record.describe(name=self._label)
         how = self.document.training
         seconds, steps, keep = how.checkpoint_seconds, how.checkpoint_steps, how.checkpoints
-        self._checkpoints = Checkpoints(self.folder, self._writer, seconds=seconds, steps=steps, keep=keep)
+        begun = 0 if place is None else place.get("step", 0)
+        self._checkpoints = Checkpoints(self.folder, self._writer, seconds=seconds, steps=steps, keep=keep, begun=begun)
 
     def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raises FileError if a run cannot go on as it was begun."""

@@ -24,6 +24,8 @@ FOLDER = "checkpoints"
 _NAME = re.compile(r"step-(\d+)\.safetensors")
 _SHARE = 0.01
 """Of the time of a training that its checkpoints may take."""
+_FIRST_SECONDS = 1.0
+"""Until the first checkpoint; each pause after it is twice as long as the one before, up to the usual one."""
 
 
 class Checkpoints:
@@ -32,24 +34,31 @@ class Checkpoints:
     Args:
         folder: the run's
         writer: what writes them
-        seconds: from one to the next at least; more where they would take a hundredth of the time or more
+        seconds: from one to the next at least; less at first, more where they would take a hundredth of the time
         steps: a checkpoint after each so many batches as well, however long that takes
         keep: how many are kept, the newest ones
+        begun: the batch that the training begins after
     """
 
-    def __init__(self, folder: Path, writer: Writer, *, seconds: float, steps: int | None, keep: int) -> None:
+    def __init__(
+        self, folder: Path, writer: Writer, *, seconds: float, steps: int | None, keep: int, begun: int = 0
+    ) -> None:
         self._folder = folder / FOLDER
         self._writer = writer
         self._seconds, self._steps, self._keep = seconds, steps, keep
+        self._pause = min(_FIRST_SECONDS, seconds)
         self._last = time.monotonic()
+        self._step = begun
+        """That the last one is of."""
         self._snapshot_cost = 0.0
 
     def is_due(self, step: int, *, after: fit.Event) -> bool:
         """Whether one should be made now. While another is being written, only those of `steps` are."""
         if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
             return True
-        pause = time.monotonic() - self._last
-        return pause >= max(self._seconds, self.cost / _SHARE) and not self._writer.is_busy
+        if step == self._step or self._writer.is_busy:
+            return False
+        return time.monotonic() - self._last >= max(self._pause, self.cost / _SHARE)
 
     @property
     def cost(self) -> float:
@@ -62,7 +71,8 @@ class Checkpoints:
         began = time.perf_counter()
         content = snapshot()
         self._snapshot_cost = time.perf_counter() - began
-        self._last = time.monotonic()
+        self._last, self._step = time.monotonic(), step
+        self._pause = min(2 * self._pause, self._seconds)
         self._writer.put("checkpoint", lambda: self._write(step, content))
 
     def _write(self, step: int, content: Mapping[str, Any]) -> str:
@@ -82,7 +92,7 @@ class Checkpoints:
         """What is there to go on from when a checkpoint could not be written."""
         last = next(stored(self._folder.parent), None)
         left = (
-            "there is no checkpoint yet, so the run would begin from its beginning"
+            "there is no checkpoint yet, so the run would restart from epoch 0"
             if last is None
             else f"the run would go on from batch {last[0]:,} ({last[1].name}), the last good checkpoint"
         )

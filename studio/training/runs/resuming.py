@@ -29,6 +29,8 @@ _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of u
 
 _MOST = 4
 """Differences that are named."""
+_TAIL = 1 << 16
+"""Bytes at the end of a run's figures among which its last lines are."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Resumed:
     document: Document
     settings: Mapping[str, Any]
     checkpoint: Mapping[str, Any] | None
-    """None if it has none that is sound: the run then begins from its beginning."""
+    """None if it has none that is sound: the run then restarts from epoch 0."""
     warnings: tuple[str, ...]
     has_ended: bool = False
     """It came to its end, and is to be longer."""
@@ -87,11 +89,10 @@ def resumed(folder: Path) -> Resumed:
         raise held(folder)
     checkpoint, trouble = newest(folder)
     warnings = [trouble] if trouble else []
-    if trouble and checkpoint is None:
-        warnings = [f"{trouble} The run begins from its beginning, to the same numbers, and writes its figures anew."]
     length = (folder / METRICS).stat().st_size if (folder / METRICS).exists() else 0
     if checkpoint is not None and checkpoint["metrics"]["metrics"] > length:
         warnings.append(f"{folder / METRICS} has lost lines that were written before the checkpoint; they stay away.")
+    warnings += _lost(folder, None if checkpoint is None else checkpoint["metrics"].get("step", 0))
     known = versions()
     changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
     if changed:
@@ -250,6 +251,35 @@ def weights_from(path: Path) -> Mapping[str, Tensor]:
 
 def weights_in(checkpoint: Mapping[str, Any]) -> Mapping[str, Tensor]:
     return checkpoint["training"]["task"]["modules"]["model"]
+
+
+def _lost(folder: Path, step: int | None) -> list[str]:
+    """What is to be said of batches that were trained after the checkpoint of a step; None: there is no checkpoint."""
+    epoch, reached = _reached(folder / METRICS)
+    if reached <= (step or 0):
+        return []
+    was = f"The run was interrupted in epoch {epoch}, at batch {reached:,} or later,"
+    if step is None:
+        return [f"{was} and has no checkpoint to go on from. Restarting from epoch 0. Results will be identical."]
+    return [f"{was} and goes on from its last checkpoint, batch {step:,}. Results will be identical."]
+
+
+def _reached(path: Path) -> tuple[int, int]:
+    """Epoch and step of the last line of a run's figures that tells them; zeros if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - _TAIL, 0))
+            lines = file.read().splitlines()
+    except OSError:
+        return 0, 0
+    for text in reversed(lines):
+        with suppress(ValueError, RecursionError):
+            match json.loads(text):
+                case {"epoch": int(epoch), "step": int(step)}:
+                    return epoch, step
+                case _:
+                    pass
+    return 0, 0
 
 
 def _about(folder: Path) -> dict[str, Any]:

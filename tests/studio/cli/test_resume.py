@@ -5,6 +5,8 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,33 @@ def test_killed_at_random_moments_a_run_goes_on_to_the_same_numbers(gradwire, pr
     assert gradwire("run", project, "--resume").code == 0
     [folder] = project.with_suffix(".runs").iterdir()
     assert_same_run(folder, project.parent / "whole")
+
+
+def test_killed_in_its_first_seconds_a_run_goes_on_from_a_checkpoint(gradwire, project: Path) -> None:
+    command = [sys.executable, "main.py", "run", str(project), "--epochs", "1000000", "--quiet"]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        patient_until(lambda: any(project.with_suffix(".runs").glob("*/checkpoints/*.safetensors")))
+        [folder] = project.with_suffix(".runs").iterdir()
+        length = (folder / "metrics.jsonl").stat().st_size
+        patient_until(lambda: (folder / "metrics.jsonl").stat().st_size > length)
+    finally:
+        process.kill()
+        process.wait()
+    step = max(int(path.stem[5:]) for path in (folder / "checkpoints").iterdir())
+    result = gradwire("run", project, "--resume", "--steps", step + 3, "--json")
+    assert result.code == 0
+    warning, started = result.lines[:2]
+    assert started["step"] == step > 0
+    assert warning["message"].startswith("The run was interrupted in epoch ")
+    assert warning["message"].endswith(f"goes on from its last checkpoint, batch {step:,}. Results will be identical.")
+
+
+def patient_until(happens: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 300
+    while not happens():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
 
 
 def test_resuming_from_the_command_line(gradwire, project: Path) -> None:

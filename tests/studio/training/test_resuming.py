@@ -17,6 +17,7 @@ from engine.io import atomic, load_file
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.training import Failed, Session, Warned
+from studio.training.runs import checkpoints as checkpoints_module
 from studio.training.runs import records, resuming
 from studio.training.runs.checkpoints import Checkpoints, newest, stored
 from studio.training.runs.writer import Writer
@@ -27,6 +28,12 @@ TIMES = ("seconds", "samples_per_second")
 def with_checkpoints(document: Document, steps: int) -> Document:
     """After so many batches, and never because of the time that has passed."""
     return replace(document, training=replace(document.training, checkpoint_steps=steps, checkpoint_seconds=1e6))
+
+
+@pytest.fixture(autouse=True)
+def _none_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a run that is killed for it needs checkpoints in its first seconds."""
+    monkeypatch.setattr(checkpoints_module, "_FIRST_SECONDS", 1e6)
 
 
 class Killed(BaseException):
@@ -161,13 +168,16 @@ def test_a_corrupt_checkpoint_is_noticed_and_the_one_before_used(session, whole:
         content[len(content) // 2] ^= damage in ("a bit", "all")
         path.write_bytes(content[: {"cut off": 1000, "empty": 0}.get(damage)])
     _, events = resume(session, folder)
-    [warning] = [event.message for event in events if isinstance(event, Warned)]
+    warning, lost = [event.message for event in events if isinstance(event, Warned)]
     assert warning.startswith(f"{folder / 'checkpoints'}: ")
     assert [path.name in warning for path in paths] == [True, True], "what was tried, and what is used"
+    assert lost.startswith("The run was interrupted in epoch 2, at batch 16 or later, and ")
     if damage == "all":
-        assert warning.count("is damaged") == 2 and warning.count("The run begins from its beginning") == 1
+        assert warning.count("is damaged") == 2
+        assert lost.endswith("no checkpoint to go on from. Restarting from epoch 0. Results will be identical.")
     else:
         assert warning.endswith(f"The one before it, {paths[1].name}, is used.")
+        assert lost.endswith("from its last checkpoint, batch 7. Results will be identical.")
     started = next(event for event in events if isinstance(event, fit.Started))
     assert started.step == (0 if damage == "all" else 7)
     assert_same_run(folder, whole)
@@ -309,7 +319,7 @@ def test_a_full_disk_before_the_first_checkpoint(session, digits, tmp_path, monk
     failing(monkeypatch, "checkpoints", *[errno.ENOSPC] * 99)
     events = finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "full"))
     [warning] = [event.message for event in events if isinstance(event, Warned)]
-    assert "there is no checkpoint yet, so the run would begin from its beginning" in warning
+    assert "there is no checkpoint yet, so the run would restart from epoch 0" in warning
 
 
 def test_the_best_weights_that_could_not_be_written_are_tried_again(digits, tmp_path: Path, monkeypatch) -> None:
@@ -363,6 +373,25 @@ def test_checkpoints_take_a_hundredth_of_the_time_at_most(tmp_path: Path, monkey
     assert not checkpoints.is_due(2, after=event), "the snapshot alone took 2 seconds"
     now[0] = 12 + 201 + 100 * writer.cost
     assert checkpoints.is_due(2, after=event)
+    assert not checkpoints.is_due(1, after=event), "there is one of that batch"
+
+
+def test_pauses_between_checkpoints_grow_to_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(checkpoints_module, "_FIRST_SECONDS", 1.0)
+    monkeypatch.setattr(checkpoints_module.time, "monotonic", lambda: now[0])
+    writer = Writer()
+    checkpoints = Checkpoints(tmp_path, writer, seconds=10, steps=None, keep=2)
+    made: list[float] = []
+    for tenth in range(500):
+        now[0] = tenth / 10
+        if checkpoints.is_due(tenth + 1, after=fit.ValidationStep(1, 1, 1)):
+            checkpoints.make(tenth + 1, dict)
+            writer.wait()
+            writer.cost = 0.0
+            made.append(now[0])
+    writer.close()
+    assert made == [1, 3, 7, 15, 25, 35, 45]
 
 
 def test_the_last_ones_are_kept(tmp_path: Path) -> None:
