@@ -14,6 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.compiler.kernels.loading import Code
@@ -86,7 +87,8 @@ class CompileProcess:
             self._process, self._owner = None, os.getpid()
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path)],
+                [sys.executable, "-P", "-c", _START, json.dumps([os.path.abspath(path) for path in sys.path])],
+                cwd=Path(__file__).parent,  # numba reads a file of settings there
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

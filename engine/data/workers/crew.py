@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Protocol
 
 from engine.data.workers import process
+from engine.data.workers.environment import imports_as_here
 from engine.data.workers.loans import Loans
 from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
 from engine.data.workers.packing import check_packs, hear, pack, tell
@@ -99,8 +100,9 @@ class Processes:
         self._replies.append(replies)
         self._asked.append({})
         name = f"DataLoader worker {number}"
-        worker = context.Process(target=process.main, args=(number, *work, theirs, answers), name=name, daemon=True)
-        with _without_interrupts(context):
+        with imports_as_here() as environment, _without_interrupts(context):
+            given = (number, *work, theirs, answers, environment)
+            worker = context.Process(target=process.main, args=given, name=name, daemon=True)
             worker.start()
         self._processes.append(worker)
         theirs.close()

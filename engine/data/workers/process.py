@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from engine.config import set_num_threads
 from engine.data.fetching import Stream, chance_of, set_chance, set_epoch
+from engine.data.workers.environment import restore
 from engine.data.workers.info import HERE, WorkerInfo
 from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
 from engine.data.workers.packing import hear, pack, tell, unpack
@@ -29,7 +31,13 @@ _PATIENCE = 5.0  # seconds for the batch that is being made when the loader is g
 
 
 def main(
-    number: int, content: bytes, arrays: Segment | None, places: list[Place], requests: Connection, replies: Connection
+    number: int,
+    content: bytes,
+    arrays: Segment | None,
+    places: list[Place],
+    requests: Connection,
+    replies: Connection,
+    environment: Mapping[str, str | None],
 ) -> None:
     """Runs in the worker process.
 
@@ -40,7 +48,9 @@ def main(
         places: where they are
         requests: where Pass and Request come from
         replies: where Reply goes
+        environment: variables as they were before it was started
     """
+    restore(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox = _Inbox(requests)
     try:

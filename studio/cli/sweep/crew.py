@@ -84,7 +84,7 @@ class Crew:
     def _begin(self, number: int) -> None:
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by who follows the process
         self._running[number] = process = subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps(sys.path), *self._trials[number]],
+            [sys.executable, "-P", "-c", _START, json.dumps(sys.path), *self._trials[number]],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
