@@ -18,9 +18,12 @@ from engine.data.samples import ArraySamples, JoinedSamples, Samples
 from engine.data.splits import Splits
 from engine.dtypes import int64, uint8
 from engine.errors import DataError
+from engine.files import read_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
 
+_LONGEST_NAMES = 2**16
+"""Bytes of a file of class names."""
 _PARTS = {
     10: (tuple(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"),
     100: (("train.bin",), "test.bin"),
@@ -84,7 +87,7 @@ class CIFAR(Splits):
         if not path.is_file():
             return ()
         with Reading(path):
-            names = tuple(path.read_text(encoding="utf-8", errors="replace").split())
+            names = tuple(read_regular(path, _LONGEST_NAMES).decode("utf-8", "replace").split())
         return names if len(names) == self._kind else ()
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from pyarrow import csv as arrow_csv
 
 from engine.data.table_check import find_fault
 from engine.errors import DataError
+from engine.files import check_regular, open_regular
 
 Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
 
@@ -27,7 +29,7 @@ def column_names(path: Path, separator: Separator) -> list[str]:
     """The first line. Raises DataError if there is none, or if a name is there twice."""
     try:
         # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
             names = next(csv.reader(file, delimiter=SEPARATORS[separator], strict=True), [])
         "".join(names).encode()
     except FileNotFoundError:
@@ -67,6 +69,7 @@ def csv_blocks(
     try:
         if _leaves_quotation_open(path):
             raise fault("a quotation mark is not closed")
+        check_regular(path)  # Arrow opens it by itself
         with arrow_csv.open_csv(path, parse_options=parse, convert_options=convert) as reader:
             for batch in reader:
                 if not may_miss and any(column.null_count for column in batch.columns):
@@ -126,7 +129,7 @@ def _is_finite(column: Any) -> bool:
 
 def _leaves_quotation_open(path: Path) -> bool:
     """Arrow would take the rest of the file for one text."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
 
 

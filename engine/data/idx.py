@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.mapped import mapped
-from engine.data.reading import Reading, check_memory, in_bytes
+from engine.data.reading import DEFLATE_RATIO, Reading, check_memory, in_bytes
 from engine.errors import DataError
+from engine.files import open_regular
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MOST_DIMENSIONS = 8
-_GZIP_RATIO = 1032
-"""What DEFLATE can at most shrink by: 258 bytes in two bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def read_header(path: Path) -> Header:
     Raises DataError for a file that cannot be opened, has another format, or cannot hold the size it declares.
     """
     zipped = path.suffix == ".gz"
-    with Reading(path), _open(path, zipped) as file:
+    with Reading(path), open_regular(path) as raw, _unpacked(raw, zipped) as file:
         start = file.read(4)
         if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _DTYPES or not 1 <= start[3] <= _MOST_DIMENSIONS:
             found = f"it begins with the bytes {start.hex(' ')}" if start else "it is empty"
@@ -78,7 +77,7 @@ def read(header: Header) -> NDArray[Any]:
     check_memory(header.path, header.size, "Unpack the file: an unpacked one is read from disk, piece by piece.")
     array = np.empty(header.shape, header.dtype)
     view = array.reshape(-1).view(np.uint8).data
-    with Reading(header.path), _open(header.path, zipped=True) as file:
+    with Reading(header.path), open_regular(header.path) as raw, _unpacked(raw, zipped=True) as file:
         file.read(header.offset)
         filled = 0
         while filled < header.size:
@@ -95,7 +94,7 @@ def _check_size(header: Header) -> None:
     """Before anything is allocated. What a gzipped file really holds is only known when it is read."""
     on_disk = header.path.stat().st_size
     if header.zipped:
-        if header.size > on_disk * _GZIP_RATIO:
+        if header.size > on_disk * DEFLATE_RATIO:
             raise _wrong_size(header, f"{in_bytes(on_disk)} of gzip cannot hold them")
     elif header.offset + header.size != on_disk:
         raise _wrong_size(header, f"{in_bytes(on_disk - header.offset)} follow")
@@ -109,8 +108,8 @@ def _wrong_size(header: Header, found: str) -> DataError:
     )
 
 
-def _open(path: Path, zipped: bool) -> gzip.GzipFile | BufferedReader:
-    return gzip.open(path, "rb") if zipped else path.open("rb")
+def _unpacked(file: BufferedReader, zipped: bool) -> gzip.GzipFile | BufferedReader:
+    return gzip.GzipFile(fileobj=file) if zipped else file
 
 
 def _empty(header: Header) -> NDArray[Any]:

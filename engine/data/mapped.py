@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from engine.data.reading import Reading, in_bytes
 from engine.errors import DataError
+from engine.files import open_regular
 
 
 def mapped(
     path: Path, dtype: Any, offset: int = 0, shape: tuple[int, ...] | None = None, order: Literal["C", "F"] = "C"
 ) -> NDArray[Any]:
     """A read-only memory map of an array in a file. Raises DataError if the file cannot be opened, or is too short."""
-    with Reading(path):
+    with Reading(path), open_regular(path) as file:
         try:
-            return np.memmap(path, dtype, "r", offset, shape, order)
+            return np.memmap(file, dtype, "r", offset, shape, order)
         except ValueError as error:
             raise DataError(f"{path}: has changed while it was opened ({error}). Put it back as it was.") from None
 

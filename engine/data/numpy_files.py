@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import math
+import os
 import struct
 import zipfile
 import zlib
@@ -12,22 +13,26 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import numpy as np
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from engine.data.mapped import mapped
-from engine.data.reading import Reading, check_memory, existing, in_bytes
+from engine.data.npy_header import MAGIC, read_header
+from engine.data.reading import DEFLATE_RATIO, Reading, check_memory, existing, in_bytes
+from engine.data.recent import Recent, stamp
 from engine.data.samples import ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import DType, float32, from_numpy, int64
 from engine.errors import DataError
+from engine.files import open_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec, format_shape
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, IndexError, RuntimeError, ValueError)
 """What zipfile raises on damaged archives."""
-_LONGEST_HEADER = 65_536
-_MOST_DIMENSIONS = 32
+_RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_RATIO}
+"""What members can at most shrink by."""
+_PIECE = 2**20
+"""Bytes that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,10 @@ class Stored:
     fortran: bool
     offset: int
     """Where its numbers begin, from the start of the file; -1 if they have to be unpacked."""
+    header: int = 0
+    """Bytes of its header, which ends where its numbers begin."""
+    checksum: int | None = None
+    """CRC-32 of header and numbers that the archive states."""
 
     @property
     def size(self) -> int:
@@ -57,12 +66,18 @@ class Stored:
         if not self.size:
             return np.empty(self.shape, self.dtype)
         if self.offset >= 0:
+            if self.checksum is not None:
+                intact.get((stamp(self.path), self.offset), self._check_intact)
             return mapped(self.path, self.dtype, self.offset, self.shape, order)
         with Reading(self.path):
             check_memory(self.path, self.size, "Save it with np.savez instead of np.savez_compressed.")
             try:
-                with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.member}.npy") as file:
-                    _header(file, self.name)
+                with (
+                    open_regular(self.path) as raw,
+                    zipfile.ZipFile(raw) as archive,
+                    archive.open(f"{self.member}.npy") as file,
+                ):
+                    file.read(self.header)
                     content = file.read(self.size + 1)
             except DataError:
                 raise
@@ -72,30 +87,45 @@ class Stored:
             raise DataError(f"{self.name}: has another size than its header declares. Save the file again.")
         return np.frombuffer(content, self.dtype).reshape(self.shape, order=order)
 
+    def _check_intact(self) -> None:
+        """Raises DataError if the checksum is another one. Reads all of it, once for each state of the file."""
+        left, found = self.header + self.size, 0
+        with Reading(self.path), open_regular(self.path) as file:
+            file.seek(self.offset - self.header)
+            while left and (piece := file.read(min(left, _PIECE))):
+                found = zlib.crc32(piece, found)
+                left -= len(piece)
+        if left or found != self.checksum:
+            raise DataError(f"{self.name}: is damaged (its CRC-32 does not match). Save the file again.")
+
+
+intact: Recent[None] = Recent(256)
+"""Members of archives of which the checksum was right."""
+
 
 def stored(path: Path) -> dict[str, Stored]:
     """The arrays of a .npy file, under an empty name, or of a .npz file. Reads headers only.
 
     Raises DataError for what is no such file, holds Python objects, or declares more than is there.
     """
-    with Reading(path), path.open("rb") as file:
-        start = file.read(len(npy_format.MAGIC_PREFIX))
+    with Reading(path), open_regular(path) as file:
+        start = file.read(len(MAGIC))
         file.seek(0)
-        if start == npy_format.MAGIC_PREFIX:
-            shape, fortran, dtype = _header(file, str(path))
+        if start == MAGIC:
+            shape, fortran, dtype = read_header(file, str(path))
             found = Stored(path, "", shape, dtype, fortran, file.tell())
-            _check_size(found, path.stat().st_size - file.tell())
+            _check_size(found, os.fstat(file.fileno()).st_size - file.tell())
             return {"": found}
-    if start[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise DataError(f"{path}: is neither a .npy nor a .npz file. Save the array with np.save or np.savez.")
-    try:
-        with Reading(path), zipfile.ZipFile(path) as archive:
-            members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-            return {info.filename[:-4]: _member(path, archive, info) for info in members}
-    except DataError:
-        raise
-    except _DAMAGE as error:
-        raise DataError(f"{path}: is damaged ({error}). Save the file again.") from None
+        if start[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
+            raise DataError(f"{path}: is neither a .npy nor a .npz file. Save the array with np.save or np.savez.")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+                return {info.filename[:-4]: _member(path, file, archive, info) for info in members}
+        except DataError:
+            raise
+        except _DAMAGE as error:
+            raise DataError(f"{path}: is damaged ({error}). Save the file again.") from None
 
 
 @DATASETS.register(
@@ -184,43 +214,31 @@ class NPY(HeldOutSplits):
         return labels
 
 
-def _header(file: BinaryIO | Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and dtype; afterwards the file stands where the numbers begin."""
-    try:
-        version = npy_format.read_magic(file)
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise ValueError(f"format version {version}")
-        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
-        shape, fortran, dtype = read(file, max_header_size=_LONGEST_HEADER)
-    except (ValueError, EOFError, TypeError, SyntaxError) as error:
-        raise DataError(
-            f"{name}: its header is damaged ({str(error).splitlines()[0]}). Save the array again."
-        ) from None
-    if dtype.hasobject:
-        raise DataError(f"{name}: holds Python objects, which are never read. Save an array of numbers.")
-    if dtype.kind not in "iufb" or dtype.itemsize > 8:
-        raise DataError(f"{name}: holds {dtype}, but numbers are needed. Save an array of numbers.")
-    if len(shape) > _MOST_DIMENSIONS or any(size < 0 for size in shape):
-        raise DataError(f"{name}: its header declares the shape {shape}. Save the array again.")
-    return shape, fortran, dtype
-
-
-def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Stored:
+def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Stored:
     name = info.filename[:-4]
     with archive.open(info) as file:
-        shape, fortran, dtype = _header(file, f"{path}: {name}")
+        shape, fortran, dtype = read_header(file, f"{path}: {name}")  # pyright: ignore[reportArgumentType] - it has read
         header = file.tell()
-    offset = _data_offset(path, info) + header if info.compress_type == zipfile.ZIP_STORED else -1
-    found = Stored(path, name, shape, dtype, fortran, offset)
+    is_packed = info.compress_type != zipfile.ZIP_STORED
+    offset = -1 if is_packed else _data_offset(raw, info) + header
+    found = Stored(path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC)
     _check_size(found, info.file_size - header)
+    ratio = _RATIOS.get(info.compress_type)
+    is_too_small = ratio is not None and info.file_size > info.compress_size * ratio
+    if is_too_small or info.compress_size > os.fstat(raw.fileno()).st_size:
+        raise DataError(
+            f"{found.name}: declares {in_bytes(info.file_size)}, which {in_bytes(info.compress_size)} in the archive "
+            "cannot hold. Save the file again."
+        )
     return found
 
 
-def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+def _data_offset(file: BinaryIO, info: zipfile.ZipInfo) -> int:
     """Where a member's bytes begin: its local header has names of lengths of its own."""
-    with path.open("rb") as file:
-        file.seek(info.header_offset + 26)
-        lengths = np.frombuffer(file.read(4), "<u2")
+    position = file.tell()
+    file.seek(info.header_offset + 26)
+    lengths = np.frombuffer(file.read(4), "<u2")
+    file.seek(position)
     return info.header_offset + 30 + int(lengths.sum())
 
 

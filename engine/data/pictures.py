@@ -6,13 +6,14 @@ import re
 import warnings
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from engine.errors import DataError
+from engine.files import open_regular
 
 Colour: TypeAlias = Literal["colour", "grey"]
 
@@ -42,7 +43,7 @@ def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.
     if _OF_PILLOW not in warnings.filters:
         warnings.filterwarnings("ignore", module=_OF_PILLOW[3].pattern)
     try:
-        with Image.open(source if isinstance(source, Path) else BytesIO(source), formats=FORMATS) as image:
+        with _opened(source) as file, Image.open(file, formats=FORMATS) as image:
             ImageOps.exif_transpose(image, in_place=True)
             return _array(_flat(image, colour))
     except FileNotFoundError:
@@ -53,8 +54,16 @@ def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.
         raise DataError(f"{name}: declares more pixels than are ever decoded (179 million). Make it smaller.") from None
     except MemoryError:
         raise DataError(f"{name}: does not fit the memory that is free. Make it smaller.") from None
-    except (OSError, SyntaxError, ValueError, TypeError, IndexError, EOFError) as error:
+    except OSError as error:
+        raise DataError(
+            f"{name}: does not decode ({error.strerror or error}). Replace it, or set on_error to skip."
+        ) from None
+    except (SyntaxError, ValueError, TypeError, IndexError, EOFError) as error:
         raise DataError(f"{name}: does not decode ({error}). Replace it, or set on_error to skip.") from None
+
+
+def _opened(source: Path | bytes) -> BinaryIO:
+    return open_regular(source) if isinstance(source, Path) else BytesIO(source)
 
 
 def _flat(image: Image.Image, colour: Colour) -> Image.Image:

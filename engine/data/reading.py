@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import psutil
 
 from engine.errors import DataError
+from engine.files import check_regular
+
+DEFLATE_RATIO = 1032
+"""What DEFLATE can at most shrink by: 258 bytes in two bits."""
 
 
 class Reading:
@@ -38,15 +43,16 @@ def check_memory(path: Path, size: int, remedy: str) -> None:
 
 
 def existing(title: str, argument: str, path: str, kind: str) -> Path:
-    """The file or folder that a source was given. Raises DataError if none was, or if it is not there."""
+    """The regular file or the folder that a source was given. Raises DataError if none was, or if it is not there."""
     if not path:
         raise DataError(f"{title}: no {kind} is chosen. Set {argument}.")
     found = Path(path)
-    if kind == "folder" and not found.is_dir():
-        raise DataError(f"{path}: there is no such folder. Check the path.")
-    if kind == "file" and not found.is_file():
-        what = "is a folder, not a file" if found.is_dir() else "there is no such file"
-        raise DataError(f"{path}: {what}. Check the path.")
+    if kind == "folder":
+        if not os.path.isdir(path):
+            raise DataError(f"{path}: there is no such folder. Check the path.")
+        return found
+    with Reading(found):
+        check_regular(found)
     return found
 
 

@@ -13,13 +13,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from engine.data.columns import Separator, column_names, csv_blocks, listed, separator_hint
-from engine.data.reading import existing
+from engine.data.reading import Reading, existing
 from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, divided
 from engine.data.table_rows import Columns, Table, TableSamples, read_table, tables
 from engine.dtypes import float32, int64
 from engine.errors import DataError
+from engine.files import check_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
 
@@ -301,7 +302,9 @@ class _ReadingParquet:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> None:
+        with Reading(self.path):
+            check_regular(self.path)  # Arrow opens it by itself
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, (pa.ArrowException, OSError)):

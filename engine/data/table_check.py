@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
+
+from engine.files import open_regular
 
 
 def find_fault(
@@ -21,7 +24,7 @@ def find_fault(
     """
     last = 0
     try:
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
             reader = csv.reader(file, delimiter=separator, strict=True)
             names, last = next(reader, []), reader.line_num
             for row in reader:

@@ -17,6 +17,7 @@ from engine.data.reading import Reading, check_memory
 from engine.data.recent import Recent
 from engine.data.row_store import RowStore
 from engine.errors import DataError
+from engine.files import open_regular
 
 UnitKind = Literal["characters", "words"]
 
@@ -111,7 +112,7 @@ def _sure(text: str, kind: UnitKind) -> int:
 def _decoded(path: Path) -> Iterator[str]:
     decoder, lines = codecs.getincrementaldecoder("utf-8-sig")(), 1
     with Reading(path):
-        file = path.open("rb")
+        file = open_regular(path)
     with file:
         while True:
             with Reading(path):

@@ -27,6 +27,7 @@ from engine.data.stream import Record, Stream
 from engine.data.transforms.transform import Batch
 from engine.dtypes import int64
 from engine.errors import DataError
+from engine.files import open_regular
 from engine.random import Generator
 from engine.registry import DATASETS, PathTo, Range, Size
 from engine.shape import Spec
@@ -188,7 +189,7 @@ class _Members(PictureSamples):
     def source(self, row: int) -> tuple[bytes, str]:
         image = self._images[row]
         shard = self._shards[image.shard]
-        with Reading(shard), shard.open("rb") as file:
+        with Reading(shard), open_regular(shard) as file:
             file.seek(image.offset)
             return file.read(image.size), f"{shard}: {image.name}"
 
@@ -242,7 +243,7 @@ class _Shards(Stream):
 
     def _decoded(self, record: Any) -> NDArray[np.uint8]:
         shard, start = self._shards[record["shard"]], int(record["offset"])
-        with Reading(shard), shard.open("rb") as file:
+        with Reading(shard), open_regular(shard) as file:
             file.seek(start - tarfile.BLOCKSIZE)
             header, content = file.read(tarfile.BLOCKSIZE), file.read(int(record["size"]))
         name = header[:100].partition(b"\0")[0].decode("utf-8", "replace")
@@ -267,7 +268,7 @@ def _pairs(shard: Path, number: int, label: str) -> Iterator[tuple[Member, str]]
     images: dict[str, Member] = {}
     texts: dict[str, str] = {}
     known: set[str] = set()
-    with Reading(shard), shard.open("rb") as file:
+    with Reading(shard), open_regular(shard) as file:
         for found in _members(shard, file, number):
             folder, _, name = found.name.rpartition("/")
             stem, _, suffix = name.lower().partition(".")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save
 
@@ -17,6 +18,7 @@ from engine.backend import Device
 from engine.creation import from_numpy
 from engine.dtypes import BY_NAME
 from engine.errors import WeightsError
+from engine.files import open_regular, read_regular
 from engine.io import atomic
 from engine.tensor import Tensor
 
@@ -78,60 +80,77 @@ def _sort_metadata(content: bytearray) -> None:
 
 
 def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:
-    """The tensors in the content of a safetensors file. Raises WeightsError for dtypes that the engine has not."""
+    """The tensors in the content of a safetensors file; `place` names it in errors. Raises WeightsError."""
+    refuse_pytorch(data[:9], place)
     tensors: dict[str, Tensor] = {}
-    for name, found in deserialize(data):
-        if found["dtype"] not in _NAMES:
-            raise WeightsError(
-                f"{place}: tensor {name!r} holds {found['dtype']} numbers. Convert it to one of: {', '.join(BY_NAME)}."
-            )
-        dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
-        tensors[name] = from_numpy(np.frombuffer(found["data"], dtype).reshape(found["shape"])).to(device)
+    with _explained(place):
+        for name, found in deserialize(data):
+            if found["dtype"] not in _NAMES:
+                known = ", ".join(BY_NAME)
+                raise WeightsError(
+                    f"{place}: tensor {name!r} holds {found['dtype']} numbers. Convert it to one of: {known}."
+                )
+            dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
+            array = np.frombuffer(found["data"], dtype).reshape(found["shape"])
+            tensors[name] = from_numpy(np.asarray(array.view(np.uint8) != 0) if dtype == np.bool else array).to(device)
     return dict(sorted(tensors.items()))
+
+
+def read_content(path: Path) -> bytes:
+    """The content of a safetensors file. Only after its header was checked is the rest read.
+
+    Raises:
+        OSError: the file is missing, no regular file, or cannot be read.
+        WeightsError: it is damaged, of another format, or larger than the free memory.
+    """
+    with _opened(path):
+        size, free = path.stat().st_size, psutil.virtual_memory().available
+        if size > free:
+            raise WeightsError(f"{path}: needs {size:,} bytes of memory, but {free:,} are free. Close other programs.")
+        return read_regular(path, size)
 
 
 def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tensor]:
     """The tensors of a safetensors file, by name.
 
     Raises:
-        WeightsError: the file is missing, damaged, of another format, or holds a dtype that the engine does not have.
+        OSError: the file is missing (FileNotFoundError), no regular file, or cannot be read.
+        WeightsError: it is damaged, of another format, or holds a dtype that the engine does not have.
     """
-    with _opened(Path(path)):
-        return decode(Path(path).read_bytes(), str(path), device)
+    return decode(read_content(Path(path)), str(path), device)
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
-    """The texts in a safetensors file. Raises WeightsError as `load_file` does."""
+    """The texts in a safetensors file. Raises OSError and WeightsError as `load_file` does."""
     with _opened(Path(path)) as file:
         return dict(file.metadata() or {})
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    if not path.is_file():
-        what = "it is a folder" if path.is_dir() else "there is no such file"
-        raise WeightsError(f"{path}: {what}. Choose a .safetensors file.")
-    try:
-        if is_pytorch(_first_bytes(path)):
-            raise WeightsError(f"{path}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
-        with safe_open(path, framework="numpy") as file:
-            yield file
-    except SafetensorError as error:
-        raise WeightsError(
-            f"{path}: is damaged, incomplete, or no safetensors file ({error}). Copy or save it again."
-        ) from None
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be read: {error.strerror or error}.") from None
-
-
-def is_pytorch(start: bytes) -> bool:
-    """Whether a file that begins so is a PyTorch checkpoint: a zip archive, or a pickle.
+def refuse_pytorch(start: bytes, place: str) -> None:
+    """Raises WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
 
     A safetensors file begins with the length of its JSON, which may look like a pickle's first two bytes.
     """
-    return start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{")
+    if start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{"):
+        raise WeightsError(f"{place}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
 
 
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(9)
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    with open_regular(path) as file:
+        refuse_pytorch(file.read(9), str(path))
+    with _explained(str(path)), safe_open(path, framework="numpy") as weights:  # maps it, and checks all but the data
+        yield weights
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    """Turns the errors of reading safetensors into a WeightsError."""
+    try:
+        yield
+    except WeightsError:
+        raise
+    except (SafetensorError, ValueError, OverflowError) as error:
+        raise WeightsError(
+            f"{place}: is damaged, incomplete, or no safetensors file ({error}). Copy or save it again."
+        ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -24,6 +25,7 @@ from studio.cli.options import (
     device_named,
     fields,
     read,
+    runs_folder,
     sentence,
     sound,
     weights_named,
@@ -121,8 +123,8 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
 ) -> None:
     """Train a project."""
-    runs = file.with_suffix(".runs")
     with explained(as_json=as_json):
+        runs = runs_folder(file)
         chosen = device_named(device)
         document = read(file, assignments)
         going_on = None
@@ -133,7 +135,7 @@ def run(
             document = going_on.document
         if start_from is not None:
             start_from = weights_named(file, start_from)
-            if not start_from.exists():
+            if not os.path.exists(start_from):
                 raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
         sound(file, document, as_json=as_json)
     session = Session(
@@ -250,7 +252,7 @@ def new(
         document: Document = template(key).document
         if out.suffix != SUFFIX:
             raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
-        if out.exists() and not force:
+        if os.path.exists(out) and not force:
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
         files.save(document, out)
     typer.echo(f"{out}: made from {key}")

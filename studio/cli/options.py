@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -51,9 +52,16 @@ def base(file: Path) -> Path:
     return file.absolute().parent
 
 
+def runs_folder(file: Path) -> Path:
+    """The folder of a project's runs. Raises InputError for a path without a file name."""
+    if not file.name:
+        raise InputError(f"{file}: is a folder, not a project. Choose a file that ends in {SUFFIX}.")
+    return file.with_suffix(".runs")
+
+
 def weights_named(file: Path, given: Path) -> Path:
     """What is meant by a path to weights, or by the number or name of a run of the project."""
-    return given if given.exists() else named(file.with_suffix(".runs"), str(given)) or given
+    return given if os.path.exists(given) else named(runs_folder(file), str(given)) or given
 
 
 def device_named(name: str | None) -> Device | None:
@@ -98,6 +106,7 @@ __all__ = [
     "fields",
     "read",
     "refuse_errors",
+    "runs_folder",
     "sentence",
     "sound",
     "weights_named",

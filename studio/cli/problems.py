@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from engine.errors import EngineError
-from studio.document.errors import DocumentError
+from studio.document.errors import DocumentError, FileError
 from studio.lowering.program import LoweringError
 
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -31,6 +32,10 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
         yield
     except (InputError, DocumentError, EngineError, LoweringError, FileNotFoundError) as error:
         refuse(str(error), as_json=as_json)
+    except OSError as error:
+        if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that nobody reads any more
+            raise
+        refuse(str(FileError.from_os_error(error.filename, "cannot be used", error)), as_json=as_json)
 
 
 def refuse(message: str, *, as_json: bool = False, node: str | None = None, code: int = BAD_INPUT) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from studio.cli.options import File, Json
+from studio.cli.options import File, Json, runs_folder
 from studio.cli.problems import InputError, complain, explained, print_line
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.comparing import MISSING, Row, facts
@@ -26,13 +26,17 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[RUN...]", help="num
 @app.command("list")
 def list_runs(file: File, as_json: Json = False) -> None:
     """List the runs of a project, the oldest first."""
-    runs = _runs(file)
+    with explained(as_json=as_json):
+        runs = _runs(file)
+    for run in runs:
+        if run.trouble:
+            complain(f"{run.folder}: {run.trouble}")
     if as_json:
         for run in runs:
             print_line(_record(run))
         return
     if not runs:
-        typer.echo(f"{file}: no runs in {file.with_suffix('.runs')}")
+        typer.echo(f"{file}: no runs in {runs_folder(file)}")
     titles = ("number", "name", "state", "started", "epochs", "val_loss", "best", "folder")
     lines = [titles, *([_text(value) for value in _line(run)] for run in runs)] if runs else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -78,7 +82,7 @@ def export(
         runs = _runs(file)
         chosen = [_named(runs, each) for each in names] if names else runs
         if not chosen:
-            raise InputError(f"{file}: there are no runs in {file.with_suffix('.runs')}. Train it first.")
+            raise InputError(f"{file}: there are no runs in {runs_folder(file)}. Train it first.")
         if tensorboard and out is None:
             raise InputError("--tensorboard needs a folder: name it by --out.")
         for run in chosen:
@@ -95,7 +99,7 @@ def export(
 
 def _runs(file: Path) -> list[Run]:
     found: list[Run] = []
-    for one in Shelf(file.with_suffix(".runs")).look():
+    for one in Shelf(runs_folder(file)).look():
         found.append(run_of(one, [run.number for run in found]))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -77,7 +78,7 @@ def predict(
         names: list[str] = []
         classes: tuple[str, ...] = ()
         for path in inputs:
-            if not path.exists():
+            if not os.path.exists(path):
                 raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
             unlabelled = None if trained_with is None or path.suffix in ARRAYS else trained_with.unlabelled(path)
             own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)

@@ -18,9 +18,11 @@ from typing import Any
 
 import psutil
 
+from engine.files import read_regular
 from engine.io import atomic
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
+from studio.document.jsontext import LARGEST
 from studio.document.model import Document
 from studio.document.statefolder import state_folder
 
@@ -142,7 +144,7 @@ def _is_alive(name: str) -> bool:
 
 def _read(journal: Path) -> Recovery | None:
     try:
-        content: Any = json.loads(journal.read_bytes())
+        content: Any = json.loads(read_regular(journal, 8 * LARGEST))  # its text is escaped
         match content:
             case {"path": str() | None as path, "time": str(time), "project": str(project)}:
                 document = loads(project, str(journal))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.files import open_regular
 from engine.io import atomic
 from studio.document.errors import FileError, printable
 from studio.document.format import dumps, loads
@@ -68,10 +67,5 @@ def save(document: Document, path: Path) -> Stamp:
 
 def _read(path: Path) -> tuple[os.stat_result, bytes]:
     """What the file was like before it was read, so that a change meanwhile shows; and one byte too many at most."""
-    kind = path.stat().st_mode
-    if stat.S_ISDIR(kind):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(kind):  # opening a pipe could wait for ever
-        raise OSError(errno.EINVAL, "it is a device or pipe, not a file", str(path))
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return os.fstat(file.fileno()), file.read(LARGEST + 1)

@@ -8,10 +8,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from engine.files import read_regular
 from engine.io import atomic
 from studio.document.statefolder import state_folder
 
 LONGEST = 12
+_LARGEST = 2**20
+"""Bytes of a list."""
 
 
 class RecentFiles:
@@ -43,7 +46,7 @@ class RecentFiles:
 
     def _read(self) -> list[Path]:
         try:
-            content: Any = json.loads(self._file.read_bytes())
+            content: Any = json.loads(read_regular(self._file, _LARGEST))
         except (OSError, ValueError, RecursionError):
             return []
         match content:

@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from engine.files import open_regular
+
 _PACKAGES = ("gradwire", "numpy", "pyarrow", "safetensors", "cupy-cuda12x")
 WHOLE = 4 * 2**30
 """Bytes of data that are read whole for their fingerprints; of more, pieces are."""
@@ -56,7 +58,7 @@ def fingerprints(files: Iterable[Path]) -> list[dict[str, Any]]:
 
 def _file_fingerprint(path: Path, size: int, pieces: int | None) -> dict[str, Any]:
     known = {"path": str(path), "bytes": size}
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         if pieces is None or size <= pieces * _PIECE:
             return {**known, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         digest = hashlib.sha256(f"{size} ".encode())

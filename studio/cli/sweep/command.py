@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from studio.cli.interrupts import Terminated, terminations
-from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read
+from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, runs_folder
 from studio.cli.problems import FAILED, INTERRUPTED, TERMINATED, InputError, explained, print_line
 from studio.cli.sweep import plan as plans
 from studio.cli.sweep.board import Board, Row
@@ -64,8 +64,8 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show errors and the table at the end alone")] = False,
 ) -> None:
     """Train a project with many values at once: a grid of them, or some drawn at random. Each trial is a run."""
-    runs = out or file.with_suffix(".runs")
     with explained(as_json=as_json):
+        runs = out or runs_folder(file)
         document = read(file, assignments)
         if resume is None:
             plan = _planned(document, params or [], trials, seed)

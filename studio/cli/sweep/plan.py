@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from engine.files import read_regular
 from engine.io import atomic
 from studio.cli.assignments import assign
 from studio.cli.problems import InputError
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
+from studio.document.jsontext import LARGEST
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.records import RUN
@@ -121,7 +124,7 @@ def lengthened(path: Path, plan: Plan, epochs: int | None, steps: int | None) ->
 def read(path: Path) -> Plan:
     """Raises FileError if that is no sweep."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Plan)
+        return msgspec.json.decode(read_regular(path, 2 * LARGEST), type=Plan)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -132,7 +135,7 @@ def find(runs: Path, name: str = "") -> Path:
     """The file of a sweep: a path, or a name in the folder of a project's runs; of none, the newest."""
     if name:
         paths = (Path(name), runs / name, runs / f"{name}{SUFFIX}")
-        found = next((path for path in paths if path.is_file()), None)
+        found = next((path for path in paths if os.path.isfile(path)), None)
         if found is None:
             raise FileError(name, "", "is no sweep", f"Choose a file in {runs} that ends in {SUFFIX}.")
         return found

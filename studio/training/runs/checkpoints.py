@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+from msgspec import Meta
 
 import engine
-from engine import fit
+from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.io import atomic
 from engine.io.checkpoint import dumps
@@ -22,6 +25,7 @@ from studio.training.runs.writer import Writer
 
 FOLDER = "checkpoints"
 _NAME = re.compile(r"step-(\d+)\.safetensors")
+_Count = Annotated[int, Meta(ge=0)]
 _SHARE = 0.01
 """Of the time of a training that its checkpoints may take."""
 _FIRST_SECONDS = 1.0
@@ -119,18 +123,91 @@ def newest(folder: Path) -> tuple[dict[str, Any] | None, str]:
     return None, f"{folder / FOLDER}: no checkpoint is sound: {'; '.join(wrong)}." if wrong else ""
 
 
+class _Optimizer(TypedDict):
+    steps: int
+    groups: list[dict[str, Any]]
+    state: dict[int, dict[str, Any]]
+
+
+class _Modules(TypedDict):
+    model: dict[str, Tensor]
+
+
+class _Task(TypedDict):
+    modules: _Modules
+    optimizers: dict[str, _Optimizer]
+    schedulers: dict[str, dict[str, Any]]
+    scaler: dict[str, Any]
+    metrics: dict[str, dict[str, Tensor]]
+    sums: list[Tensor]
+
+
+class _Training(TypedDict):
+    """What `engine.fit.Training.state_dict` gives."""
+
+    task: _Task
+    epoch: _Count
+    batch: _Count
+    step: _Count
+    batches: NotRequired[_Count | None]
+    mean: list[float | dict[str, float] | None]
+    judge: dict[str, float]
+    pending: bool
+    random: list[int]
+    seconds: tuple[float, float]
+
+
+class _Metrics(TypedDict):
+    """What `Record.place` gives."""
+
+    step: _Count
+    metrics: _Count
+    about: dict[str, Any]
+
+
+class _Fingerprint(TypedDict):
+    path: str
+    sha256: str
+
+
+class _Checkpoint(TypedDict):
+    training: _Training
+    metrics: _Metrics
+    data: list[_Fingerprint]
+    graph: NotRequired[str]
+
+
 def read(path: Path) -> dict[str, Any]:
     """What a checkpoint holds. Raises FileError if it is damaged."""
+    content = loaded(path)
+    if not is_checkpoint(content):
+        raise FileError(str(path), "", "is no checkpoint of a run", "Choose one in the folder of a run.")
+    return checked(content, path)
+
+
+def is_checkpoint(content: Any) -> bool:
+    """Whether a file holds a checkpoint rather than weights."""
+    return isinstance(content, dict) and {"training", "metrics"} <= content.keys()
+
+
+def checked(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The content of a checkpoint's file. Raises FileError if something in it is missing or of another type."""
     try:
-        content = engine.load(path)
+        msgspec.convert(content, _Checkpoint)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise FileError(str(path), "", f"is a damaged checkpoint ({error})", "Use another one.") from None
+    return content
+
+
+def loaded(path: Path) -> Any:
+    """What a file of weights or a checkpoint holds. Raises FileError if it cannot be read."""
+    try:
+        return engine.load(path)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except WeightsError as error:
         problem, _, remedy = str(error).removeprefix(f"{path}: ").rpartition(". ")
         raise FileError(str(path), "", problem, remedy) from None
-    if not isinstance(content, dict) or not {"training", "metrics"} <= content.keys():
-        raise FileError(str(path), "", "is no checkpoint of a run", "Choose one in the folder of a run.")
-    return content
 
 
-__all__ = ["FOLDER", "Checkpoints", "newest", "read", "stored"]
+__all__ = ["FOLDER", "Checkpoints", "checked", "is_checkpoint", "loaded", "newest", "read", "stored"]

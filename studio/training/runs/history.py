@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from engine import fit
+from engine.files import open_regular
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
@@ -247,7 +248,7 @@ class Follower:
         """The next part, as much as takes a few milliseconds."""
         parts: list[Points | Cut] = []
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 size = os.fstat(file.fileno()).st_size
                 if size < self._offset:  # the run was resumed: it goes on from an earlier place
                     self._begin()

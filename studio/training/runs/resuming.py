@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,15 +11,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from engine import Tensor, fit
-from engine.errors import WeightsError
-from engine.io import load_file
 from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program
 from studio.nodes.catalogue import Catalogue
-from studio.training.runs.checkpoints import newest, read
+from studio.training.runs.checkpoints import checked, is_checkpoint, loaded, newest
 from studio.training.runs.comparing import told_apart
 from studio.training.runs.locking import LOCK, RunLock, held, is_held
 from studio.training.runs.records import GRAPH, METRICS, RUN, WEIGHTS, unannotated
@@ -57,7 +56,7 @@ class Resumed:
 def named(runs: Path, name: str) -> Path | None:
     """The folder of a run, given by its path, or by folder, number or name in `runs`; None if there is none."""
     for folder in (Path(name), runs / name):
-        if (folder / RUN).is_file():
+        if os.path.isfile(folder / RUN):
             return folder
     for path in sorted(runs.glob(f"*/{RUN}")):
         with suppress(FileError):
@@ -231,7 +230,7 @@ def begin_with(path: Path, task: fit.Task) -> list[str]:
 
 def weights_from(path: Path) -> Mapping[str, Tensor]:
     """The weights of a model: from a run's folder its last ones, else from a checkpoint or a weights file."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise FileError(str(path), "", "there is no such run, checkpoint or weights file", "Check the path.")
     if path.is_dir():
         if (path / WEIGHTS).exists():
@@ -240,13 +239,12 @@ def weights_from(path: Path) -> Mapping[str, Tensor]:
         if checkpoint is None:
             raise FileError(str(path), "", "holds no weights", f"{trouble} Choose another run.".lstrip())
         return weights_in(checkpoint)
-    try:
-        return weights_in(read(path))
-    except FileError:
-        try:
-            return load_file(path)
-        except WeightsError as error:
-            raise FileError(str(path), "", str(error).removeprefix(f"{path}: ").rstrip("."), "") from None
+    found = loaded(path)
+    if is_checkpoint(found):
+        return weights_in(checked(found, path))
+    if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
+        raise FileError(str(path), "", "holds other objects than tensors by name", "Save the state_dict() of a model.")
+    return found
 
 
 def weights_in(checkpoint: Mapping[str, Any]) -> Mapping[str, Tensor]:

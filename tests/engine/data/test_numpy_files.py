@@ -67,7 +67,7 @@ def written(path: Path, header: str, content: bytes = b"") -> str:
             "{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 100000, 100), }",
             "declares .* but 0 bytes follow",
         ),
-        ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }", "declares the shape"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }", "its header is damaged"),
         ("{'descr': '<U4', 'fortran_order': False, 'shape': (0,), }", "holds <U4, but numbers are needed"),
         ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (0,), }", "but numbers are needed"),
         ("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }", "holds complex64"),

@@ -161,7 +161,7 @@ def test_places_where_nothing_can_be_saved(path: Path, name: str, problem: str) 
 
 @posix
 def test_devices_are_not_replaced() -> None:
-    with pytest.raises(FileError, match="it is a device or pipe, not a file"):
+    with pytest.raises(FileError, match=r"it is a (device|pipe|device or pipe), not a file"):
         files.save(NEW, Path(os.devnull))
 
 
@@ -228,7 +228,7 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_pipes_and_devices(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(FileError, match="it is a device or pipe, not a file"):
+        with pytest.raises(FileError, match=r"it is a (device|pipe|device or pipe), not a file"):
             files.load(path)
 
 

@@ -1,0 +1,112 @@
+"""The header of a .npy file, read strictly: nothing in it is evaluated, and no more is read than a header can have.
+
+Source: NumPy, "A simple file format for NumPy arrays" (NEP 1), versions 1.0 to 3.0.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from engine.errors import DataError
+
+MAGIC = b"\x93NUMPY"
+
+_LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
+"""How the length of the header is written, by format version."""
+_LONGEST = 65_536
+_MOST_DIMENSIONS = 32
+_LONGEST_SIZE = 19
+"""Digits of a whole number of 64 bits."""
+
+_FIELD = r"""(['"])(?P<name>descr|fortran_order|shape)\1\s*:\s*(?P<value>{})""".format(
+    r"""'[^'"\\]*'|"[^'"\\]*"|True|False|\([\dL,\s]*\)|\[.*\]"""
+)
+_FIELDS = re.compile(rf"\s*{_FIELD}\s*(?P<end>,\s*\}}|,|\}})", re.DOTALL)
+"""One entry of the dictionary that a header is, as NumPy writes it."""
+_SIZE = re.compile(r"\d+")
+_DESCR = re.compile(r"""(['"])[<>=|]?(?P<kind>[a-zA-Z])(?P<size>\d{0,9})(\[\w{1,9}\])?\1""")
+
+
+class Header(NamedTuple):
+    """What a header declares."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+
+
+def read_header(file: BinaryIO, name: str) -> Header:
+    """Read the header at the position of `file`, which is afterwards where the numbers begin.
+
+    Args:
+        file: a file, or a member of an archive
+        name: what the array is called in errors
+
+    Raises:
+        DataError: the header is damaged, or the array has Python objects or anything else than numbers.
+    """
+    try:
+        fields = _fields(_text(file))
+        shape, is_fortran, descr = fields["shape"], fields["fortran_order"], fields["descr"]
+        if is_fortran not in ("True", "False") or shape[0] != "(":
+            raise ValueError("a field has a value of another type")
+        sizes = _SIZE.findall(shape)
+        if len(sizes) > _MOST_DIMENSIONS or any(len(size) > _LONGEST_SIZE for size in sizes):
+            raise ValueError(f"the shape has {len(sizes)} dimensions or a size beyond 64 bits")
+        return Header(tuple(map(int, sizes)), is_fortran == "True", _dtype(descr, name))
+    except DataError:
+        raise
+    except (ValueError, TypeError, struct.error) as error:
+        raise DataError(f"{name}: its header is damaged ({error}). Save the array again.") from None
+
+
+def _text(file: BinaryIO) -> str:
+    start = file.read(len(MAGIC) + 2)
+    if len(start) < len(MAGIC) + 2 or not start.startswith(MAGIC):
+        raise ValueError("it does not begin as a .npy file")
+    major, minor = start[-2:]
+    if major not in _LENGTHS or minor:
+        raise ValueError(f"the format version {major}.{minor} is unknown")
+    how = _LENGTHS[major]
+    (length,) = struct.unpack(how, file.read(struct.calcsize(how)))
+    if length > _LONGEST:
+        raise ValueError(f"it declares {length:,} bytes, but at most {_LONGEST:,} are read")
+    content = file.read(length)
+    if len(content) < length:
+        raise ValueError("it ends early")
+    return content.decode("utf-8" if major == 3 else "latin-1")
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The texts of the three values. Raises ValueError for anything but a dictionary of these three."""
+    fields: dict[str, str] = {}
+    place = re.match(r"\s*\{", text)
+    end = "" if place is None else ","
+    position = 0 if place is None else place.end()
+    while end == ",":
+        found = _FIELDS.match(text, position)
+        if found is None or found["name"] in fields:
+            raise ValueError("it is not a dictionary of descr, fortran_order and shape")
+        fields[found["name"]] = found["value"]
+        position, end = found.end(), found["end"]
+    if len(fields) < 3 or text[position:].strip():
+        raise ValueError("it is not a dictionary of descr, fortran_order and shape")
+    return fields
+
+
+def _dtype(descr: str, name: str) -> np.dtype[Any]:
+    if descr[0] == "[":
+        raise DataError(f"{name}: holds a structured dtype, but numbers are needed. Save an array of numbers.")
+    found = _DESCR.fullmatch(descr)
+    if found is None or found["kind"] not in "biufcmMSUVO":
+        raise ValueError("descr is not the text of a dtype")
+    if found["kind"] == "O":
+        raise DataError(f"{name}: holds Python objects, which are never read. Save an array of numbers.")
+    dtype = np.dtype(descr[1:-1])
+    if dtype.kind not in "iufb" or dtype.itemsize > 8:
+        raise DataError(f"{name}: holds {dtype}, but numbers are needed. Save an array of numbers.")
+    return dtype
