@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -22,72 +26,126 @@ Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-"""What stands for a missing value where values may be missing."""
+"""What stands for a missing number where values may be missing."""
+
+MISSING_TEXTS = ", ".join(MISSING[1:])
+"""The same for texts, unless an argument says otherwise."""
 
 
-def column_names(path: Path, separator: Separator) -> list[str]:
-    """The first line. Raises DataError if there is none, or if a name is there twice."""
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is written."""
+
+    separator: Separator = "comma"
+    header: bool = True
+    """Whether the first line holds the names of the columns."""
+    missing: tuple[str, ...] = ()
+    """Texts that stand for a missing number beside `MISSING`."""
+
+    @property
+    def sign(self) -> str:
+        return SEPARATORS[self.separator]
+
+
+def column_names(path: Path, dialect: Dialect) -> list[str]:
+    """The names in the first line. A column without a name is called after its place: ``column 1``.
+
+    Raises DataError if there is no line, or if a name is there twice.
+    """
+    first = first_row(path, dialect)
+    names = [name if dialect.header and name.strip() else f"column {place}" for place, name in enumerate(first, 1)]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(
+            f"{path}: has two columns {repeated!r}. Give each column of the first line a name of its own."
+            f"{header_hint(first)}"
+        )
+    return names
+
+
+def first_row(path: Path, dialect: Dialect) -> list[str]:
+    """The texts in the first line, names or not. Raises DataError if there are none."""
     try:
         # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
         with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
-            names = next(csv.reader(file, delimiter=SEPARATORS[separator], strict=True), [])
-        "".join(names).encode()
+            texts = next(csv.reader(file, delimiter=dialect.sign, strict=True), [])
+        "".join(texts).encode()
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Check the path.") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except (UnicodeEncodeError, csv.Error):
         raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
-    if not names:
+    if not texts:
         raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise DataError(f"{path}: has two columns {repeated!r}. Give each column of the first line a name of its own.")
-    return names
+    return texts
+
+
+def looks_like_values(names: Sequence[str]) -> bool:
+    """Whether a line of names is rather a row: half of them are numbers, which do not simply count up."""
+    numbers = [float(name) for name in names if _is_number(name)]
+    counts_up = len(numbers) > 1 and all(after - before == 1 for before, after in pairwise(numbers))
+    return bool(numbers) and 2 * len(numbers) >= len(names) and not counts_up
+
+
+def header_hint(names: Sequence[str]) -> str:
+    """What to add to an error about names that look like values."""
+    return " Turn header off if the first line is a row." if looks_like_values(names) else ""
 
 
 def csv_blocks(
-    path: Path, separator: Separator, texts: Sequence[str], numbers: Sequence[str], may_miss: bool
+    path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str], may_miss: bool, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Some thousand rows at a time, with columns of texts and of float64.
 
     Raises DataError naming line and column of what is no finite number and, unless values may be missing, of what is
-    empty.
+    empty. If they may, missing numbers are null, and texts are as they stand there.
+
+    Args:
+        most: rows that are read, at least; all unless given
     """
-    missing = MISSING if may_miss else ()
+    names = column_names(path, dialect)
+    missing = (*MISSING, *dialect.missing) if may_miss else ()
     convert = arrow_csv.ConvertOptions(
         column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
         include_columns=[*texts, *numbers],
         null_values=list(missing) or [""],
-        strings_can_be_null=True,
+        strings_can_be_null=not may_miss,
     )
-    parse = arrow_csv.ParseOptions(delimiter=SEPARATORS[separator], newlines_in_values=True)
+    parse = arrow_csv.ParseOptions(delimiter=dialect.sign, newlines_in_values=True)
+    as_written = dialect.header and names == first_row(path, dialect)
+    read = arrow_csv.ReadOptions(
+        column_names=[] if as_written else names, skip_rows_after_names=int(dialect.header and not as_written)
+    )
 
     def fault(symptom: str) -> DataError:
-        return DataError(find_fault(path, SEPARATORS[separator], numbers, texts, missing) or f"{path}: {symptom}.")
+        found = find_fault(path, dialect.sign, numbers, texts, missing, names, header=dialect.header)
+        return DataError(found or f"{path}: {symptom}.")
 
+    done = 0
     try:
-        if _leaves_quotation_open(path):
+        if most is None and _leaves_quotation_open(path):
             raise fault("a quotation mark is not closed")
         check_regular(path)  # Arrow opens it by itself
-        with arrow_csv.open_csv(path, parse_options=parse, convert_options=convert) as reader:
+        with arrow_csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for batch in reader:
                 if not may_miss and any(column.null_count for column in batch.columns):
                     raise fault("a value is missing")
                 if any(not _is_finite(batch.column(name)) for name in numbers):
                     raise fault("a number is not finite")
                 yield batch
+                done += len(batch)
+                if most is not None and done >= most:
+                    return
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except pa.ArrowInvalid as error:
         raise fault(str(error)) from None
 
 
-def read_columns(
-    path: Path, separator: Separator, texts: Sequence[str], numbers: Sequence[str]
-) -> dict[str, NDArray[Any]]:
+def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Whole columns by name, of which no value may be missing."""
-    blocks = list(csv_blocks(path, separator, texts, numbers, may_miss=False))
+    blocks = list(csv_blocks(path, dialect, texts, numbers, may_miss=False))
     if not sum(len(block) for block in blocks):
         raise DataError(f"{path}: has no rows below the column names. Add some.")
     return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
@@ -110,14 +168,39 @@ def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...
 
 
 def listed(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Names with commas between them; one that holds a comma, or begins or ends with a space, in quotation marks."""
+    if '"' not in text:
+        return [name.strip() for name in text.split(",") if name.strip()]
+    found: list[str] = []
+    for match in re.finditer(r'\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)', text):
+        quoted, plain = match.groups()
+        if quoted is not None:
+            found.append(quoted.replace('""', '"'))
+        elif plain.strip():
+            found.append(plain.strip())
+    return found
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as `listed` reads them."""
+    return ", ".join(
+        f'"{escaped}"' if not name or "," in name or '"' in name or name != name.strip() else name
+        for name in names
+        for escaped in [name.replace('"', '""')]
+    )
 
 
 def separator_hint(names: list[str], separator: Separator) -> str:
     """What to do about a table that has one column only."""
     other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in "".join(names)), None)
     return f"Set separator to {other}." if other else "Add columns to learn from."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _is_finite(column: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.columns import Separator, class_codes, column_names, read_columns
+from engine.data.columns import Dialect, Separator, class_codes, column_names, read_columns
 from engine.data.picture_samples import OnError, PictureSamples, picture_spec
 from engine.data.pictures import Colour
 from engine.data.reading import existing
@@ -52,13 +52,13 @@ class ImageList(HeldOutSplits):
         separator: Separator = "comma",
     ) -> None:
         self._path = existing("ImageList", "path", path, "file")
-        names = column_names(self._path, separator)
+        names = column_names(self._path, Dialect(separator))
         for name in (image, target):
             if name not in names:
                 raise DataError(f"{path}: has no column {name!r}, only {', '.join(map(repr, names[:20]))}.")
         self._columns = (image, target)
         self._task = task
-        self._separator: Separator = separator
+        self._dialect = Dialect(separator)
         self._colour: Colour = channels
         self._on_error: OnError = on_error
         learned = Spec((), int64) if task == "classes" else Spec((1,), float32)
@@ -84,10 +84,10 @@ class ImageList(HeldOutSplits):
     def unlabelled(self, path: Path) -> Samples:
         """Of a list that may lack the target."""
         image = self._columns[0]
-        names = column_names(path, self._separator)
+        names = column_names(path, self._dialect)
         if image not in names:
             raise DataError(f"{path}: has no column {image!r}, only {', '.join(map(repr, names[:20]))}.")
-        images = read_columns(path, self._separator, [image], [])[image].tolist()
+        images = read_columns(path, self._dialect, [image], [])[image].tolist()
         return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._colour, "stop")
 
     @cached_property
@@ -96,7 +96,7 @@ class ImageList(HeldOutSplits):
         image, target = self._columns
         number = self._task == "number"
         texts, numbers = ([image], [target]) if number else ([image, target], [])
-        table = read_columns(self._path, self._separator, texts, numbers)
+        table = read_columns(self._path, self._dialect, texts, numbers)
         images = table[image].tolist()
         if number:
             return images, table[target].astype(np.float32)[:, np.newaxis], ()

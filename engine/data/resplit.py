@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from engine.data.dataset import Indices
+from engine.data.diagnostics import Diagnostic
 from engine.data.samples import JoinedSamples, PickedSamples, Samples, held_count
 from engine.data.splits import Share, Splits
 from engine.errors import DataError
@@ -63,6 +64,9 @@ class Redivided(Splits):
     @property
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
+
+    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+        return self._splits.diagnostics(whole=whole)
 
     def unlabelled(self, path: Path) -> Samples | None:
         return self._splits.unlabelled(path)

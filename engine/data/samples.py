@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.creation.data import from_array
 from engine.data.dataset import Dataset, Indices
+from engine.data.diagnostics import Diagnostic
 from engine.data.mapped import Watch, referenced, restored
 from engine.data.transforms.transform import Augmentation, Batch, Transform
 from engine.errors import DataError
@@ -69,6 +70,11 @@ class Samples(Dataset):
     def stream(self) -> Samples | None:
         """Where these samples come from, if nobody knows how many there are: an `engine.data.stream.Stream`."""
         return next((found for source in self.sources if (found := source.stream) is not None), None)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What samples that were read to be answered for lose, compared with those of training."""
+        return tuple(found for source in self.sources for found in source.diagnostics)
 
     @property
     def depth(self) -> int:

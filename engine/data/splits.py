@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.data.diagnostics import Diagnostic
 from engine.data.samples import Arrays, ArraySamples, MappedSamples, PickedSamples, Samples, Side, hold_out
 from engine.data.stream import Stream, StreamBatches
 from engine.data.transforms.compose import Compose
@@ -70,6 +71,14 @@ class Splits(ABC):
     def check(self) -> None:
         """Raises DataError where there are no samples, as far as those tell who know the classes."""
         return
+
+    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+        """What reading the source loses or takes for something else. Reads it; of large ones the beginning.
+
+        Args:
+            whole: read all of a large one, too, as far as training does
+        """
+        return ()
 
     def unlabelled(self, path: Path) -> Samples | None:
         """Samples of another file or folder of the same kind. Targets are not looked for: they are zeros.
@@ -170,6 +179,9 @@ class MappedSplits(Splits):
     @property
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
+
+    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+        return self._splits.diagnostics(whole=whole)
 
     def unlabelled(self, path: Path) -> Samples | None:
         samples = self._splits.unlabelled(path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -12,12 +13,25 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from engine.data.columns import Separator, column_names, csv_blocks, listed, separator_hint
+from engine.data.columns import (
+    MISSING_TEXTS,
+    Dialect,
+    Separator,
+    column_names,
+    csv_blocks,
+    header_hint,
+    listed,
+    separator_hint,
+)
+from engine.data.diagnostics import Diagnostic, shown
 from engine.data.reading import Reading, existing
 from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, divided
+from engine.data.table_diagnostics import Choices, of_header, of_losses, of_survey, of_unseen
+from engine.data.table_losses import RowFilter
 from engine.data.table_rows import Columns, Table, TableSamples, read_table, tables
+from engine.data.table_survey import MOST_CELLS, MOST_ROWS, Survey, survey, surveys
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.files import check_regular
@@ -26,15 +40,20 @@ from engine.shape import Spec
 
 Missing: TypeAlias = Literal["stop", "drop", "keep"]
 
+READ_BY_CHECK = 32 * 2**20
+"""Bytes of a file that is read as a whole to find what it loses, although nothing else needs that before a run."""
+
 
 class TableSplits(Splits):
-    """Rows of a table, read in pieces; many of them lie in a file. Subclasses give `_blocks`, `_names_in`, `_dialect`.
+    """Rows of a table, read in pieces; many of them lie in a file. Subclasses say how they are read.
 
     Args:
         path: the file
         names: all columns that it has
         target, task, columns, ignore, categorical, missing, validation: as of `CSV`
+        missing_texts: those that stand for a missing value; None if no text does
         hint: what to do if there is nothing to learn from
+        unknown_hint: what to add if a column is not there
     """
 
     def __init__(
@@ -48,9 +67,12 @@ class TableSplits(Splits):
         categorical: str,
         missing: Missing,
         validation: float,
+        missing_texts: str | None,
         hint: str,
+        unknown_hint: str = "",
     ) -> None:
         self._path = path
+        self._names = names
         self._target = target
         self._task = task
         self._missing: Missing = missing
@@ -58,7 +80,10 @@ class TableSplits(Splits):
         chosen, ignored, categories = listed(columns), listed(ignore), listed(categorical)
         for name in (target, *chosen, *ignored, *categories):
             if name not in names:
-                raise DataError(f"{path}: has no column {name!r}, only {', '.join(map(repr, names[:20]))}.")
+                known = ", ".join(map(repr, names[:20]))
+                raise DataError(f"{path}: has no column {name!r}, only {known}.{unknown_hint}")
+        self._named = {"target": target, "columns": chosen, "ignore": ignored, "categorical": categories}
+        self._missing_texts = None if missing_texts is None else tuple(listed(missing_texts))
         features = [name for name in chosen or names if name != target and name not in ignored]
         self._texts = [name for name in features if name in categories]
         self._numbers = [name for name in features if name not in categories]
@@ -70,12 +95,16 @@ class TableSplits(Splits):
         """These columns of a table, some thousand rows at a time; texts as texts, numbers as numbers."""
 
     @abstractmethod
+    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+        """The same as it is written, as texts, of some more than the first rows; without what is no text or whole."""
+
+    @abstractmethod
     def _names_in(self, path: Path) -> list[str]:
         """The names of the columns of a table."""
 
     @property
     @abstractmethod
-    def _dialect(self) -> str:
+    def _dialect(self) -> Hashable:
         """What decides about the rows beside the file and the columns."""
 
     @property
@@ -103,11 +132,11 @@ class TableSplits(Splits):
 
     @property
     def train(self) -> Samples:
-        return divided(TableSamples(self._table), self._share)[0]
+        return divided(TableSamples(self._table, self._path), self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        return divided(TableSamples(self._table), self._share)[1]
+        return divided(TableSamples(self._table, self._path), self._share)[1]
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -121,25 +150,60 @@ class TableSplits(Splits):
             raise DataError(f"{path}: has no column {lacking!r}, only {', '.join(map(repr, known[:20]))}.")
         blocks = self._blocks(path, [*self._numbers, *self._texts], may_miss=self._missing == "keep")
         categories = self._table.categories if self._texts else {}
-        return TableSamples(self._collected(path, blocks, categories))
+        if self._missing == "keep":
+            blocks = map(self._row_filter(()).apply, blocks)
+        return TableSamples(self._collected(path, blocks, categories), path)
+
+    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+        try:
+            return tuple(self._diagnosed(whole=whole))
+        except DataError:
+            return ()  # said by whoever reads it
+
+    def _diagnosed(self, *, whole: bool) -> Iterator[Diagnostic]:
+        named = self._named
+        ignored, categorical = tuple(named["ignore"]), tuple(named["categorical"])
+        classes = self._task == "classes"
+        choices = Choices(self._path.name, self._target, classes, ignored, categorical, self._missing_texts)
+        yield from of_header(choices, self._names, named)
+        if whole or classes or self._texts or stamp(self._path)[1] <= READ_BY_CHECK:
+            table = self._table
+            if table.losses is not None:
+                yield from of_losses(choices, table.losses)
+            yield from of_unseen(choices.file, table.unseen, len(table.targets))
+        yield from of_survey(choices, self._survey, [*self._numbers, *self._texts], self._texts)
+
+    @property
+    def _survey(self) -> Survey:
+        numbers = [*self._numbers, *([] if self._task == "classes" else [self._target])]
+        names = [*numbers, *self._texts]
+        most = min(MOST_ROWS, MOST_CELLS // len(names))
+        key = stamp(self._path), tuple(names), len(numbers), self._dialect
+        return surveys.get(key, lambda: survey(self._written(names, most), numbers, most))
 
     @cached_property
     def _table(self) -> Table:
         columns = (tuple(self._numbers), tuple(self._texts), self._target)
-        key = stamp(self._path), columns, self._task, self._missing, self._share, self._dialect
+        key = stamp(self._path), columns, self._task, self._missing, self._missing_texts, self._share, self._dialect
         return tables.get(key, self._read)
 
     def _read(self) -> Table:
         names = [*self._numbers, *self._texts, self._target]
-        found = self._collected(
-            self._path, map(self._kept, self._blocks(self._path, names, may_miss=self._missing != "stop"))
-        )
+        rows = self._row_filter(names if self._missing == "drop" else (self._target,))
+        blocks = self._blocks(self._path, names, may_miss=self._missing != "stop")
+        found = self._collected(self._path, map(rows.apply, blocks))
         if len(found.targets):
-            return found
+            return replace(found, losses=rows.losses)
         if self._missing == "drop":
             raise DataError(
                 f"{self._path}: has no rows without missing values below the column names. Ignore the columns that "
                 "lack most, or set missing to keep."
+            )
+        if rows.losses.left_out:
+            why = shown(rows.losses.without[self._target])
+            raise DataError(
+                f"{self._path}: has no rows with a value in {self._target!r} ({why}). Fill them in, or take what is a "
+                "value out of missing_texts."
             )
         raise DataError(f"{self._path}: has no rows below the column names. Add some.")
 
@@ -151,14 +215,13 @@ class TableSplits(Splits):
         columns = Columns(tuple(self._numbers), tuple(self._texts), target, classes=self._task == "classes")
         return read_table(path, blocks, columns, self._share, categories)
 
+    def _row_filter(self, needed: Iterable[str]) -> RowFilter:
+        """What an empty cell is, and which texts, says `missing_texts`; where nothing may miss, there is no such."""
+        texts = () if self._missing == "stop" or self._missing_texts is None else ("", *self._missing_texts)
+        return RowFilter(tuple(needed), self._texts, texts)
+
     def _is_text(self, name: str) -> bool:
         return name in self._texts or (name == self._target and self._task != "number")
-
-    def _kept(self, block: pa.RecordBatch) -> pa.RecordBatch:
-        """Without the rows that are not wanted: those with missing values, or with a missing target."""
-        names = block.schema.names if self._missing == "drop" else [self._target]
-        there = np.logical_and.reduce([block.column(name).is_valid().to_numpy(zero_copy_only=False) for name in names])
-        return block if there.all() else block.filter(pa.array(there))
 
 
 @DATASETS.register(category="Tables", title="CSV table", outputs=("samples",), tags=("table", "spreadsheet", "tabular"))
@@ -178,6 +241,9 @@ class CSV(TableSplits):
         columns: names of the columns to learn from, with commas between them; all unless given
         categorical: names of the columns that hold texts to choose from, with commas between them
         missing: what a missing value does: stop, drop its row, or be kept, as NaN, for Fill missing
+        missing_texts: classes and categories that stand for a missing value, with commas between them; an empty cell
+            always does, where values may be missing
+        header: the first line holds the names of the columns; else they are column 1, column 2 and so on
     """
 
     def __init__(
@@ -191,25 +257,31 @@ class CSV(TableSplits):
         columns: str = "",
         categorical: str = "",
         missing: Missing = "stop",
+        missing_texts: str = MISSING_TEXTS,
+        header: bool = True,
     ) -> None:
         if not path:
             raise DataError("CSV: no file is chosen. Set path.")
-        names = column_names(Path(path), separator)
-        hint = separator_hint(names, separator)
-        super().__init__(Path(path), names, target, task, columns, ignore, categorical, missing, validation, hint)
-        self._separator: Separator = separator
+        found, dialect = Path(path), Dialect(separator, header, tuple(listed(missing_texts)))
+        names = column_names(found, dialect)
+        chosen = (target, task, columns, ignore, categorical, missing, validation, missing_texts)
+        self._csv = dialect
+        super().__init__(found, names, *chosen, separator_hint(names, separator), header_hint(names))
 
     def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
         texts = [name for name in names if self._is_text(name)]
         numbers = [name for name in names if not self._is_text(name)]
-        return csv_blocks(path, self._separator, texts, numbers, may_miss)
+        return csv_blocks(path, self._csv, texts, numbers, may_miss)
 
-    def _names_in(self, path: Path) -> list[str]:
-        return column_names(path, self._separator)
+    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+        return csv_blocks(self._path, self._csv, names, [], may_miss=True, most=most + 1)
 
     @property
-    def _dialect(self) -> str:
-        return self._separator
+    def _dialect(self) -> Hashable:
+        return self._csv
+
+    def _names_in(self, path: Path) -> list[str]:
+        return column_names(path, self._csv)
 
 
 @DATASETS.register(
@@ -246,7 +318,8 @@ class Parquet(TableSplits):
         found = existing("Parquet", "path", path, "file")
         schema = _schema(found)
         hint = "Add columns to learn from."
-        super().__init__(found, schema.names, target, task, columns, ignore, categorical, missing, validation, hint)
+        chosen = (target, task, columns, ignore, categorical, missing, validation, None)
+        super().__init__(found, schema.names, *chosen, hint)
         self._check_kinds(found, schema, [*self._numbers, *([target] if task == "number" else [])])
 
     def _names_in(self, path: Path) -> list[str]:
@@ -259,14 +332,24 @@ class Parquet(TableSplits):
         with _ReadingParquet(path), parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(columns=names):
                 kinds = (pa.string() if self._is_text(name) else pa.float64() for name in names)
-                arrays = [batch.column(name).cast(kind) for name, kind in zip(names, kinds, strict=True)]
+                arrays = [batch.column(name).cast(kind, safe=False) for name, kind in zip(names, kinds, strict=True)]
                 block = pa.RecordBatch.from_arrays(arrays, names)
                 _check_values(path, block, row, may_miss=may_miss)
                 row += len(block)
                 yield block
 
+    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+        schema, done = _schema(self._path), 0
+        held = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._is_text(name)]
+        with _ReadingParquet(self._path), parquet.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(columns=held):
+                yield pa.RecordBatch.from_arrays([batch.column(name).cast(pa.string()) for name in held], held)
+                done += len(batch)
+                if done > most:
+                    return
+
     @property
-    def _dialect(self) -> str:
+    def _dialect(self) -> Hashable:
         return "Parquet"
 
     def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:

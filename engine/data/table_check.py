@@ -11,22 +11,33 @@ from engine.files import open_regular
 
 
 def find_fault(
-    path: Path, separator: str, numbers: Sequence[str], texts: Sequence[str], missing: Sequence[str] = ()
+    path: Path,
+    separator: str,
+    numbers: Sequence[str],
+    texts: Sequence[str],
+    missing: Sequence[str],
+    names: Sequence[str],
+    *,
+    header: bool,
 ) -> str | None:
     """A sentence on the first fault with line and column, both counted from 1; None if there is none to see.
 
     Args:
-        path: a CSV file with column names
+        path: a CSV file
         separator: the sign between two columns
         numbers: the columns that must hold numbers
         texts: the columns that must not be empty
         missing: what may stand for a number that is missing
+        names: of all columns
+        header: whether the first line holds names
     """
     last = 0
     try:
         with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
             reader = csv.reader(file, delimiter=separator, strict=True)
-            names, last = next(reader, []), reader.line_num
+            if header:
+                next(reader, None)
+                last = reader.line_num
             for row in reader:
                 line, last = last + 1, reader.line_num
                 if row and (fault := _row_fault(row, names, set(numbers), set(texts), set(missing))):
@@ -36,7 +47,9 @@ def find_fault(
     return None
 
 
-def _row_fault(row: list[str], names: list[str], numbers: set[str], texts: set[str], missing: set[str]) -> str | None:
+def _row_fault(
+    row: list[str], names: Sequence[str], numbers: set[str], texts: set[str], missing: set[str]
+) -> str | None:
     if len(row) != len(names):
         return (
             f": has {len(row)} columns, but the first line names {len(names)}. "

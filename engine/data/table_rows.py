@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from engine.data.columns import as_array, class_order
 from engine.data.dataset import Indices
+from engine.data.diagnostics import Diagnostic
 from engine.data.mapped import referenced, restored
 from engine.data.recent import Recent
 from engine.data.row_store import RowStore
 from engine.data.samples import Samples, hold_out
+from engine.data.table_diagnostics import of_unseen
+from engine.data.table_losses import Losses
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 
@@ -45,18 +48,27 @@ class Table:
     """Of classes: their number by code."""
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
+    unseen: Mapping[str, Mapping[str, int]]
+    """By column: rows with a text that is no category, by this text."""
+    losses: Losses | None = None
+    """Rows that were left out; None where none may be."""
 
 
 class TableSamples(Samples):
     """All rows of a table. Inputs are the numbers, and the categories as one-hot vectors behind them."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, path: Path) -> None:
+        self._diagnostics = tuple(of_unseen(path.name, table.unseen, len(table.targets)))
         self._numbers, self._codes, self._targets = table.numbers, table.codes, table.targets
         self._places, self._ranks = table.places, table.ranks
         self._widths = [len(categories) for categories in table.categories.values()]
 
     def __len__(self) -> int:
         return len(self._targets)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self._diagnostics
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: referenced(value) if isinstance(value, np.ndarray) else value for key, value in vars(self).items()}
@@ -133,16 +145,18 @@ def read_table(
         categories = {each.column: _categories(each, all_codes[:, j], train) for j, each in enumerate(known)}
     found = categories or {}
     ranks, class_names = _ranked(labels.names) if columns.classes else (None, ())
+    places = tuple(_places(each.names, found.get(each.column, ())) for each in known)
     names = [*columns.numbers, *(f"{name}={text}" for name in columns.texts for text in found.get(name, ()))]
     return Table(
         numbers.reshape(count, len(columns.numbers)),
         all_codes,
-        tuple(_places(each.names, found.get(each.column, ())) for each in known),
+        places,
         {name: tuple(found[name]) for name in columns.texts if name in found},
         targets,
         ranks,
         class_names,
         tuple(names),
+        _unseen(known, places, all_codes),
     )
 
 
@@ -204,6 +218,22 @@ def _places(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64
     """The place of each code among the categories, and -1 for what is missing, which is the last one."""
     order = {text: place for place, text in enumerate(categories)}
     return np.array([*(order.get(text, -1) for text in texts), -1], np.int64)
+
+
+def _unseen(
+    known: Sequence[_Codes], places: Sequence[NDArray[np.int64]], codes: NDArray[np.int32]
+) -> dict[str, dict[str, int]]:
+    """By column: how many rows have each of the texts that are no category."""
+    found: dict[str, dict[str, int]] = {}
+    for j, (texts, own) in enumerate(zip(known, places, strict=True)):
+        names, strange = texts.names, np.flatnonzero(own[:-1] < 0)
+        if not len(strange):
+            continue
+        counts = np.zeros(len(own), np.int64)
+        for start in range(0, len(codes), _AT_ONCE):
+            counts += np.bincount(codes[start : start + _AT_ONCE, j] % len(own), minlength=len(own))
+        found[texts.column] = {names[code]: int(counts[code]) for code in strange}
+    return found
 
 
 def _ranked(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

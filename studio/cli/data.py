@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from studio.document.model import Document
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import catalogue
 from studio.training.data.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
-from studio.training.data.figures import ChannelFigures, Statistics
+from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Preview
 from studio.training.data.statistics import Progress, describing
 
@@ -42,7 +42,8 @@ def data(
         refuse(str(problem), as_json=as_json, node=problem.node)
     if as_json:
         spec, target = str(found.spec), str(found.target)
-        print_line({"event": "described", **asdict(found), "spec": spec, "target": target})
+        findings = [_as_dict(finding) for finding in found.findings]
+        print_line({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
         return
     for line in _lines(found, chain[0].name):
         typer.echo(line)
@@ -69,6 +70,10 @@ def _described(preview: Preview) -> Statistics:
         found = None if isinstance(item, Progress) else item
     assert found is not None
     return found
+
+
+def _as_dict(finding: Finding) -> dict[str, Any]:
+    return {**asdict(finding), "fix": None if finding.fix is None else finding.fix.title}
 
 
 def _lines(found: Statistics, source: str) -> Iterator[str]:

@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, Literal, TextIO
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from engine import fit
+from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batches import length
@@ -32,6 +33,10 @@ from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, sam
 
 Weights = Annotated[
     Path, typer.Option("--weights", "-w", help="a run (its number, name or folder), a checkpoint or a weights file")
+]
+Unseen = Annotated[
+    Literal["zeros", "refuse"],
+    typer.Option(help="a category that training did not have is a vector of zeros and reported, or refused"),
 ]
 Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
 
@@ -64,6 +69,7 @@ def predict(
     ],
     weights: Weights,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="*.csv or *.npy; else CSV on standard output")] = None,
+    unseen: Unseen = "zeros",
     device: DeviceName = None,
     assignments: Assignments = None,
     as_json: Json = False,
@@ -76,6 +82,7 @@ def predict(
         trained_with = _splits(file, document)
         found: list[NDArray[Any]] = []
         names: list[str] = []
+        told: list[str] = []
         classes: tuple[str, ...] = ()
         for path in inputs:
             if not os.path.exists(path):
@@ -84,6 +91,7 @@ def predict(
             own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)
             task = _task(file, own, weights, device, as_json=as_json)
             samples = unlabelled or samples_of(task, path if path.suffix in ARRAYS else None)
+            told.extend(_unseen(samples, refused=unseen == "refuse"))
             batches = -(-len(samples) // BATCH)
             found += tracked(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
             names += names_of(samples, len(names))
@@ -91,8 +99,13 @@ def predict(
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
         wrong = np.flatnonzero(~np.isfinite(answered.reshape(len(answered), -1)).all(1))
         if len(wrong):
-            told = f"{len(wrong)} of {len(answered)} answers are NaN or infinite, the first of sample {names[wrong[0]]}"
-            complain(f"warning: {told}. Look at its input.")
+            first = names[wrong[0]]
+            which = f"{len(wrong)} of {len(answered)} answers are NaN or infinite, the first of sample {first}"
+            told.append(f"{which}. Look at its input.")
+        for message in told:
+            complain(f"warning: {message}")
+            if as_json and out is not None:
+                print_line({"event": "warning", "message": message})
         try:
             _write(answered, names, classes, out)
         except BrokenPipeError:  # whoever reads has seen enough
@@ -174,6 +187,14 @@ def _splits(file: Path, document: Document) -> Splits | None:
         return splits_of(lower(document, catalogue(), base=base(file)).build())
     except (LoweringError, EngineError):
         return None
+
+
+def _unseen(samples: Samples, *, refused: bool) -> list[str]:
+    """What is lost of samples to answer. Raises InputError if that is refused."""
+    found = [each.message for each in samples.diagnostics]
+    if found and refused:
+        raise InputError(f"{found[0]} With --unseen zeros it is answered all the same.")
+    return found
 
 
 def _class_names(splits: Splits) -> tuple[str, ...]:

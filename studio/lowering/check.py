@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from studio.document.model import Document
+from studio.lowering.data_problems import data_problems
 from studio.lowering.divisions import division_problems
 from studio.lowering.evaluate import Evaluator
 from studio.lowering.flow import Flow
@@ -57,6 +58,7 @@ class Checker:
             *self._structural,
             *parameter_problems(flow),
             *shape_problems(flow),
+            *data_problems(flow),
             *division_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),

@@ -13,6 +13,7 @@ import numpy as np
 
 import engine
 from engine import inspect
+from engine.data.diagnostics import Diagnostic
 from engine.data.samples import Samples
 from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
@@ -59,6 +60,8 @@ class Outcome:
     failure: str = ""
     fails_on: str = ""
     """"arguments" if it cannot be made, "inputs" if it does not take what it gets."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Of a source: what reading it loses or takes for something else."""
 
 
 NOTHING = Outcome({})
@@ -229,8 +232,9 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             splits = target(**arguments)
             samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream)
             splits.check()
+            found = splits.diagnostics()
             files += splits.files
-            return lambda _: Outcome({node_type.outputs[0].name: samples})
+            return lambda _: Outcome({node_type.outputs[0].name: samples}, diagnostics=found)
         case Role.TRANSFORM:
             own, applied = divided(arguments)
             transform = target(**own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -19,6 +19,15 @@ STEP = 232.0
 
 def assign(name: str, param: str, value: Json) -> Fix:
     return Fix(f"Set {param} to {value}", lambda document: edits.set_param(document, name, param, value))
+
+
+def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
+    def edit(document: Document) -> Document:
+        for param, value in values.items():
+            document = edits.set_param(document, name, param, value)
+        return document
+
+    return Fix(title, edit)
 
 
 def clear(name: str, param: str, title: str | None = None) -> Fix:

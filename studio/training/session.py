@@ -12,6 +12,7 @@ from engine.compiler import Explanation
 from engine.errors import EngineError
 from studio.document.errors import FileError
 from studio.document.model import Document
+from studio.lowering.data_problems import data_problem
 from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
@@ -29,6 +30,7 @@ from studio.training.runs.resuming import Resumed
 from studio.training.runs.writer import Writer
 from studio.training.settings import Device, Settings, decided, of_length
 from studio.training.surroundings import fingerprints, machine, versions
+from studio.training.using import splits_of
 
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
@@ -229,6 +231,7 @@ class Session:
             self._begin_record(None)
         batches = task.setup()
         self._task = task
+        self._warn_of_data(task)
         files = fingerprints(batches.files)
         if resume is not None:
             self._check(resume, task, files)
@@ -337,6 +340,12 @@ class Session:
             except FileError as error:
                 self._lose_record(error)
             self._warn(self._writer.news())
+
+    def _warn_of_data(self, task: fit.Task) -> None:
+        source = self._lowered().reading.source
+        for found in splits_of(task).diagnostics(whole=True):
+            problem = data_problem(source, found)
+            self._events.put(Warned(problem.message, problem))
 
     def _warn(self, messages: Iterable[str]) -> None:
         for message in messages:

@@ -196,7 +196,8 @@ class Store(QObject):
     def _publish(self) -> None:
         report = self._check_report
         if self._run_problems:
-            report = replace(report, problems=report.problems + self._run_problems)
+            more = tuple(problem for problem in self._run_problems if problem not in report.problems)
+            report = replace(report, problems=report.problems + more)
         self._report = report
         self.report_changed.emit(report)
 

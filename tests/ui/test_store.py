@@ -123,6 +123,8 @@ def test_problems_of_a_run_stand_beside_the_check_until_the_next_edit(qtbot: QtB
     store.set_run_problems([Problem("error", "run-failed", "boom", node="hidden")])
     assert [problem.message for problem in store.report.problems] == ["hidden", "boom"]
     assert [problem.message for problem in store.check_report.problems] == ["hidden"]
+    store.add_run_problem(store.check_report.problems[0])
+    assert [problem.message for problem in store.report.problems] == ["hidden", "boom"], "known to the check"
     store.edit("Move", lambda document: edits.move(document, {"hidden": (1.0, 1.0)}))
     qtbot.waitUntil(lambda: store.is_checked)
     assert [problem.message for problem in store.report.problems] == ["hidden"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.shape import Spec
+from studio.lowering.report import Fix
 from studio.training.data.histogram import Counts
 from studio.training.data.picturing import Kind
 from studio.training.data.previewing import Part
@@ -83,6 +84,7 @@ class Finding:
     """What, with its numbers, and what to do."""
     examples: tuple[tuple[Part, int], ...] = ()
     """Samples to look at."""
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)

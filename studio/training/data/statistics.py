@@ -17,8 +17,10 @@ from engine.data.stream import beginning
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
+from studio.lowering.data_problems import data_problem
+from studio.lowering.report import Problem
 from studio.training.data.chain import DataProblem, words
-from studio.training.data.figures import ChannelFigures, Overlap, PartFigures, Statistics
+from studio.training.data.figures import ChannelFigures, Finding, Overlap, PartFigures, Statistics
 from studio.training.data.findings import find
 from studio.training.data.histogram import Histogram
 from studio.training.data.picturing import Kind
@@ -91,6 +93,8 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
                     collector.look_at(rows)
                     done += len(rows)
                     yield Progress(done, total)
+        source = preview.chain[0].name
+        problems = [data_problem(source, each) for each in preview.splits[0].diagnostics(whole=True)]
     except Exception as error:
         raise DataProblem(node, words(error)) from error
     figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
@@ -99,7 +103,12 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
     names, classes = preview.class_names, None if after.target.ndim else after.classes
     told = (node, preview.kind, after.input, after.target, names, figures, overlap, classes)
     found = Statistics(*told, skipped=tuple(skipped))
-    yield replace(found, findings=tuple(find(found)))
+    found = replace(found, findings=(*map(_finding, problems), *find(found)))
+    yield replace(found, findings=tuple(sorted(found.findings, key=lambda finding: finding.severity)))
+
+
+def _finding(problem: Problem) -> Finding:
+    return Finding(problem.code, problem.severity, problem.message, fix=problem.fix)
 
 
 def _samples(preview: Preview, part: Part) -> Samples | None:

@@ -34,7 +34,7 @@ IRIS = "length,width,kind\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica
 
 def whole(source: TableSplits) -> tuple[np.ndarray, np.ndarray]:
     """All rows in the order of the file."""
-    samples = TableSamples(source._table)
+    samples = TableSamples(source._table, Path("t"))
     inputs, targets = samples.arrays(np.arange(len(samples)))
     return np.asarray(inputs), np.asarray(targets)
 
@@ -158,7 +158,8 @@ def test_bad_paths(tmp_path: Path) -> None:
 
 
 def test_no_fault_is_found_where_there_is_none(table) -> None:
-    assert find_fault(Path(table(IRIS)), ",", ["length", "width"], ["kind"]) is None
+    names = ["length", "width", "kind"]
+    assert find_fault(Path(table(IRIS)), ",", names[:2], names[2:], (), names, header=True) is None
 
 
 # -- choice of columns, categories, missing values ---------------------------------------------

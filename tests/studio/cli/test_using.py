@@ -172,7 +172,16 @@ def test_a_new_table_needs_no_target_and_keeps_the_categories_of_the_old_one(gra
         "new", {"colour": ["blue", "red", "purple", "red"], "more": ["a", "b", "c", "d"], "size": [3, 1, 2, 80]}
     )
     result = gradwire("predict", project, new, "-w", tmp_path / "run")
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0
+    [warning] = result.err.splitlines()
+    assert (
+        f"warning: new.{suffix}: 1 of 4 rows has a category in 'colour' that no training row has (purple: 1)" in warning
+    )
+    refused = gradwire("predict", project, new, "-w", tmp_path / "run", "--unseen", "refuse")
+    assert refused.code == 2 and refused.out == ""
+    assert "(purple: 1)" in refused.err and "--unseen zeros" in refused.err
+    told = gradwire("predict", project, new, "-w", tmp_path / "run", "--json", "-o", tmp_path / "answers.npy")
+    assert [line["event"] for line in told.lines] == ["warning", "predicted"]
     head, *rows = [line.split(",") for line in result.out.splitlines()]
     assert head == ["sample", "class", "cold", "warm"]
     assert [row[1] for row in rows if row[0] != "2"] == ["cold", "warm", "warm"]

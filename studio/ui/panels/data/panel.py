@@ -126,6 +126,7 @@ class DataPanel(QWidget):
             view.left.connect(self._close_detail)
         self.detail.closed.connect(self._close_detail)
         self.statistics.sample_wanted.connect(self.show_sample)
+        self.statistics.fix_wanted.connect(lambda fix: self._store.edit(fix.title, fix.edit))
         found.opened.connect(self.refresh)
         found.answered.connect(self._put)
         found.detailed.connect(self._show_detail)

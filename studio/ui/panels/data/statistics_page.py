@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.lowering.report import Fix
 from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Part
 from studio.training.data.statistics import Progress
@@ -42,6 +43,8 @@ _BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
 class StatisticsPage(QWidget):
     sample_wanted = Signal(str, int)
     """An example of a finding should be shown: its part and row."""
+    fix_wanted = Signal(object)
+    """The fix of a finding should be applied."""
 
     def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -145,7 +148,7 @@ class StatisticsPage(QWidget):
         if len(found.parts) == 1:
             self.counts.addWidget(label("No samples are kept for validation", "dim"))
         for finding in found.findings:
-            self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit))
+            self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit, self.fix_wanted.emit))
         if not found.findings:
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "Nothing looks wrong."), None))
         self._balance.setVisible(bool(found.class_names))
@@ -197,7 +200,12 @@ class _Mark(QFrame):
 class _FindingRow(QWidget):
     """What looks wrong, with its examples to click on."""
 
-    def __init__(self, finding: Finding, show: Callable[[str, int], object] | None) -> None:
+    def __init__(
+        self,
+        finding: Finding,
+        show: Callable[[str, int], object] | None,
+        mend: Callable[[Fix], object] | None = None,
+    ) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -218,6 +226,11 @@ class _FindingRow(QWidget):
             links.addStretch(1)
             column.addLayout(links)
         row.addLayout(column, 1)
+        if finding.fix is not None and mend is not None:
+            end = QVBoxLayout()
+            end.addWidget(buttons.push(finding.fix.title, partial(mend, finding.fix)))
+            end.addStretch(1)
+            row.addLayout(end)
 
 
 class _Working(QWidget):

@@ -1,0 +1,208 @@
+"""What reading a table loses or takes for something else, in words: rows, identifiers, digits, categories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.data.columns import joined, looks_like_values
+from engine.data.diagnostics import Diagnostic, rows, short, shown
+from engine.data.table_losses import NULL, Losses
+from engine.data.table_survey import EXACT, Column, Survey
+
+FEW = 20
+"""Rows, of which all may differ by chance."""
+MANY = 1000
+"""Rows, of which hardly all hold different whole numbers by chance."""
+MOST_CHOICES = 1000
+"""Different texts that a column of categories may hold."""
+_UNIQUE_TEXTS = 0.95
+"""The share of different texts from which a column tells rows apart."""
+
+_IDENTIFIER = re.compile(r"(^|[\s_.-])(id|ids|idx|index|key|no|nr|num|number|row|uid|uuid|guid)$", re.IGNORECASE)
+_TIME = re.compile(r"year|date|time|day|week|month|hour|minute|second|epoch|step", re.IGNORECASE)
+_CAMEL = re.compile(r"[a-z](Id|ID)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The arguments of a table that a remedy changes, and what it is called in messages."""
+
+    file: str
+    target: str
+    classes: bool
+    """Whether the target is a class."""
+    ignored: tuple[str, ...]
+    categorical: tuple[str, ...]
+    missing_texts: tuple[str, ...] | None
+    """None if no texts stand for missing values."""
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+def of_losses(choices: Choices, losses: Losses) -> Iterator[Diagnostic]:
+    """Rows that are left out, and categories that count as missing."""
+    if losses.left_out:
+        ordered = sorted(losses.without.items(), key=lambda item: -sum(item[1].values()))
+        lacking = "; ".join(f"no value in {name!r} ({shown(counts)})" for name, counts in ordered[:3])
+        more = f"; and {len(ordered) - 3} more columns" if len(ordered) > 3 else ""
+        message = (
+            f"{choices.file}: {losses.left_out:,} of {rows(losses.rows)} {_are(losses.left_out)} left out: "
+            f"{lacking}{more}."
+        )
+        yield _with_remedy(choices, "rows-left-out", message, ordered[0][0], dict(losses.without))
+    for name, counts in losses.empty.items():
+        texts = {text: count for text, count in counts.items() if text not in ("", NULL)}
+        if texts:
+            total = sum(counts.values())
+            message = (
+                f"{choices.file}: {total:,} of {rows(losses.rows)} {_have(total)} no category in {name!r} "
+                f"({shown(counts)}), which is a vector of zeros."
+            )
+            yield _with_remedy(choices, "missing-category", message, name, {name: counts})
+
+
+def _with_remedy(
+    choices: Choices, code: str, message: str, worst: str, without: Mapping[str, Mapping[str, int]]
+) -> Diagnostic:
+    """Texts that are values stay; else the column that lacks most is ignored, unless it is the target."""
+    known = choices.missing_texts or ()
+    texts = [text for name, counts in without.items() for text in counts if text in known and _is_text(choices, name)]
+    if texts:
+        kept = ", ".join(short(text) for text in dict.fromkeys(texts))
+        changes = (("missing_texts", joined(text for text in known if text not in texts)),)
+        message = f"{message} If {kept} is a value, take it out of missing_texts."
+        return Diagnostic(code, message, f"Keep {kept}", changes)
+    if worst != choices.target and code == "rows-left-out":
+        changes = (("ignore", joined((*choices.ignored, worst))),)
+        message = f"{message} Ignore the columns that lack most, or set missing to keep."
+        return Diagnostic(code, message, f"Ignore {short(worst)}", changes)
+    return Diagnostic(code, f"{message} Fill them in if these rows are to be learned.")
+
+
+def _is_text(choices: Choices, name: str) -> bool:
+    return name in choices.categorical or (choices.classes and name == choices.target)
+
+
+def of_unseen(file: str, unseen: Mapping[str, Mapping[str, int]], count: int) -> Iterator[Diagnostic]:
+    """Categories that the training rows do not have."""
+    for name, counts in unseen.items():
+        total = sum(counts.values())
+        yield Diagnostic(
+            "unseen-category",
+            f"{file}: {total:,} of {rows(count)} {_have(total)} a category in {name!r} that no training row has "
+            f"({shown(counts)}), which is a vector of zeros to the network. Correct it, or train with such rows.",
+        )
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+def of_header(choices: Choices, names: Sequence[str], arguments: Mapping[str, str | list[str]]) -> Iterator[Diagnostic]:
+    """A first line that looks like a row.
+
+    Args:
+        names: of all columns, as the file gives them
+        arguments: those that name columns
+    """
+    if not looks_like_values(names):
+        return
+    places = {name: f"column {place}" for place, name in enumerate(names, 1)}
+    renamed = [
+        (key, places[value] if isinstance(value, str) else joined(places[name] for name in value))
+        for key, value in arguments.items()
+        if value
+    ]
+    first = ", ".join(map(repr, names[:3]))
+    yield Diagnostic(
+        "header-values",
+        f"{choices.file}: the first line, {first}{', …' if len(names) > 3 else ''}, looks like a row, but is read as "
+        "the names of the columns. Turn header off if it is a row.",
+        "Read the first line as a row",
+        (("header", False), *renamed),
+    )
+
+
+def of_survey(choices: Choices, found: Survey, features: Sequence[str], texts: Sequence[str]) -> Iterator[Diagnostic]:
+    """Columns that identify rows, and whole numbers that lose digits."""
+    seen = f"{rows(found.rows)}" if found.is_whole else f"the first {rows(found.rows)}"
+    known = {name: found.columns[name] for name in features if name in found.columns}
+    identifying = {
+        name: why for name, column in known.items() if (why := _identifies(name, column, found.rows, name in texts))
+    }
+    if len(identifying) < len(features):
+        for name, why in identifying.items():
+            yield Diagnostic(
+                "identifier",
+                f"{choices.file}: {name!r} {why} in {seen}, so it identifies a row and does not describe it: the "
+                "network may learn it by heart, and validation looks better than it is. Ignore it.",
+                f"Ignore {short(name)}",
+                (("ignore", joined((*choices.ignored, name))),),
+            )
+    for name, column in found.columns.items():
+        if name not in identifying and name not in texts:
+            yield from _of_digits(choices, name, column, seen)
+
+
+def _identifies(name: str, column: Column, count: int, text: bool) -> str:
+    """What says that a column identifies rows; empty if nothing does."""
+    if text:
+        unique = column.different > max(FEW, _UNIQUE_TEXTS * count)
+        return f"has {column.different:,} different texts" if unique else ""
+    unnamed = re.fullmatch(r"|column \d+|Unnamed: \d+|__index_level_\d+__", name) is not None
+    if not column.is_whole or column.different != count or count < (2 if unnamed else FEW):
+        return ""
+    if column.counts_up and (unnamed or not _TIME.search(name)):
+        return f"counts from {column.low:.0f} to {column.high:.0f}"
+    is_dense = column.high - column.low < 2 * count
+    if not _TIME.search(name) and (is_dense or count >= MANY or _is_identifier(name)):
+        return "has another whole number in each"
+    return ""
+
+
+def _is_identifier(name: str) -> bool:
+    return _IDENTIFIER.search(name) is not None or _CAMEL.search(name) is not None
+
+
+def _of_digits(choices: Choices, name: str, column: Column, seen: str) -> Iterator[Diagnostic]:
+    if column.padded:
+        yield Diagnostic(
+            "leading-zeros",
+            f"{choices.file}: {name!r} has leading zeros in {column.padded:,} of {seen}, such as "
+            f"{column.padded_example}, which is read as {int(column.padded_example)}. {_advice(choices, name)}",
+            *_as_texts(choices, name, column),
+        )
+    if column.exact:
+        one, other = column.merged_example
+        yield Diagnostic(
+            "merged-numbers",
+            f"{choices.file}: {name!r} has {column.exact:,} different whole numbers in {seen}, of which "
+            f"{column.rounded:,} are left as float32, which is exact up to {EXACT:,}: {one} and {other} become equal. "
+            f"{_advice(choices, name)}",
+            *_as_texts(choices, name, column),
+        )
+
+
+def _advice(choices: Choices, name: str) -> str:
+    if name == choices.target:
+        return "Set task to classes if these are names, not numbers."
+    return "If these are names, not numbers, name the column in categorical, or ignore it."
+
+
+def _as_texts(choices: Choices, name: str, column: Column) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A column of names is one to choose from if they are few."""
+    if name == choices.target:
+        return "", ()
+    if column.different <= MOST_CHOICES:
+        return f"Read {short(name)} as texts", (("categorical", joined((*choices.categorical, name))),)
+    return f"Ignore {short(name)}", (("ignore", joined((*choices.ignored, name))),)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
