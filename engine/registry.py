@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import re
 import types
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from engine.errors import RegistryError
@@ -55,7 +56,11 @@ class Range:
 
     def __str__(self) -> str:
         bounds = {"≥": self.ge, ">": self.gt, "≤": self.le, "<": self.lt}
-        return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds.items() if bound is not None)
+        return " and ".join(f"{sign} {_shown(bound)}" for sign, bound in bounds.items() if bound is not None)
+
+
+def _shown(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,20 @@ class PathTo:
     suffixes: tuple[str, ...] = ()
 
 
+LARGEST = 2**31 - 1
+"""Of whole numbers whose type says nothing else: more than any size that can be, and no product of two overflows."""
+
+LONGEST_PATH = 4096
+LONGEST_FILE_NAME = 255
+"""Characters that the usual file systems take."""
+
 Size = Annotated[int, Range(ge=1)]
 Count = Annotated[int, Range(ge=0)]
+Repeats = Annotated[int, Range(ge=1, le=1000)]
+"""How often a part of a layer is there, each with parameters of its own."""
+AnyRepeats = Annotated[int, Range(ge=0, le=1000)]
+"""The same, or not at all."""
+Seed = Annotated[int, Range(ge=0, le=2**63 - 1)]
 Probability = Annotated[float, Range(ge=0, le=1)]
 Positive = Annotated[float, Range(gt=0)]
 NonNegative = Annotated[float, Range(ge=0)]
@@ -91,7 +108,7 @@ Kind = Literal["bool", "int", "float", "str", "choice", "path", "ints", "floats"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument that a user sets. `kind` "ints"/"floats" is a tuple, or one number for all of its places."""
+    """One argument that a user sets. `kind` "ints"/"floats" is a tuple; where `single`, one number may stand for it."""
 
     name: str
     kind: Kind
@@ -99,6 +116,10 @@ class Parameter:
     optional: bool = False
     """None is allowed."""
     range: Range | None = None
+    length: int | None = None
+    """How many numbers a tuple has; None if any number of them will do."""
+    single: bool = True
+    """One number is allowed for all places of a tuple."""
     choices: tuple[Any, ...] = ()
     from_input: FromInput | None = None
     from_training: bool = False
@@ -115,22 +136,62 @@ class Parameter:
         if value is None:
             return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
         if self.kind == "choice":
-            return (
-                None if value in self.choices else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
-            )
+            known = any(type(value) is type(choice) and value == choice for choice in self.choices)
+            return None if known else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
         if self.kind in ("ints", "floats"):
-            items: list[Any] = list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else [value]
-            return next((problem for item in items if (problem := self._scalar_problem(item))), None)
+            if not isinstance(value, (list, tuple)):
+                return self._scalar_problem(value) or self._length_problem(None)
+            items = list(cast("list[Any]", value))
+            wrong = next((problem for item in items if (problem := self._scalar_problem(item))), None)
+            return wrong or self._length_problem(len(items))
         return self._scalar_problem(value)
+
+    def _length_problem(self, count: int | None) -> str | None:
+        """What is wrong with so many numbers in a tuple; None is one number without a tuple."""
+        fits = self.single if count is None else count > 0 if self.length is None else count == self.length
+        if fits:
+            return None
+        wanted = "one or more" if self.length is None else f"one or {self.length}" if self.single else str(self.length)
+        return f"must be {wanted} {_NOUNS[self.kind]}, not {1 if count is None else count}"
 
     def _scalar_problem(self, value: Any) -> str | None:
         if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
             return f"must be {_NOUNS[self.kind]}, not {value!r}"
-        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        if self.kind == "path":
+            return _path_problem(str(value))
+        if isinstance(value, (int, float)) and not math.isfinite(_float(value)):
             return f"must be a finite number, not {value!r}"
         if self.range is not None and not self.range.allows(value):
             return f"must be {self.range}, not {value!r}"
+        if self.kind in ("int", "ints") and not (within := _bounded(self.range)).allows(value):
+            return f"must be {within}, not {value!r}"
         return None
+
+
+def _bounded(declared: Range | None) -> Range:
+    """The bounds of a whole number that is no larger than any size can be, unless its type says more."""
+    known = Range() if declared is None else declared
+    ge = -LARGEST if known.ge is None and known.gt is None else known.ge
+    return replace(known, ge=ge, le=LARGEST if known.le is None and known.lt is None else known.le)
+
+
+def _float(number: float) -> float:
+    """The nearest float; infinity for whole numbers beyond all of them."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _path_problem(text: str) -> str | None:
+    if "\0" in text:
+        return "must be a path without null characters"
+    if len(text) > LONGEST_PATH:
+        return f"must be a path of at most {LONGEST_PATH:,} characters, not {len(text):,}"
+    longest = max(map(len, re.split(r"[/\\]", text)))
+    if longest > LONGEST_FILE_NAME:
+        return f"must name files with at most {LONGEST_FILE_NAME} characters each, not {longest:,}"
+    return None
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -287,12 +348,15 @@ def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | Non
     path = next((extra for extra in extras if isinstance(extra, PathTo)), None)
     if kind is None:
         return None
+    length, single = _length([bare for bare, _ in stripped])
     return Parameter(
         name=name,
         kind="path" if path else kind,
         default=default,
         optional=optional,
         range=next((extra for extra in extras if isinstance(extra, Range)), None),
+        length=length,
+        single=single,
         choices=choices,
         from_input=next((extra for extra in extras if isinstance(extra, FromInput)), None),
         from_training=any(isinstance(extra, FromTraining) for extra in extras),
@@ -315,6 +379,12 @@ def _strip(hint: Any) -> tuple[Any, list[Any]]:
 def _union(hint: Any) -> list[Any]:
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return list(typing.get_args(hint)) if is_union else [hint]
+
+
+def _length(options: list[Any]) -> tuple[int | None, bool]:
+    """How many numbers a tuple among the options has, if that is fixed; and whether one number will do as well."""
+    items = next((typing.get_args(option) for option in options if typing.get_origin(option) is tuple), ())
+    return None if not items or Ellipsis in items else len(items), any(option in (int, float) for option in options)
 
 
 def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from engine.data.samples import JoinedSamples, PickedSamples, Samples, held_coun
 from engine.data.splits import Share, Splits
 from engine.errors import DataError
 from engine.random import Generator
-from engine.registry import DATASETS, Count, Range
+from engine.registry import DATASETS, Count, Range, Seed
 from engine.shape import Spec
 
 
@@ -104,7 +104,7 @@ class HoldOut(Redivided):
         stratify: keep the same share of each class; the targets must be classes
     """
 
-    def __init__(self, splits: Splits, validation: Share = 0.2, seed: Count = 0, stratify: bool = False) -> None:
+    def __init__(self, splits: Splits, validation: Share = 0.2, seed: Seed = 0, stratify: bool = False) -> None:
         super().__init__(splits, seed)
         self._share = validation
         self._stratify = stratify
@@ -137,9 +137,7 @@ class KFold(Redivided):
         seed: another number draws other parts
     """
 
-    def __init__(
-        self, splits: Splits, folds: Annotated[int, Range(ge=2)] = 5, fold: Count = 0, seed: Count = 0
-    ) -> None:
+    def __init__(self, splits: Splits, folds: Annotated[int, Range(ge=2)] = 5, fold: Count = 0, seed: Seed = 0) -> None:
         super().__init__(splits, seed)
         self._folds = folds
         self._fold = fold % folds

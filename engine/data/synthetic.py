@@ -15,7 +15,7 @@ from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import float32, float64, int64
 from engine.errors import DataError
 from engine.random import Generator
-from engine.registry import DATASETS, Count, NonNegative, Range, Size
+from engine.registry import DATASETS, NonNegative, Range, Seed, Size
 from engine.shape import Shape, Spec
 
 Classes = Annotated[int, Range(ge=2)]
@@ -86,7 +86,7 @@ class Spirals(Synthetic):
         classes: Classes = 2,
         turns: Annotated[float, Range(gt=0)] = 1.5,
         noise: NonNegative = 0.02,
-        seed: Count = 0,
+        seed: Seed = 0,
         validation: Share = 0.2,
     ) -> None:
         super().__init__((2,), classes, samples, seed, validation)
@@ -112,9 +112,7 @@ class Moons(Synthetic):
         validation: the share of the points to keep for validation
     """
 
-    def __init__(
-        self, samples: Size = 1000, noise: NonNegative = 0.1, seed: Count = 0, validation: Share = 0.2
-    ) -> None:
+    def __init__(self, samples: Size = 1000, noise: NonNegative = 0.1, seed: Seed = 0, validation: Share = 0.2) -> None:
         super().__init__((2,), 2, samples, seed, validation)
         self._noise = noise
 
@@ -143,7 +141,7 @@ class Circles(Synthetic):
         samples: Size = 1000,
         classes: Classes = 2,
         noise: NonNegative = 0.05,
-        seed: Count = 0,
+        seed: Seed = 0,
         validation: Share = 0.2,
     ) -> None:
         super().__init__((2,), classes, samples, seed, validation)
@@ -175,7 +173,7 @@ class Blobs(Synthetic):
         classes: Classes = 3,
         features: Size = 2,
         spread: NonNegative = 0.15,
-        seed: Count = 0,
+        seed: Seed = 0,
         validation: Share = 0.2,
     ) -> None:
         super().__init__((features,), classes, samples, seed, validation)
@@ -212,7 +210,7 @@ class Regression(Synthetic):
         features: Size = 5,
         function: Literal["linear", "sines", "friedman"] = "linear",
         noise: NonNegative = 0.1,
-        seed: Count = 0,
+        seed: Seed = 0,
         validation: Share = 0.2,
     ) -> None:
         if function == "friedman" and features < 5:
@@ -257,7 +255,7 @@ class Sequences(Synthetic):
         length: Annotated[int, Range(ge=2)] = 20,
         task: Literal["sum", "parity", "sine"] = "sum",
         noise: NonNegative = 0.05,
-        seed: Count = 0,
+        seed: Seed = 0,
         validation: Share = 0.2,
     ) -> None:
         width = 2 if task == "sum" else 1

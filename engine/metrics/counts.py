@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.creation import ones_like, zeros
 from engine.dtypes import float64, int64
 from engine.metrics.metric import Metric, check_classes, check_equal
-from engine.registry import METRICS, FromInput, Size
+from engine.registry import METRICS, FromInput, Range, Size
 from engine.tensor import Tensor
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
@@ -48,7 +48,7 @@ class ClassCounts(Metric):
             self._answers.add_(answer.sum())
             self._targets.add_(truth.sum())
             return
-        check_classes(self, input, target)
+        check_classes(self, input, target, self.num_classes)
         answer, truth = input.argmax(1).reshape(-1), target.reshape(-1)
         self._same.index_add_(0, truth, (answer == truth).to(int64))
         self._answers.index_add_(0, answer, ones_like(answer))
@@ -117,12 +117,12 @@ class ConfusionMatrix(Metric):
 
     is_costly = True
 
-    def __init__(self, num_classes: Classes) -> None:
+    def __init__(self, num_classes: Annotated[int, Range(ge=1, le=10_000), FromInput(1)]) -> None:
         self.num_classes = num_classes
         self._counts = zeros(num_classes * num_classes, dtype=int64)
 
     def take(self, input: Tensor, target: Tensor) -> None:
-        check_classes(self, input, target)
+        check_classes(self, input, target, self.num_classes)
         places = (target * self.num_classes + input.argmax(1)).reshape(-1)
         self._counts.index_add_(0, places, ones_like(places))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from engine.creation import zeros_like
 from engine.modes import enable_grad, no_grad
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Optimizer, Parameters, Rate, State
-from engine.registry import OPTIMIZERS, NonNegative, Size
+from engine.registry import OPTIMIZERS, NonNegative, Range, Size
 from engine.tensor import Tensor
 
 
@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
         self,
         params: Parameters,
         lr: Rate = 1,
-        max_iter: Size = 20,
+        max_iter: Annotated[int, Range(ge=1, le=1_000_000)] = 20,
         max_eval: Size | None = None,
         tolerance_grad: NonNegative = 1e-7,
         tolerance_change: NonNegative = 1e-9,

@@ -35,7 +35,7 @@ from studio.cli.running import Watch
 from studio.cli.sweep import sweep
 from studio.document import files
 from studio.document.format import SUFFIX, schema
-from studio.document.model import Document
+from studio.document.model import LARGEST, Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
 from studio.lowering.program import lower
@@ -98,10 +98,16 @@ def options(
 @app.command()
 def run(
     file: File,
-    epochs: Annotated[int | None, typer.Option(min=0, help="epochs to train; else as the project says")] = None,
-    steps: Annotated[int | None, typer.Option(min=0, help="batches to train; alone, without end of epochs")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST, help="epochs to train; else as the project says")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST, help="batches to train; alone, without end of epochs")
+    ] = None,
     device: DeviceName = None,
-    seed: Annotated[int | None, typer.Option(help="what every random number follows from")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="random seed, 0 to 9223372036854775807")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
     ] = None,

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import msgspec.inspect
 from msgspec.structs import replace
 
-from engine.registry import Parameter
+from engine.registry import Parameter, Range
 from studio.cli.problems import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, Training
@@ -85,9 +86,32 @@ def _set(training: Training, setting: str, value: str, label: str) -> Training:
     given = None if value.lower() in ("", "none", "null") else value
     try:
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
-    except msgspec.ValidationError as error:
-        problem = str(error).partition(" - at ")[0]
-        raise InputError(f"{label}: {problem[:1].lower()}{problem[1:]}.") from None
+    except msgspec.ValidationError:
+        raise InputError(f"{label}: training.{setting} must be {_allowed(setting)}, not {value!r}.") from None
+
+
+def _allowed(setting: str) -> str:
+    """What a setting of the training may be, as its type says."""
+    declared = msgspec.inspect.type_info(Training)
+    assert isinstance(declared, msgspec.inspect.StructType)
+    kind = next(field.type for field in declared.fields if field.name == setting)
+    return " or ".join(map(_kind, kind.types if isinstance(kind, msgspec.inspect.UnionType) else [kind]))
+
+
+def _kind(kind: msgspec.inspect.Type) -> str:
+    match kind:
+        case msgspec.inspect.IntType():
+            return f"a whole number {Range(ge=kind.ge, le=kind.le)}"
+        case msgspec.inspect.FloatType():
+            return f"a number {Range(ge=kind.ge, gt=kind.gt, le=kind.le)}"
+        case msgspec.inspect.LiteralType():
+            return f"one of {', '.join(map(repr, kind.values))}"
+        case msgspec.inspect.BoolType():
+            return "true or false"
+        case msgspec.inspect.NoneType():
+            return "none"
+        case _:
+            return "a text"
 
 
 def _retyped(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:

@@ -56,39 +56,49 @@ class Wire(msgspec.Struct, frozen=True, order=True):
         return f"{self.source} -> {self.target}"
 
 
+LARGEST = 2**31 - 1
+GREATEST = 1e30
+"""Bounds of settings: whole numbers and others."""
+
+Number: TypeAlias = Annotated[float, Meta(ge=0, le=GREATEST)]
+Positive: TypeAlias = Annotated[float, Meta(gt=0, le=GREATEST)]
+Size: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST)]
+
+
 class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run of this project goes when nothing else is asked for."""
 
-    epochs: Annotated[int, Meta(ge=1)] = 10
-    steps: Annotated[int, Meta(ge=1)] | None = None
+    epochs: Size = 10
+    steps: Size | None = None
     """Batches after which training ends, in place of `epochs`: what can be said where data are a stream."""
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     compile: bool = True
     """Run training steps as compiled plans. The numbers are the same."""
-    accumulate: Annotated[int, Meta(ge=1)] = 1
+    accumulate: Size = 1
     """Batches whose gradients are averaged for one step of the optimizers."""
-    clip_norm: Annotated[float, Meta(gt=0)] | None = None
+    clip_norm: Positive | None = None
     """The largest norm that all gradients of an optimizer together may have."""
-    clip_value: Annotated[float, Meta(gt=0)] | None = None
+    clip_value: Positive | None = None
     """The largest size that an element of a gradient may have."""
     mixed_precision: Literal["off", "bfloat16", "float16"] = "off"
     """What products are computed in, where that is safe."""
-    validate_epochs: Annotated[int, Meta(ge=0)] = 1
+    validate_epochs: Count = 1
     """Validate at the end of each so many epochs; 0 for never."""
-    validate_steps: Annotated[int, Meta(ge=1)] | None = None
+    validate_steps: Size | None = None
     """Validate after each so many batches of an epoch as well."""
     follow: Annotated[str, Meta(min_length=1)] = "val_loss"
     """The figure that says which weights are the best: "val_loss", "val_accuracy" for a metric named accuracy, …"""
-    patience: Annotated[int, Meta(ge=0)] | None = None
+    patience: Count | None = None
     """Validations without improvement after which training ends; None to train all epochs."""
-    min_change: Annotated[float, Meta(ge=0)] = 0.0
+    min_change: Number = 0.0
     """By how much a figure must be better than the best to count as improved."""
-    checkpoint_seconds: Annotated[float, Meta(ge=1)] = 30.0
+    checkpoint_seconds: Annotated[float, Meta(ge=1, le=GREATEST)] = 30.0
     """From one checkpoint to the next, at least."""
-    checkpoint_steps: Annotated[int, Meta(ge=1)] | None = None
+    checkpoint_steps: Size | None = None
     """A checkpoint after each so many batches as well."""
-    checkpoints: Annotated[int, Meta(ge=1)] = 2
+    checkpoints: Size = 2
     """How many are kept."""
 
 

@@ -205,6 +205,8 @@ def _flattened_image(flow: Flow, name: str, facts: Facts) -> Problem | None:
     image = flow.facts[cause].spec("input")
     if flow.facts[cause].type.key != "nn.Flatten" or image is None or image.ndim <= spec.ndim:
         return None
+    if Evaluator().evaluate(facts.type, facts.arguments.values, {**facts.inputs, port: image}).failure:
+        return None
     message = (
         f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images "
         f"({format_shape(image.shape)}). Put {name} before {cause}."

@@ -19,9 +19,12 @@ IN_MODEL = frozenset({Role.LAYER})
 IN_TASK = frozenset({Role.LOSS, Role.METRIC, Role.OPTIMIZER, Role.SCHEDULER})
 
 RESERVED = {
-    **dict.fromkeys(IN_MODEL, frozenset(dir(nn.Module()))),
+    **dict.fromkeys(IN_MODEL, frozenset({*dir(nn.Module()), *dir(type(nn.Module))})),
     **dict.fromkeys(
-        IN_TASK, frozenset({*dir(fit.Task), "model", "device", "seed", "batches", "stream", "_found_attributes"})
+        IN_TASK,
+        frozenset(
+            {*dir(fit.Task), *dir(type(fit.Task)), "model", "device", "seed", "batches", "stream", "_found_attributes"}
+        ),
     ),
 }
 """Attributes of the generated classes that a node must not overwrite, by role."""

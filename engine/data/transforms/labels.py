@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.data.transforms.transform import Fitted, Invertible
 from engine.dtypes import float32, int64
 from engine.errors import DataError, DTypeError
-from engine.registry import TRANSFORMS, Size
+from engine.registry import TRANSFORMS, Range, Size
 from engine.shape import Spec
 
 
@@ -66,7 +66,9 @@ class LabelEncode(Fitted, Invertible):
         labels: the labels in the order of their classes; scripts may list texts
     """
 
-    def __init__(self, labels: tuple[int, ...] | tuple[str, ...] = (0, 1)) -> None:
+    def __init__(
+        self, labels: tuple[Annotated[int, Range(ge=-(2**63), le=2**63 - 1)], ...] | tuple[str, ...] = (0, 1)
+    ) -> None:
         self.labels = tuple(labels)
         self._known = np.asarray(self.labels)
         self._order = np.argsort(self._known, kind="stable")

@@ -11,6 +11,7 @@ from engine.creation import rand_like
 from engine.errors import ShapeError
 from engine.ops.elementwise import activation
 from engine.ops.elementwise.choice import where
+from engine.ops.rules import wrap_dim
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -130,6 +131,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half of `input` along `dim` times the sigmoid of the other (Dauphin et al., arXiv 1612.08083)."""
     if input.ndim == 0:
         raise ShapeError("glu: the input needs a dimension to be halved, but it is a scalar")
+    dim = wrap_dim("glu", dim, input.ndim)
     if input.shape[dim] % 2:
         raise ShapeError(f"glu: dimension {dim} of {format_shape(input.shape)} does not divide into halves")
     half = input.shape[dim] // 2

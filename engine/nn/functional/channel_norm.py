@@ -73,14 +73,17 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
         raise ShapeError(f"local_response_norm takes 3 dimensions or more, not {format_shape(input.shape)}.")
     channels, squares = input.shape[1], input * input
     border = squares.narrow(1, 0, 1) * 0.0
-    before, after = size // 2, (size - 1) // 2
-    padded = cat([*[border] * before, squares, *[border] * after], 1) if size > 1 else squares
-    total = sum((padded.narrow(1, start, channels) for start in range(1, size)), padded.narrow(1, 0, channels))
+    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # there is nothing farther away
+    padded = cat([*[border] * before, squares, *[border] * after], 1) if before else squares
+    further = (padded.narrow(1, start, channels) for start in range(1, before + after + 1))
+    total = sum(further, padded.narrow(1, 0, channels))
     return input / (total * (alpha / size) + k) ** beta
 
 
 def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     if weight is None:
         return x if bias is None else (x + bias.reshape(-1, *(1,) * (x.ndim - 2))).to(x.dtype)
+    if tuple(weight.shape) != (x.shape[1],):
+        raise ShapeError(f"a weight of {format_shape(weight.shape)} does not fit an input of {x.shape[1]} channels")
     flat = x.reshape(*x.shape[:2], count(x.shape[2:]))
     return channel_affine(flat, weight, bias).reshape(x.shape).to(x.dtype)

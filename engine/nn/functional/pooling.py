@@ -171,6 +171,10 @@ def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
 def _windows(
     name: str, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation: Sizes, ceil_mode: bool, ndim: int
 ) -> Windows:
+    given = {"kernel_size": kernel_size, "stride": stride or 1, "padding": padding, "dilation": dilation}
+    for title, value in given.items():
+        if isinstance(value, (tuple, list)) and len(value) != ndim:
+            raise ShapeError(f"{name}: {title} takes one number, or one for each of {ndim} dimensions, not {value}")
     windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
     if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
         raise ShapeError(

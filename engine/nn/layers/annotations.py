@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from engine.registry import Count, Positive, Size
+from engine.registry import Count, Range, Size
 
 SizeSides: TypeAlias = Size | tuple[Size, ...]
 """One number for all directions, or one for each."""
 
 CountSides: TypeAlias = Count | tuple[Count, ...]
 
-PositiveSides: TypeAlias = Positive | tuple[Positive, ...]
+Scale: TypeAlias = Annotated[float, Range(gt=0, le=10_000)]
+ScaleSides: TypeAlias = Scale | tuple[Scale, ...]
 
 InCode: TypeAlias = Any
 """An argument that only code gives. Typed loosely so that forms leave it out."""

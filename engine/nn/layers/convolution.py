@@ -35,24 +35,28 @@ class Convolution(Module):
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = channels
+        if groups < 1:
+            raise ValueError(f"groups must be ≥ 1, not {groups}")
         if self.in_channels % groups or self.out_channels % groups:
             raise ValueError(
                 f"groups={groups} must divide in_channels={self.in_channels} and out_channels={self.out_channels}. "
                 "Use a common divisor of both."
             )
-        self.kernel_size = self._sides("kernel_size", kernel_size)
-        self.stride = self._sides("stride", stride)
-        self.padding: Any = padding if isinstance(padding, str) else self._sides("padding", padding)
-        self.dilation = self._sides("dilation", dilation)
-        self.output_padding = self._sides("output_padding", output_padding)
+        self.kernel_size = self._sides("kernel_size", kernel_size, 1)
+        self.stride = self._sides("stride", stride, 1)
+        self.padding: Any = padding if isinstance(padding, str) else self._sides("padding", padding, 0)
+        self.dilation = self._sides("dilation", dilation, 1)
+        self.output_padding = self._sides("output_padding", output_padding, 0)
         self.groups = groups
         self.padding_mode: PaddingMode = padding_mode
         self.has_bias = bias
 
-    def _sides(self, name: str, value: SizeSides) -> tuple[int, ...]:
+    def _sides(self, name: str, value: SizeSides, least: int) -> tuple[int, ...]:
         sides = per_dim(value, self.spatial)
         if len(sides) != self.spatial:
             raise ValueError(f"{name} takes one number, or one for each of {self.spatial} dimensions, not {value}")
+        if min(sides) < least:
+            raise ValueError(f"{name} must be ≥ {least}, not {value}")
         return sides
 
     def _make_filters(self, shape: tuple[int, ...], device: AnyDevice, dtype: DType | None) -> None:

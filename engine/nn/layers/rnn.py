@@ -9,7 +9,7 @@ from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import Weights
 from engine.nn.layers.annotations import AnyDevice
 from engine.nn.layers.recurrent import Result, RNNBase
-from engine.registry import LAYERS, FromInput, Probability, Size
+from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensor import Tensor
 
 
@@ -38,7 +38,7 @@ class RNN(RNNBase):
         self,
         input_size: Annotated[Size, FromInput(-1)],
         hidden_size: Size,
-        num_layers: Size = 1,
+        num_layers: Repeats = 1,
         nonlinearity: Literal["tanh", "relu"] = "tanh",
         bias: bool = True,
         batch_first: bool = False,

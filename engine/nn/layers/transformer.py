@@ -14,7 +14,7 @@ from engine.nn.layers.annotations import AnyDevice
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
 from engine.nn.module import Module
-from engine.registry import LAYERS, Count, FromInput, Positive, Probability, Size
+from engine.registry import LAYERS, AnyRepeats, FromInput, Positive, Probability, Size
 from engine.tensor import Tensor
 
 
@@ -108,8 +108,8 @@ class Transformer(Module):
         self,
         d_model: Annotated[Size, FromInput(-1)] = 512,
         nhead: Size = 8,
-        num_encoder_layers: Count = 6,
-        num_decoder_layers: Count = 6,
+        num_encoder_layers: AnyRepeats = 6,
+        num_decoder_layers: AnyRepeats = 6,
         dim_feedforward: Size = 2048,
         dropout: Probability = 0.1,
         activation: Activation = "relu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import PositiveSides, SizeSides
+from engine.nn.layers.annotations import ScaleSides, SizeSides
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensor import Tensor
@@ -17,7 +17,7 @@ class Resizing(Module):
     def __init__(
         self,
         size: SizeSides | None,
-        scale_factor: PositiveSides | None,
+        scale_factor: ScaleSides | None,
         mode: Literal["nearest", "linear", "bilinear", "bicubic", "trilinear"],
         align_corners: bool | None,
         recompute_scale_factor: bool | None,
@@ -59,7 +59,7 @@ class Upsample(Resizing):
     def __init__(
         self,
         size: SizeSides | None = None,
-        scale_factor: PositiveSides | None = None,
+        scale_factor: ScaleSides | None = None,
         mode: Literal["nearest", "linear", "bilinear", "bicubic", "trilinear"] = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -76,7 +76,7 @@ class UpsamplingNearest2d(Resizing):
         scale_factor: instead of the size; the new sizes are rounded down
     """
 
-    def __init__(self, size: SizeSides | None = None, scale_factor: PositiveSides | None = None) -> None:
+    def __init__(self, size: SizeSides | None = None, scale_factor: ScaleSides | None = None) -> None:
         super().__init__(size, scale_factor, "nearest", None, None)
 
 
@@ -89,5 +89,5 @@ class UpsamplingBilinear2d(Resizing):
         scale_factor: instead of the size; the new sizes are rounded down
     """
 
-    def __init__(self, size: SizeSides | None = None, scale_factor: PositiveSides | None = None) -> None:
+    def __init__(self, size: SizeSides | None = None, scale_factor: ScaleSides | None = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True, None)

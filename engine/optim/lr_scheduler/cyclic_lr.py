@@ -9,8 +9,8 @@ from typing import Any, Literal
 from engine.optim.lr_scheduler.functions import attributes
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
 from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer, set_rate
-from engine.optim.optimizer import Optimizer
-from engine.registry import SCHEDULERS, NonNegative, Probability, Size
+from engine.optim.optimizer import Decay, Optimizer
+from engine.registry import SCHEDULERS, NonNegative, Size
 
 
 @SCHEDULERS.register(category="Cycles", title="Cyclic", tags=("triangular",))
@@ -46,8 +46,8 @@ class CyclicLR(LRScheduler):
         scale_fn: Callable[[float], float] | None = None,
         scale_mode: Literal["cycle", "iterations"] = "cycle",
         cycle_momentum: bool = True,
-        base_momentum: Probability | Sequence[float] = 0.8,
-        max_momentum: Probability | Sequence[float] = 0.9,
+        base_momentum: Decay | Sequence[float] = 0.8,
+        max_momentum: Decay | Sequence[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
         require_optimizer(optimizer)

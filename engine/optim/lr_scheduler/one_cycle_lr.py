@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
 from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
-from engine.optim.optimizer import Optimizer
+from engine.optim.optimizer import Decay, Optimizer
 from engine.registry import SCHEDULERS, FromTraining, NonNegative, Positive, Probability, Size
 
 
@@ -44,8 +44,8 @@ class OneCycleLR(LRScheduler):
         pct_start: Probability = 0.3,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         cycle_momentum: bool = True,
-        base_momentum: Probability | Sequence[float] = 0.85,
-        max_momentum: Probability | Sequence[float] = 0.95,
+        base_momentum: Decay | Sequence[float] = 0.85,
+        max_momentum: Decay | Sequence[float] = 0.95,
         div_factor: Positive = 25.0,
         final_div_factor: Positive = 1e4,
         three_phase: bool = False,

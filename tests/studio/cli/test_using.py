@@ -298,9 +298,28 @@ def test_settings_of_the_training_for_one_run(gradwire, project: Path) -> None:
     options = ("--epochs", 1, "--json", "--set")
     assert gradwire("run", project, *options, "training.validate_steps=4").code == 0
     for wrong, said in {
-        "training.accumulate=0": "expected `int` >= 1",
+        "training.accumulate=0": "training.accumulate must be a whole number ≥ 1 and ≤ 2,147,483,647, not '0'",
         "training.acumulate=2": "Did you mean 'accumulate'?",
-        "training.clip_norm=often": "expected `float | null`",
+        "training.clip_norm=often": "training.clip_norm must be a number > 0 and ≤ 1e+30 or none, not 'often'",
+        "training.clip_norm=inf": "training.clip_norm must be a number > 0 and ≤ 1e+30 or none, not 'inf'",
+        "training.min_change=nan": "training.min_change must be a number ≥ 0 and ≤ 1e+30, not 'nan'",
+        "training.seed=9223372036854775808": "training.seed must be a whole number ≥ 0 and ≤ 9,223,372,036,854,775,807",
+        "training.epochs=4611686018427387904": "training.epochs must be a whole number ≥ 1 and ≤ 2,147,483,647",
+        "adam.betas=0.9": "betas must be 2 numbers, not 1",
+        "adam.betas=0.9,0.9,0.9": "betas must be 2 numbers, not 3",
+        "hidden.out_features=9223372036854775808": "out_features must be ≥ 1 and ≤ 2,147,483,647",
         "training.follow=val_f1": "follows val_f1, but there is no such figure",
     }.items():
-        assert said in gradwire("run", project, *options, wrong).err, wrong
+        result = gradwire("run", project, *options, wrong)
+        assert result.code == 2, wrong
+        assert said in result.err, wrong
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, "x"])
+def test_a_seed_that_cannot_be_says_the_range(gradwire, project: Path, seed: int | str) -> None:
+    result = gradwire("run", project, f"--seed={seed}")
+    assert result.code == 2
+    assert "--seed" in result.err
+    assert {-1: "greater than or equal to 0", 2**63: "9223372036854775807", "x": "integer"}[seed] in " ".join(
+        result.err.split()
+    )

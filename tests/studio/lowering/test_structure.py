@@ -5,7 +5,9 @@ import pytest
 from engine import fit
 from studio.document import edits
 from studio.document.model import Document, Node
+from studio.lowering import lower
 from studio.lowering.structure import RESERVED
+from studio.nodes import catalogue
 from studio.nodes.types import Role
 from tests.studio.lowering.graphs import (
     changed,
@@ -128,6 +130,14 @@ def test_every_attribute_of_a_task_is_reserved() -> None:
         "__weakref__",
         "__dict__",
     }
+
+
+@pytest.mark.parametrize("name", ["mro", "forward", "register_buffer"])
+def test_no_layer_may_be_named_as_an_attribute_of_its_class_or_of_that_class(name: str) -> None:
+    renamed = edits.rename(mlp(), "hidden", name)
+    assert only(renamed).code == "reserved-name"
+    made = type(lower(mlp(), catalogue()).build())
+    assert {*dir(made), *dir(type(made))} <= {*RESERVED[Role.LOSS], *mlp().nodes, "__weakref__", "__dict__"}
 
 
 def test_a_muted_source_of_samples_is_named() -> None:
