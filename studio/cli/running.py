@@ -11,7 +11,6 @@ from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, prin
 from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
 from studio.training.runs.lines import line, results
-from studio.training.runs.records import WEIGHTS
 
 _POLL_SECONDS = 0.05
 
@@ -46,10 +45,10 @@ class Watch:
                 self._session.stop()
             folder, state = self._session.folder, self._session.state
             if folder is not None and state in ("done", "stopped"):
-                is_whole = (folder / WEIGHTS).exists()
-                left = "weights and figures are in" if is_whole else "its weights could not be written; the rest is in"
-                self._screen.say(f"{state}; {left} {folder}", always=not is_whole)
-                code = code or (0 if is_whole else FAILED)
+                lost = ", ".join(self._session.unwritten)
+                left = f"these could not be written: {lost}; the rest is in" if lost else "weights and figures are in"
+                self._screen.say(f"{state}; {left} {folder}", always=bool(lost))
+                code = code or (FAILED if lost else 0)
         if self._failure is not None:
             return BAD_INPUT if self._failure.by_input else FAILED
         return code

@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 from engine import fit
 from engine.compiler import Explanation
-from engine.errors import EngineError
-from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.data_problems import data_problem
 from studio.lowering.program import LoweringError, Program, lower
@@ -34,6 +32,8 @@ from studio.training.using import splits_of
 
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
+_PATIENCE_SECONDS = 5.0
+"""For a disk that does not take what a run that is over leaves."""
 
 
 class Session:
@@ -110,6 +110,8 @@ class Session:
         self._checkpoints: Checkpoints | None = None
         self.steps = 0
         """Training steps that are done, those before a resumed run among them. May be asked from any thread."""
+        self.unwritten: tuple[str, ...] = ()
+        """What of a run that is over the disk did not take, by its names in the folder."""
         self._reached = (0, 0.0)
         self._divergence = Divergence(document, catalogue)
 
@@ -254,9 +256,9 @@ class Session:
         if self._label is not None:
             self._record.describe(name=self._label)
         how = self.document.training
-        seconds, steps, keep = how.checkpoint_seconds, how.checkpoint_steps, how.checkpoints
+        paces = {"seconds": how.checkpoint_seconds, "steps": how.checkpoint_steps, "keep": how.checkpoints}
         begun = 0 if place is None else place.get("step", 0)
-        self._checkpoints = Checkpoints(self.folder, self._writer, seconds=seconds, steps=steps, keep=keep, begun=begun)
+        self._checkpoints = Checkpoints(self.folder, self._writer, **paces, begun=begun, before=self._record.write_up)
 
     def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raises FileError if a run cannot go on as it was begun."""
@@ -306,23 +308,21 @@ class Session:
                     self._make_checkpoint(training)
                     self._tell(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
-                if self._checkpoints is not None and self._checkpoints.is_due(training.step, after=event):
-                    self._make_checkpoint(training)
+                if self._checkpoints is not None:
+                    if self._checkpoints.is_due(training.step, after=event):
+                        self._make_checkpoint(training)
+                    else:
+                        self._checkpoints.retry()
         finally:
             training.close()
         return False
 
     def _make_checkpoint(self, training: fit.Training) -> None:
-        """Training goes on if that fails: the writer tells of it, here only what becomes of the figures is told."""
+        """Training goes on if that fails: the writer tells of it, and tries again."""
         record, checkpoints = self._record, self._checkpoints
         if record is None or checkpoints is None:
             return
-        try:
-            place = record.place(training.step)
-        except FileError as error:
-            self._lose_record(error)
-            return
-        about = {"metrics": place, "data": record.data, "graph": record.graph}
+        about = {"metrics": record.place(training.step), "data": record.data, "graph": record.graph}
         checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
 
     def _tell(self, event: fit.Event) -> None:
@@ -335,10 +335,7 @@ class Session:
         if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
             self._events.put(Warned(problem.message, problem))
         if self._record is not None and not isinstance(event, fit.ValidationStep):
-            try:
-                self._record.take(event, self._weights)
-            except FileError as error:
-                self._lose_record(error)
+            self._record.take(event, self._weights)
             self._warn(self._writer.news())
 
     def _warn_of_data(self, task: fit.Task) -> None:
@@ -377,19 +374,8 @@ class Session:
             if self._lock is not None:
                 self._lock.release()
             return
-        try:
-            self._record.finish(ended, self._weights(), message)
-        except (FileError, EngineError) as error:
-            self._events.put(Warned(str(error)))
-        self._writer.close()
-        self._record.release()
+        self.unwritten = self._record.finish(ended, self._weights(), message, seconds=_PATIENCE_SECONDS)
         self._warn(self._writer.news())
-
-    def _lose_record(self, error: FileError) -> None:
-        """Train on without a record; the weights are tried again at the end."""
-        self._events.put(Warned(f"{error} Training goes on, but its figures are no longer written."))
-        assert self._record is not None
-        self._record.mute()
 
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()

@@ -53,7 +53,12 @@ def serve(path: str, number: str, base: str, name: str) -> None:
             content = line(event)
             if content is not None:
                 _tell(content)
-    _tell({"event": "ended", "state": session.state})
+    state = session.state
+    if session.unwritten and state != "failed":
+        message = f"these could not be written to {session.folder}: {', '.join(session.unwritten)}"
+        _tell({"event": "failed", "message": message, "node": None})
+        state = "failed"
+    _tell({"event": "ended", "state": state})
 
 
 def _session(path: Path, number: int, base: Path, name: str) -> Session:

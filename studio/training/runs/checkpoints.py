@@ -24,6 +24,7 @@ from studio.document.errors import FileError
 from studio.training.runs.writer import Writer
 
 FOLDER = "checkpoints"
+_RETRY_SECONDS = 2.0
 _NAME = re.compile(r"step-(\d+)\.safetensors")
 _Count = Annotated[int, Meta(ge=0)]
 _SHARE = 0.01
@@ -42,16 +43,26 @@ class Checkpoints:
         steps: a checkpoint after each so many batches as well, however long that takes
         keep: how many are kept, the newest ones
         begun: the batch that the training begins after
+        before: writes what a checkpoint must not be ahead of, in the writer's thread; raises OSError or FileError
     """
 
     def __init__(
-        self, folder: Path, writer: Writer, *, seconds: float, steps: int | None, keep: int, begun: int = 0
+        self,
+        folder: Path,
+        writer: Writer,
+        *,
+        seconds: float,
+        steps: int | None,
+        keep: int,
+        begun: int = 0,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
         self._folder = folder / FOLDER
         self._writer = writer
+        self._before = before
         self._seconds, self._steps, self._keep = seconds, steps, keep
         self._pause = min(_FIRST_SECONDS, seconds)
-        self._last = time.monotonic()
+        self._last = self._tried = time.monotonic()
         self._step = begun
         """That the last one is of."""
         self._snapshot_cost = 0.0
@@ -72,21 +83,29 @@ class Checkpoints:
     def make(self, step: int, snapshot: Callable[[], Mapping[str, Any]]) -> None:
         """Take a snapshot now, and have it written. Waits for the one before it, as memory holds no more than one."""
         self._writer.wait()
+        self._writer.forget(FOLDER)
         began = time.perf_counter()
         content = snapshot()
         self._snapshot_cost = time.perf_counter() - began
         self._last, self._step = time.monotonic(), step
         self._pause = min(2 * self._pause, self._seconds)
-        self._writer.put("checkpoint", lambda: self._write(step, content))
+        self._writer.put(FOLDER, lambda: self._write(step, content))
+
+    def retry(self) -> None:
+        """Have the last one written if it could not be, not too often."""
+        if time.monotonic() - self._tried > _RETRY_SECONDS:
+            self._tried = time.monotonic()
+            self._writer.retry(FOLDER)
 
     def _write(self, step: int, content: Mapping[str, Any]) -> str:
         path = self._folder / f"step-{step:09d}.safetensors"
         try:
+            self._before()
             self._folder.mkdir(exist_ok=True)
             atomic.write(path, dumps(content, str(path)))
-        except OSError as error:
-            found = FileError.from_os_error(path, "cannot be written", error)
-            raise FileError(found.path, "", found.problem, f"{self._left()} {found.remedy}") from None
+        except (OSError, FileError) as error:
+            found = FileError.from_os_error(path, "cannot be written", error) if isinstance(error, OSError) else error
+            raise FileError(str(path), "", found.problem, f"{self._left()} {found.remedy}") from None
         for _, old in list(stored(self._folder.parent))[self._keep :]:
             with suppress(OSError):
                 old.unlink()

@@ -17,17 +17,17 @@ import platform
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from engine import Tensor, fit
 from engine.io import atomic, save_file
 from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document
+from studio.training.runs.linefile import LineFile
 from studio.training.runs.lines import line, results
 from studio.training.runs.locking import RunLock, numbering
 from studio.training.runs.writer import Writer
@@ -67,8 +67,8 @@ def fresh_folder(runs: Path) -> Path:
 class Record:
     """Writes a run's folder.
 
-    Making one writes the graph and the settings. Methods raise FileError if the disk does not take it; of what is left
-    to the writer, its `news` tell.
+    Making one writes the graph and the settings, and raises FileError if the disk does not take them. What cannot be
+    written later is kept and tried again; the writer's `news` tell of it.
 
     Args:
         folder: made if it is not there; must not hold another run
@@ -93,15 +93,10 @@ class Record:
         self.graph = dumps(document)
         """The text of the document."""
         self._writer = writer
-        self._lines: BinaryIO | None = None
+        self._lines: LineFile | None = None
         self._written = time.monotonic()
         self._best: tuple[dict[str, Tensor], dict[str, str]] | None = None
         """Weights that wait to be written, and what goes with them: short epochs do not write each time."""
-        self._lost: tuple[dict[str, Tensor], dict[str, str]] | None = None
-        """The same, where they could not be written."""
-        self._is_muted = False
-        self._length = 0
-        """Of the metrics' file, as it was last told."""
         self._batches: int | None = None
         """In an epoch, if known."""
         self._is_stream = False
@@ -135,7 +130,7 @@ class Record:
             remedy = "Choose another output folder, or delete that run."
             raise FileError(str(self.folder), "", "already holds a run", remedy)
         (self.folder / GRAPH).write_text(self.graph, encoding="utf-8")
-        self._lines = (self.folder / METRICS).open("wb")
+        self._lines = LineFile(self.folder / METRICS)
         with numbering(self.folder.parent):
             self._about["number"] = next_number(self.folder.parent)
             self._write_about()
@@ -147,21 +142,13 @@ class Record:
         kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
         self._about = {**kept, **place.get("about", {}), **self._about, "started": about.get("started", _now())}
         self._about["resumed"] = resumed
-        self._lines = (self.folder / METRICS).open("ab")
-        self._length = place.get("metrics", 0)
-        self._lines.truncate(self._length)
-        self._lines.seek(0, os.SEEK_END)
+        self._lines = LineFile(self.folder / METRICS, place.get("metrics", 0))
         self._write_about()
 
     @property
     def is_locked(self) -> bool:
         """Whether no other process can write the run; some file systems have no locks."""
         return self._lock is not None and self._lock.is_enforced
-
-    def release(self) -> None:
-        """Let others write the run: nothing more is written here, by the writer neither."""
-        if self._lock is not None:
-            self._lock.release()
 
     @property
     def data(self) -> list[dict[str, Any]]:
@@ -171,17 +158,15 @@ class Record:
     def describe(self, **about: Any) -> None:
         """Add to run.json."""
         self._about.update(about)
-        self._write_about()
+        self._writer.attempt(RUN, self._write_about)
 
     def take(self, event: fit.Event, weights: Callable[[], Mapping[str, Tensor]]) -> None:
         """Put down an event. `weights` gives those after it, where they are needed."""
-        if self._is_muted:
-            return
         match event:
             case fit.Started():
                 self._batches = event.batches
                 self._is_stream = event.train_samples is None
-                if self._lines is not None and not self._lines.tell():
+                if self._lines is not None and not self._lines.length:
                     self._append(event)
             case fit.Step():
                 if self._is_kept(event):
@@ -206,41 +191,61 @@ class Record:
         return step.batch % -(-self._batches // _LINES_PER_EPOCH) == 0
 
     def place(self, step: int) -> dict[str, Any]:
-        """How far the record is; all up to there is handed to the disk. For a checkpoint of this step."""
+        """How far the record is. For a checkpoint of this step, which must not be written before `write_up`."""
         self._hand_over_best()
-        if self._lines is not None:
-            self._guarded(METRICS, self._lines.flush)
-            self._length = self._lines.tell()
+        length = 0 if self._lines is None else self._lines.length
         about = {name: self._about[name] for name in ("last", "best") if name in self._about}
-        return {"step": step, "metrics": self._length, "about": about}
+        return {"step": step, "metrics": length, "about": about}
 
-    def finish(self, state: str, weights: Mapping[str, Tensor], message: str | None = None) -> None:
-        """Write the weights and how the run ended."""
-        try:
-            if weights:
-                self._save(WEIGHTS, weights, _place(self._about.get("last", {})))
-        finally:
-            self._hand_over_best()
-            self.close()
-            self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
-            self._write_about()
+    def write_up(self) -> None:
+        """Write the figures and the best weights that wait: a checkpoint must not be ahead of them.
 
-    def mute(self) -> None:
-        """Take no more events, after one could not be written; `finish` is tried all the same."""
-        self._is_muted = True
-        with suppress(FileError):
-            self.close()
+        May be called by the writer's thread. Raises OSError and FileError.
+        """
+        if self._lines is not None:
+            self._lines.write()
+        self._writer.again(BEST)
+
+    def finish(
+        self, state: str, weights: Mapping[str, Tensor], message: str | None = None, *, seconds: float
+    ) -> tuple[str, ...]:
+        """Write the weights and how the run ended, and let others write the run.
+
+        Args:
+            seconds: for which what failed is tried again
+
+        Returns:
+            What could not be written, by its names in the folder.
+        """
+        place = _place(self._about.get("last", {}))
+        self._hand_over_best()
+        self._write_lines()
+        if weights:
+            self._writer.attempt(WEIGHTS, lambda: self._save(WEIGHTS, weights, place))
+        self._writer.wait()
+        self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
+        self._writer.attempt(RUN, self._write_about)
+        lost = self._writer.finish(seconds)
+        self.release()
+        dropped = 0 if self._lines is None else self._lines.dropped
+        return (*lost, f"{dropped:,} lines of {METRICS}") if dropped else tuple(lost)
 
     def close(self) -> None:
-        """Close the files."""
-        lines, self._lines = self._lines, None
-        if lines is not None:
-            self._guarded(METRICS, lines.close)
+        """Close the file of figures."""
+        self._write_lines()
+        if self._lines is not None:
+            self._lines.close()
+
+    def release(self) -> None:
+        """Close the file of figures and let others write the run: the writer must have done its jobs."""
+        self.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def _append(self, event: fit.Event, more: Mapping[str, float] = MappingProxyType({})) -> None:
         if self._lines is not None:
-            lines, text = self._lines, json.dumps({**(line(event) or {}), **more}, ensure_ascii=False) + "\n"
-            self._guarded(METRICS, lambda: lines.write(text.encode()))
+            text = json.dumps({**(line(event) or {}), **more}, ensure_ascii=False) + "\n"
+            self._lines.append(text.encode(), droppable=isinstance(event, fit.Step))
             if time.monotonic() - self._written > _SECONDS:
                 self._write_waiting()
 
@@ -250,45 +255,62 @@ class Record:
         if event.best:
             self._about["best"] = last
             self._best = {name: tensor.clone() for name, tensor in weights().items()}, _place(last)
-        if self._lines is not None:
-            self._guarded(METRICS, self._lines.flush)
+        self._write_lines()
 
     def _write_waiting(self) -> None:
         """Write what waits in memory."""
         self._written = time.monotonic()
-        if self._lines is not None:
-            self._guarded(METRICS, self._lines.flush)
+        self._write_lines()
         self._hand_over_best()
-        self._write_about()
+        self._writer.attempt(RUN, self._write_about)
 
     def _hand_over_best(self) -> None:
         """Those that could not be written are tried again, unless there are better ones, or some on their way."""
-        best = self._best or (None if self._writer.is_busy else self._lost)
-        if best is not None:
-            self._best = self._lost = None
-            self._writer.put("best", lambda: self._write_best(best))
+        best, self._best = self._best, None
+        if best is None:
+            self._writer.retry(BEST)
+        else:
+            self._writer.put(BEST, lambda: self._write_best(best))
 
     def _write_best(self, best: tuple[dict[str, Tensor], dict[str, str]]) -> str:
         try:
             self._save(BEST, *best)
         except FileError as error:
-            self._lost = best
             kept = "Training goes on; the weights of the best validation are kept in memory, and tried again."
             raise FileError(error.path, "", error.problem, f"{kept} {error.remedy}") from None
         return f"The weights of the best validation are written again, to {self.folder / BEST}."
 
-    def _write_about(self) -> None:
-        self._about.update(_kept(self.folder / RUN))  # somebody may have given the run another name meanwhile
-        self._guarded(RUN, lambda: atomic.write(self.folder / RUN, _json(self._about)))
+    def _write_lines(self) -> None:
+        lines = self._lines
+        if lines is not None:
+            self._writer.attempt(METRICS, lambda: self._write_waiting_lines(lines))
 
-    def _save(self, name: str, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-        self._guarded(name, lambda: save_file(weights, self.folder / name, {"producer": "gradwire", **metadata}))
-
-    def _guarded(self, name: str, write: Any) -> None:
+    def _write_waiting_lines(self, lines: LineFile) -> str:
         try:
-            write()
+            lines.write()
         except OSError as error:
-            raise FileError.from_os_error(self.folder / name, "cannot be written", error) from None
+            found = FileError.from_os_error(lines.path, "cannot be written", error)
+            kept = "Training goes on; its figures are kept in memory until they can be written."
+            raise FileError(found.path, "", found.problem, f"{kept} {found.remedy}") from None
+        missing = f"{lines.dropped:,} lines of steps are missing" if lines.dropped else "none is missing"
+        return f"Figures are written again, to {lines.path}; {missing}."
+
+    def _write_about(self) -> str:
+        path = self.folder / RUN
+        self._about.update(_kept(path))  # somebody may have given the run another name meanwhile
+        try:
+            atomic.write(path, _json(self._about))
+        except OSError as error:
+            raise FileError.from_os_error(path, "cannot be written", error) from None
+        return f"{path} is written again."
+
+    def _save(self, name: str, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+        path = self.folder / name
+        try:
+            save_file(weights, path, {"producer": "gradwire", **metadata})
+        except OSError as error:
+            raise FileError.from_os_error(path, "cannot be written", error) from None
+        return f"{path} is written."
 
 
 def next_number(runs: Path) -> int:

@@ -202,7 +202,9 @@ def test_weights_that_could_not_be_written_are_no_success(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(records, "save_file", full)
+    monkeypatch.setattr("studio.training.session._PATIENCE_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
     assert "weights.safetensors: cannot be written" in result.err
-    assert result.err.splitlines()[-1].startswith("done; its weights could not be written; the rest is in")
+    told = "done; these could not be written: best.safetensors, weights.safetensors, checkpoints; the rest is in "
+    assert result.err.splitlines()[-1].startswith(told)

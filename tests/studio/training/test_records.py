@@ -4,7 +4,9 @@ import errno
 import hashlib
 import json
 import os
+import random
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from engine.io import atomic, load_file, read_metadata
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.training import Failed, Session, Warned
-from studio.training.runs import records
+from studio.training import session as session_module
+from studio.training.runs import checkpoints, linefile, records
 from studio.training.runs.history import Follower, Run
 from studio.training.runs.lines import line
 from studio.training.runs.records import Record, fresh_folder
@@ -127,7 +130,10 @@ def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path
         return write(path, data)
 
     monkeypatch.setattr(atomic, "write", full)
-    events = finished(session(out=tmp_path))
+    monkeypatch.setattr(session_module, "_PATIENCE_SECONDS", 0.0)
+    run = session(out=tmp_path)
+    events = finished(run)
+    assert set(run.unwritten) == {"best.safetensors", "weights.safetensors", "checkpoints"}
     warnings = [event.message for event in events if isinstance(event, Warned)]
     assert any("best.safetensors: cannot be written: the disk is full" in message for message in warnings)
     assert any("checkpoints" in message and "Training goes on" in message for message in warnings)
@@ -202,3 +208,80 @@ def test_numbers_that_are_not_finite_are_null() -> None:
         "best": False,
     }
     assert line(fit.ValidationStep(1, 1, 2)) is None
+
+
+class Disk:
+    """Takes nothing while it is full, and once little of what is written first."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+        self.is_full = False
+        self._random = random.Random(seed)
+        self._write, self._replace = os.write, atomic.write
+        monkeypatch.setattr(linefile.os, "write", self.write)
+        monkeypatch.setattr(atomic, "write", self.replace)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.is_full and self._random.random() < 0.5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._write(descriptor, data[: self._random.randint(1, 40)] if self.is_full else data)
+
+    def replace(self, path: Path, data: bytes) -> Any:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._replace(path, data)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("DISKS", "3"))))
+def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
+    session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Between any two events the disk gets full or has space again; whoever reads meanwhile sees whole lines."""
+    monkeypatch.setattr(records, "_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "_RETRY_SECONDS", 0.0)
+    disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._tell
+
+    def told(self: Session, event: fit.Event) -> None:
+        if turns.random() < 0.2:
+            disk.is_full = not disk.is_full
+        tell(self, event)
+        seen = (tmp_path / "run" / "metrics.jsonl").read_bytes()
+        assert seen == b"" or seen.endswith(b"\n")
+        if isinstance(event, fit.Done):
+            disk.is_full = True
+            threading.Timer(0.3, lambda: setattr(disk, "is_full", False)).start()
+
+    monkeypatch.setattr(Session, "_tell", told)
+    run = session(digits(epochs=4), out=tmp_path / "run", seed=seed)
+    events = finished(run)
+    assert not any(isinstance(event, Failed) for event in events)
+    assert run.unwritten == ()
+    assert lines_of(run.folder) == [line(event) for event in events if isinstance(event, fit.Event) and line(event)]
+    about = json.loads((run.folder / "run.json").read_text())
+    assert (about["state"], about["last"]["epoch"]) == ("done", 4)
+    assert read_metadata(run.folder / "weights.safetensors")["epoch"] == "4"
+    assert read_metadata(run.folder / "best.safetensors")["epoch"] == str(about["best"]["epoch"])
+    newest, _ = checkpoints.newest(run.folder)
+    assert newest is not None and newest["metrics"]["metrics"] <= (run.folder / "metrics.jsonl").stat().st_size
+    assert newest["metrics"]["step"] == about["last"]["step"]
+
+
+def test_lines_that_do_not_fit_into_memory_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(monkeypatch, 0)
+    lines = linefile.LineFile(tmp_path / "lines", most=10)
+    lines.append(b"first\n", droppable=True)
+    lines.append(b"second\n", droppable=True)
+    lines.append(b"an epoch\n", droppable=False)
+    assert (lines.dropped, lines.length) == (1, 15)
+    disk.is_full = True
+    lines.append(b"more\n" * 200, droppable=False)
+    with pytest.raises(OSError, match="No space"):
+        lines.write()
+    disk.is_full = False
+    lines.write()
+    lines.close()
+    assert (tmp_path / "lines").read_bytes().startswith(b"first\nan epoch\nmore\n")
+    again = linefile.LineFile(tmp_path / "lines", 12)
+    again.append(b"resumed\n", droppable=True)
+    again.write()
+    again.close()
+    assert (tmp_path / "lines").read_bytes() == b"first\nresumed\n", "a line that was cut in two is cut off"

@@ -17,6 +17,7 @@ from engine.io import atomic, load_file
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.training import Failed, Session, Warned
+from studio.training import session as session_module
 from studio.training.runs import checkpoints as checkpoints_module
 from studio.training.runs import records, resuming
 from studio.training.runs.checkpoints import Checkpoints, newest, stored
@@ -91,7 +92,6 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             run.start()
             run._ended.wait(600)
             run._state = "failed"
-            run._record._lines.close()
             run._record.release()
         return folder
 
@@ -316,6 +316,7 @@ def test_a_full_disk_at_checkpoints_is_told_when_it_changes(
 
 
 def test_a_full_disk_before_the_first_checkpoint(session, digits, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(session_module, "_PATIENCE_SECONDS", 0.0)
     failing(monkeypatch, "checkpoints", *[errno.ENOSPC] * 99)
     events = finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "full"))
     [warning] = [event.message for event in events if isinstance(event, Warned)]
