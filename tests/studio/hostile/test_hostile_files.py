@@ -1,0 +1,42 @@
+"""No file that Gradwire reads makes it run code, start a program, unpickle, use the network or write elsewhere.
+
+`HOSTILE_FILES=10000 pytest tests/studio/hostile` looks at more of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.studio.hostile.audit import ROOT
+
+DOCUMENTS = int(os.environ.get("HOSTILE_FILES", "1000"))
+
+
+def attacked(folder: Path, *options: str) -> dict[str, Any]:
+    """What an attack in a process of its own has found."""
+    command = [sys.executable, "-m", "tests.studio.hostile.attack", str(folder), *options]
+    seconds = 300 + DOCUMENTS
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+def test_hostile_files_run_nothing(tmp_path: Path) -> None:
+    told = attacked(tmp_path, "--documents", str(DOCUMENTS), "--commands", "8")
+    assert told["violations"] == []
+    assert told["pwned"] == []
+    found = told["found"]
+    assert found["read: built"] > DOCUMENTS / 10
+    assert found["read: refused by the check"] > DOCUMENTS / 5
+    assert "read: refused by the guard" not in found  # the check comes first, and says more
+
+
+def test_the_hook_sees_what_the_guards_stop(tmp_path: Path) -> None:
+    """Without them, the exploit that was found once runs again: the hook stops it, and says so."""
+    told = attacked(tmp_path, "--unguarded")
+    assert "exec: names ['__import__', 'system']" in told["violations"]
