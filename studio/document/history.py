@@ -13,6 +13,8 @@ class Entry(NamedTuple):
     title: str
     document: Document
     merge_key: str | None = None
+    selection: frozenset[str] = frozenset()
+    """The nodes that were selected when this state was last seen."""
 
 
 class History:
@@ -70,14 +72,23 @@ class History:
         """Whether the present document is the one that was last saved or opened."""
         return self.document is self._saved
 
+    @property
+    def selection(self) -> frozenset[str]:
+        """The nodes that were selected when the present state was last seen."""
+        return self._entries[self._position].selection
+
     # -- changing
+
+    def keep_selection(self, names: frozenset[str]) -> None:
+        """These nodes are selected in the present state."""
+        self._entries[self._position] = self._entries[self._position]._replace(selection=names)
 
     def push(self, title: str, document: Document, merge_key: str | None = None) -> None:
         """Make `document` the present state. What could be redone is gone. The present document again: nothing."""
         if document is self.document:
             return
         del self._entries[self._position + 1 :]
-        entry = Entry(title, document, merge_key)
+        entry = Entry(title, document, merge_key, self.selection)
         if merge_key is not None and not self._sealed and merge_key == self._entries[-1].merge_key:
             self._entries[-1] = entry
         else:
@@ -89,6 +100,16 @@ class History:
     def seal(self) -> None:
         """End the gesture: the next push is an entry of its own."""
         self._sealed = True
+
+    def take_back(self, merge_key: str) -> bool:
+        """Drop what the present gesture did, as if it had not begun. False if the present state is not its work."""
+        entry = self._entries[-1]
+        if self._sealed or self._position != len(self._entries) - 1 or entry.merge_key != merge_key:
+            return False
+        self._entries.pop()
+        self._position -= 1
+        self._sealed = True
+        return True
 
     def undo(self) -> Document:
         """The state before; the present one where there is none."""

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, 
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QFrame,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QStyledItemDelegate,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.ui import fonts, icons, theme
 from studio.ui.fuzzy import score
+from studio.ui.widgets.inputs import LineEdit
 
 _WIDTH, _ROW, _ROWS = 560, 32, 11
 _ROLE = Qt.ItemDataRole.UserRole
@@ -47,10 +47,10 @@ class CommandPalette(QFrame):
         self.setObjectName("command-palette")
         self._choices: list[Choice] = []
         self._before: QWidget | None = None
-        self.edit = QLineEdit()
+        self.edit = LineEdit()
         self.edit.setPlaceholderText("Type a command or the name of a node")
         self.edit.setAccessibleName("Search commands")
-        self.edit.addAction(icons.themed("search", "text-dim"), QLineEdit.ActionPosition.LeadingPosition)
+        self.edit.addAction(icons.themed("search", "text-dim"), LineEdit.ActionPosition.LeadingPosition)
         self.list = QListWidget()
         self.list.setItemDelegate(_RowDelegate(self.list))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
 from studio.ui.project import Project
 from studio.ui.widgets import buttons
@@ -17,6 +18,7 @@ class Dock(QDockWidget):
         super().__init__(title, window)
         self.setObjectName(name)
         self.title = title
+        self._window = window
         self._panels: dict[Project, QWidget] = {}
         self._stack = _Stack(size)
         self.setWidget(self._stack)
@@ -51,6 +53,12 @@ class Dock(QDockWidget):
     def set_count(self, count: int) -> None:
         """Say in the title how many things wait inside."""
         self.setWindowTitle(f"{self.title} ({count})" if count else self.title)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """A floating dock is a window, where keys would end: the main window takes what nothing here wants."""
+        super().keyPressEvent(event)
+        if self.isFloating():
+            QApplication.sendEvent(self._window, event)
 
     def update_bar(self, *, is_tabbed: bool) -> None:
         """No title bar where a tab says the same already."""

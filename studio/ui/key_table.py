@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QKeySequenceEdit,
-    QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 from studio.ui.commands import Command, Commands
 from studio.ui.fuzzy import score
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
 _ID = Qt.ItemDataRole.UserRole
@@ -29,7 +29,7 @@ class KeyTable(QWidget):
     def __init__(self, commands: Commands) -> None:
         super().__init__()
         self._commands = commands
-        self.search = QLineEdit()
+        self.search = LineEdit()
         self.search.setPlaceholderText("Find a command")
         self.search.textChanged.connect(self._fill)
         self.tree = QTreeWidget()

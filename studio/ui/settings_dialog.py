@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
 
 from studio.ui import motion, theme
 from studio.ui.commands import Commands
 from studio.ui.key_table import KeyTable
 from studio.ui.settings import Settings
 from studio.ui.theme import MODES, Mode
+from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label, line
 
 _MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "As the system"}
@@ -24,7 +25,7 @@ class SettingsDialog(QDialog):
         self.setWindowTitle("Settings")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(560, 620)
-        self.theme = QComboBox()
+        self.theme = ComboBox()
         for mode in MODES:
             self.theme.addItem(_MODE_WORDS[mode], mode)
         self.theme.setCurrentIndex(MODES.index(theme.manager().mode))

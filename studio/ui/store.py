@@ -123,24 +123,27 @@ class Store(QObject):
         """End a gesture: the next edit is one of its own even with the same merge key."""
         self.history.seal()
 
-    def undo(self) -> None:
+    def take_back(self, merge: str) -> None:
+        """Drop what the edits of the gesture under way, those with this merge key, have changed."""
         old = self.document
-        self.history.undo()
-        self._apply(old)
+        if self.history.take_back(merge):
+            self._apply(old)
+
+    def undo(self) -> None:
+        self.go(max(self.history.position - 1, 0))
 
     def redo(self) -> None:
-        old = self.document
-        self.history.redo()
-        self._apply(old)
+        self.go(min(self.history.position + 1, len(self.history.entries) - 1))
 
     def go(self, position: int) -> None:
         """To a state of the history, by its index."""
         old = self.document
         self.history.go(position)
-        self._apply(old)
+        self._apply(old, self.history.selection)
 
     def select(self, names: Iterable[str]) -> None:
         selection = frozenset(name for name in names if name in self.document.nodes)
+        self.history.keep_selection(selection)
         if selection != self._selection:
             self._selection = selection
             self.selection_changed.emit(selection)
@@ -176,13 +179,14 @@ class Store(QObject):
         """Stop the check. The store must not be used afterwards."""
         self._checker.close()
 
-    def _apply(self, old: Document) -> None:
+    def _apply(self, old: Document, seen: frozenset[str] = frozenset()) -> None:
+        """Tell of the present document; `seen` is what was selected when it was last the present one."""
         new = self.document
         if new is old:
             return
         self._run_problems = ()
         self.document_changed.emit(old, new)
-        self.select(_surviving(self._selection, old, new))
+        self.select(_surviving(self._selection, old, new, seen))
         self._tell_saved()
         self.recheck()
 
@@ -207,10 +211,13 @@ class Store(QObject):
             self.saved_changed.emit(self.is_saved)
 
 
-def _surviving(selection: frozenset[str], old: Document, new: Document) -> frozenset[str]:
-    """The selected nodes that are still there; renamed ones, the same objects, under their new names."""
-    if all(name in new.nodes for name in selection):
-        return selection
+def _surviving(selection: frozenset[str], old: Document, new: Document, seen: frozenset[str]) -> frozenset[str]:
+    """The selected nodes that are still there, renamed ones under their new names.
+
+    Where the change brings selected nodes back, or takes all of them away: what was selected in that state before.
+    """
+    came = seen - old.nodes.keys()
     renamed = {id(node): name for name, node in new.nodes.items() if name not in old.nodes}
     names = (name if name in new.nodes else renamed.get(id(old.nodes[name])) for name in selection)
-    return frozenset(name for name in names if name is not None)
+    stays = frozenset(name for name in names if name is not None)
+    return seen if came - stays or (selection and not stays) else stays

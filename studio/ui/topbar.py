@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
 from studio.training import supply
@@ -17,6 +17,7 @@ from studio.ui.commands import Commands
 from studio.ui.panels.runs.plot import title
 from studio.ui.project import Project
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
@@ -43,7 +44,7 @@ class TopBar(QWidget):
             button.setProperty("kind", "transport")
             row.addWidget(button)
         row.addSpacing(8)
-        self.device = QComboBox()
+        self.device = ComboBox()
         self.device.setAccessibleName("Device")
         self.device.setToolTip("Where the model is trained. Auto takes the GPU if there is one.")
         for key, words in _DEVICES:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
 from studio.document.format import SUFFIX
@@ -182,6 +182,14 @@ class MainWindow(QMainWindow):
             for project in self.workspace.projects:
                 project.look_at_disk()
                 project.store.recheck()  # data files may be others
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape in a field or a panel that has no other use for it leads back to the canvas."""
+        if event.key() == Qt.Key.Key_Escape and self.canvas is not None:
+            self.activateWindow()
+            self.canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _project_files(event):

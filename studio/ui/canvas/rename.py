@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.document import edits, names
 from studio.ui.canvas.bubble import Bubble
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
+from studio.ui.widgets.inputs import LineEdit
 
 
-class RenameEditor(QLineEdit):
+class RenameEditor(LineEdit):
     """Lies over the header of a node. Enter takes the name, Escape leaves it, and so does going elsewhere."""
 
     closed = Signal()

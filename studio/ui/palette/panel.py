@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStackedLayout, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
 from studio.ui.palette.groups import by_rank, in_order
@@ -15,6 +15,7 @@ from studio.ui.palette.tree import TypeTree
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
 from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.inputs import LineEdit
 
 
 class PalettePanel(QWidget):
@@ -29,7 +30,7 @@ class PalettePanel(QWidget):
         self._opened: dict[str, bool] = {}
         """Headings that somebody opened or closed, by title."""
         self.setAccessibleName("Palette")
-        self.field = QLineEdit()
+        self.field = LineEdit()
         self.field.setPlaceholderText("Search nodes")
         self.field.setAccessibleName("Search nodes")
         self.field.setClearButtonEnabled(True)

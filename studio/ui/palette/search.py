@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QTreeView, QVBoxLayout, QWidget
 
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
@@ -14,6 +14,7 @@ from studio.ui.palette.groups import by_rank, in_order
 from studio.ui.palette.row import HEADING, ROW, RowDelegate
 from studio.ui.palette.tree import TypeTree
 from studio.ui.theme import ThemeManager
+from studio.ui.widgets.inputs import LineEdit
 
 WIDTH = 480
 _TALLEST = 380
@@ -35,7 +36,7 @@ class SearchPalette(QWidget):
         self._place = QPoint()
         self.setObjectName("search-palette")
         self.setAccessibleName("Add a node")
-        self.field = QLineEdit()
+        self.field = LineEdit()
         self.field.setAccessibleName("Search nodes")
         self.field.textChanged.connect(self._search)
         self.field.installEventFilter(self)

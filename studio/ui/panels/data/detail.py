@@ -11,7 +11,6 @@ from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
-    QComboBox,
     QHBoxLayout,
     QSizePolicy,
     QTableView,
@@ -26,6 +25,7 @@ from studio.training.data.previewing import Facts, Part, Sample
 from studio.ui import fonts, theme
 from studio.ui.panels.data import cells
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.row import row_of
 
@@ -53,10 +53,10 @@ class Detail(QWidget):
             group.addButton(chip)
             chip.clicked.connect(self._show)
         self._sides["after"].setChecked(True)
-        self.channel = QComboBox()
+        self.channel = ComboBox()
         self.channel.setAccessibleName("Channel of the numbers")
         self.channel.setToolTip("Which channel's numbers are listed")
-        self.channel.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.channel.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.channel.setMinimumContentsLength(3)
         self.channel.currentIndexChanged.connect(self._show_numbers)
         close = buttons.tool("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14)

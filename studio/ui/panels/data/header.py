@@ -8,10 +8,8 @@ from PySide6.QtCore import QRect, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QHBoxLayout,
     QSizePolicy,
-    QSpinBox,
     QStyle,
     QStyleOptionSpinBox,
     QWidget,
@@ -19,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.training.data.previewing import PARTS, Facts, Look, Part
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import ComboBox, SpinBox
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.picture import Picture
 
@@ -62,10 +61,10 @@ class Header(QWidget):
             part_group.addButton(chip)
             chip.clicked.connect(self._changed)
         self.parts["training"].setChecked(True)
-        self.category = QComboBox()
+        self.category = ComboBox()
         self.category.setAccessibleName("Class")
         self.category.setToolTip("Show samples of one class only")
-        self.category.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.category.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
         self.place = _Place()
@@ -193,7 +192,7 @@ class Header(QWidget):
         self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
 
 
-class _Place(QSpinBox):
+class _Place(SpinBox):
     """As wide as its largest number with all that stands behind it.
 
     Qt itself measures no more than 18 letters, and counts the edge of the style sheet more than once.

@@ -9,19 +9,22 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from engine.registry import Parameter
 from studio.ui.panels.inspector.values import shown
+from studio.ui.widgets.inputs import ComboBox
 
 
 class Field(QWidget):
     """Base: shows a value, tells when a person changed it."""
 
-    edited = Signal(object)
-    """The new value."""
-    cleared = Signal()
-    """The default, or the inferred value, is to be used again."""
+    edited = Signal(object, str)
+    """The new value, and the gesture ("typing", "stepping") whose changes are one step of undo; "" for a step alone."""
+    cleared = Signal(str)
+    """The default, or the inferred value, is to be used again; with the gesture."""
+    reverted = Signal()
+    """What was typed is gone: the value from before is to be used again."""
     refused = Signal(str)
     """Why what was typed is no value, as the end of a sentence; empty when it is good again."""
     finished = Signal()
-    """The person has left the field: the next change is one of its own for undo."""
+    """The field was left, or its text committed by Enter: the next change is a step of undo of its own."""
 
     def __init__(self, parameter: Parameter, editor: QWidget) -> None:
         super().__init__()
@@ -56,22 +59,29 @@ class BoolField(Field):
 
     def _choose(self, checked: bool) -> None:
         if checked is self.parameter.default:
-            self.cleared.emit()
+            self.cleared.emit("")
         else:
-            self.edited.emit(checked)
+            self.edited.emit(checked, "")
 
 
 class ChoiceField(Field):
     def __init__(self, parameter: Parameter) -> None:
-        self._combo = QComboBox()
+        self._combo = ComboBox()
         self._combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._combo.setMinimumContentsLength(6)
         super().__init__(parameter, self._combo)
-        self._values: list[Any] = list(parameter.choices)
+        self._values: list[Any] = []
+        self.offer(parameter)
+        self._combo.activated.connect(self._choose)
+
+    def offer(self, parameter: Parameter) -> None:
+        """Offer the choices of `parameter`, which has other choices than before."""
+        self.parameter = parameter
+        self._values = list(parameter.choices)
         if parameter.optional and None not in self._values:
             self._values.append(None)
+        self._combo.clear()
         self._combo.addItems([shown(value) for value in self._values])
-        self._combo.activated.connect(self._choose)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
         self._combo.setPlaceholderText(implied)
@@ -81,9 +91,9 @@ class ChoiceField(Field):
     def _choose(self, index: int) -> None:
         value = self._values[index]
         if value == self.parameter.default:
-            self.cleared.emit()
+            self.cleared.emit("")
         else:
-            self.edited.emit(value)
+            self.edited.emit(value, "")
 
 
 def mark(widget: QWidget, name: str, value: object) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from studio.document import edits, names
 from studio.document.model import Document
 from studio.nodes.types import NodeType, Role
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
 
@@ -32,11 +33,12 @@ class NodeHeader(QWidget):
         top.setSpacing(8)
         category = kind.category if kind else "unknown"
         top.addWidget(Picture(kind.icon if kind else "unknown", size=20, category=category))
-        self.name = QLineEdit(name)
+        self.name = LineEdit(name)
         self.name.setAccessibleName("Name")
         self.name.setToolTip("The node's name: the attribute in the code and the prefix of its weights.")
         self.name.textEdited.connect(self._check)
         self.name.editingFinished.connect(self._rename)
+        self.name.draft.reverted.connect(self.refresh)
         top.addWidget(self.name, 1)
         column.addLayout(top)
         self._problem = label("", "error", wrap=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
@@ -16,7 +15,7 @@ from studio.nodes.types import NodeType, Role
 from studio.ui import figures
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.header import NodeHeader, SeveralHeader
-from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.row import Row, Setting, Value
 from studio.ui.panels.inspector.trains import Trains
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
@@ -53,10 +52,7 @@ class NodeForm(QWidget):
         self._problems.setSpacing(6)
         self._column.addLayout(self._problems)
         self._shown_problems: tuple[Problem, ...] = ()
-        self.rows = [
-            Row(parameter, partial(self._set, parameter.name), partial(self._clear, parameter.name))
-            for parameter in _shared(self._kinds)
-        ]
+        self.rows = [Row(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)]
         self._add_rows()
         kind = self._kinds[0] if len(names) == 1 else None
         self.offers = [row for offer in offers if kind is not None and (row := offer(names[0], kind)) is not None]
@@ -122,7 +118,7 @@ class NodeForm(QWidget):
         kind = next(iter(self._kinds), None)
         if len(self.names) != 1 or kind is None or kind.role is not Role.OPTIMIZER:
             return None
-        layers = Trains(self._store, self.names[0])
+        layers = Trains(self._store, self.names[0], self)
         self._column.addWidget(layers)
         return layers
 
@@ -141,25 +137,19 @@ class NodeForm(QWidget):
             return Value(info.arguments.get(parameter.name), is_inferred=True)
         return Value(None if parameter.default is REQUIRED else parameter.default)
 
-    def _set(self, parameter: str, value: Any) -> None:
-        def change(document: Document) -> Document:
+    def _setting(self, parameter: str) -> Setting:
+        def change(document: Document, value: Any) -> Document:
             for name in self.names:
                 document = edits.set_param(document, name, parameter, value)
             return document
 
-        self._store.edit(f"Set {self._subject}.{parameter}", change, merge=f"param:{self._subject}:{parameter}")
-
-    def _clear(self, parameter: str) -> None:
-        def change(document: Document) -> Document:
+        def clear(document: Document) -> Document:
             for name in self.names:
                 document = edits.clear_param(document, name, parameter)
             return document
 
-        self._store.edit(f"Reset {self._subject}.{parameter}", change, merge=f"param:{self._subject}:{parameter}")
-
-    @property
-    def _subject(self) -> str:
-        return self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
+        subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
+        return Setting(f"{subject}.{parameter}", change, clear)
 
     # -- what the check found
 

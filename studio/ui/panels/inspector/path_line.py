@@ -6,13 +6,15 @@ import re
 
 from PySide6.QtCore import QEvent, QRect, Qt
 from PySide6.QtGui import QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame, QToolTip
+from PySide6.QtWidgets import QStyle, QStyleOptionFrame, QToolTip
+
+from studio.ui.widgets.inputs import LineEdit
 
 _EDGE = 2
 """Pixels that a QLineEdit leaves beside its text."""
 
 
-class PathLine(QLineEdit):
+class PathLine(LineEdit):
     """While nobody types, a path that is too long is cut at its beginning, where a folder ends if that leaves enough.
 
     The tooltip tells all of it.

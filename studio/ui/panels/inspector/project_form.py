@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from studio.document import edits
 from studio.ui import figures
 from studio.ui.panels.inspector.row import Row
 from studio.ui.panels.inspector.training_form import TrainingForm
 from studio.ui.store import Store
+from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
 
@@ -25,12 +26,12 @@ class ProjectForm(QWidget):
         self._place = ElidedLabel()
         self._place.setProperty("role", "dim")
         column.addWidget(self._place)
-        self._description = QPlainTextEdit()
+        self._description = TextEdit()
         self._description.setAccessibleName("Description")
         self._description.setPlaceholderText("What this project is about. The first line is its title.")
-        self._description.setTabChangesFocus(True)
         self._description.setFixedHeight(96)
         self._description.textChanged.connect(self._describe)
+        self._description.finished.connect(store.seal)
         column.addWidget(self._description)
         column.addWidget(line())
         self._training = TrainingForm(store)
@@ -69,6 +70,9 @@ class ProjectForm(QWidget):
 
     def _describe(self) -> None:
         text = self._description.toPlainText()
-        self._store.edit(
-            "Edit the description", lambda document: edits.set_description(document, text), merge="description"
-        )
+        if self._description.document().isModified():
+            self._store.edit(
+                "Edit the description", lambda document: edits.set_description(document, text), merge="description"
+            )
+        else:
+            self._store.take_back("description")

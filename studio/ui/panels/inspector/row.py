@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
+from studio.document.model import Document
 from studio.ui.panels.inspector.fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.typed import NumberField, PathField, TextField
 from studio.ui.panels.inspector.values import shown
+from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 
@@ -48,17 +52,25 @@ class Value:
         return "none" if parameter.default is None else shown(parameter.default)
 
 
-class Row(QWidget):
-    """A parameter of one or several nodes."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a row changes in the document."""
 
-    def __init__(
-        self,
-        parameter: Parameter,
-        edit: Callable[[Any], None],
-        clear: Callable[[], None],
-        title: str = "",
-    ) -> None:
+    subject: str
+    """As undo names it: "conv.stride"."""
+    set: Callable[[Document, Any], Document]
+    clear: Callable[[Document], Document]
+
+
+class Row(QWidget):
+    """A parameter of one or several nodes, or of the training.
+
+    What is typed in one go is one step of undo, and so are steps by arrow keys; each choice and each reset is its own.
+    """
+
+    def __init__(self, store: Store, parameter: Parameter, setting: Setting, title: str = "") -> None:
         super().__init__()
+        self._store, self._setting = store, setting
         self.parameter = parameter
         self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
         self._typed_problem = ""
@@ -74,8 +86,10 @@ class Row(QWidget):
         self.title.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
         self._reset = buttons.tool(
-            "reset", f"Use the default of {parameter.name} again", clear, token="text-dim", size=14
+            "reset", f"Use the default of {parameter.name} again", partial(self._clear, ""), token="text-dim", size=14
         )
+        # By the keyboard an empty field means the default; as a stop of Tab the button would take what is typed next.
+        self._reset.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._reset.setProperty("kind", "small")
         policy = self._reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -85,8 +99,9 @@ class Row(QWidget):
         grid.addWidget(self.field, 0, 1)
         grid.addWidget(self._reset, 0, 2)
         grid.addWidget(self._problem, 1, 1, 1, 2)
-        self.field.edited.connect(edit)
-        self.field.cleared.connect(clear)
+        self.field.edited.connect(self._set)
+        self.field.cleared.connect(self._clear)
+        self.field.reverted.connect(self._take_back)
         self.field.refused.connect(self._refuse)
         self.field.finished.connect(self._leave)
         self._show_problem()
@@ -98,12 +113,37 @@ class Row(QWidget):
         self._reset.setVisible(value.is_set)
         self._show_problem()
 
+    def offer(self, choices: tuple[Any, ...]) -> None:
+        """Offer other choices than before. Raises TypeError for a row without choices."""
+        if not isinstance(self.field, ChoiceField):
+            raise TypeError(f"{self.parameter.name} is not a choice")
+        self.parameter = replace(self.parameter, choices=choices)
+        self.field.offer(self.parameter)
+
+    def _set(self, value: Any, gesture: str) -> None:
+        self._store.edit(
+            f"Set {self._setting.subject}",
+            lambda document: self._setting.set(document, value),
+            merge=self._merge(gesture),
+        )
+
+    def _clear(self, gesture: str) -> None:
+        title = f"{'Set' if gesture else 'Reset'} {self._setting.subject}"
+        self._store.edit(title, self._setting.clear, merge=self._merge(gesture))
+
+    def _take_back(self) -> None:
+        self._store.take_back(f"{self._setting.subject}:typing")
+
+    def _merge(self, gesture: str) -> str | None:
+        return f"{self._setting.subject}:{gesture}" if gesture else None
+
     def _refuse(self, problem: str) -> None:
         self._typed_problem = problem
         self._show_problem()
 
     def _leave(self) -> None:
         """What was typed and is no value is forgotten; the field shows the document again."""
+        self._store.seal()
         if not self.field.editor.hasFocus():
             self._typed_problem = ""
             self.show_value(self._value)

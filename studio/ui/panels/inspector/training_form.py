@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -10,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from engine.registry import Parameter, Range
 from studio.document import edits
 from studio.document.model import Document, Training
-from studio.ui.panels.inspector.row import Row, Value
+from studio.ui.panels.inspector.row import Row, Setting, Value
 from studio.ui.store import Store
 from studio.ui.widgets.labels import label
 
@@ -93,7 +92,6 @@ class TrainingForm(QWidget):
         super().__init__()
         self._store = store
         self.rows: dict[str, Row] = {}
-        self._groups: list[QVBoxLayout] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
@@ -106,7 +104,6 @@ class TrainingForm(QWidget):
             if title in _NOTES:
                 group.addWidget(label(_NOTES[title], "dim", wrap=True))
             column.addLayout(group)
-            self._groups.append(group)
         self.refresh()
 
     def refresh(self) -> None:
@@ -120,29 +117,21 @@ class TrainingForm(QWidget):
     def _row(self, parameter: Parameter) -> Row:
         name = parameter.name
 
-        def change(value: Any) -> None:
-            self._store.edit(
-                f"Set {name}",
-                lambda document: edits.set_training(document, **{name: value}),
-                merge=f"training:{name}",
-            )
+        def change(document: Document, value: Any) -> Document:
+            return edits.set_training(document, **{name: value})
 
-        row = self.rows[name] = Row(parameter, change, lambda: change(parameter.default), _TITLES.get(name, ""))
+        setting = Setting(name, change, lambda document: change(document, parameter.default))
+        row = self.rows[name] = Row(self._store, parameter, setting, _TITLES.get(name, ""))
         return row
 
     def _offer_figures(self, document: Document) -> None:
         """The figures that can be followed: of the losses, and of each metric in the graph."""
-        old = self.rows["follow"]
+        row = self.rows["follow"]
         choices = figures_to_follow(self._store)
         if document.training.follow not in choices:
             choices = (*choices, document.training.follow)
-        if choices == old.parameter.choices:
-            return
-        new = self._row(replace(old.parameter, choices=choices))
-        for group in self._groups:
-            group.replaceWidget(old, new)
-        old.hide()
-        old.deleteLater()
+        if choices != row.parameter.choices:
+            row.offer(choices)
 
 
 def figures_to_follow(store: Store) -> tuple[str, ...]:

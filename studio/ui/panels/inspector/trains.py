@@ -16,8 +16,8 @@ _ALL = "All that its loss depends on"
 class Trains(QWidget):
     """All layers, or those that are checked. One that is there no longer stays in the list until it is taken out."""
 
-    def __init__(self, store: Store, optimizer: str) -> None:
-        super().__init__()
+    def __init__(self, store: Store, optimizer: str, parent: QWidget) -> None:
+        super().__init__(parent)  # shown without a parent it would be a window, which takes the focus
         self._store = store
         self._optimizer = optimizer
         column = QVBoxLayout(self)

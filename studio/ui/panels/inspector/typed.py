@@ -4,54 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtGui import QValidator, QWheelEvent
+from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QFileDialog, QLineEdit, QWidget
 
 from engine.registry import Parameter
 from studio.ui.panels.inspector.fields import Field
 from studio.ui.panels.inspector.path_line import PathLine
-from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
+from studio.ui.panels.inspector.values import ValueRefusedError, is_begun, read, shown, stepped
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit
 
 
 class TypedField(Field):
-    """Base: reads while a person types, so that shapes and figures follow each key."""
+    """Base: reads each key, so that shapes and figures follow. A text that is no value changes nothing.
 
-    def __init__(self, parameter: Parameter, editor: QWidget, line: QLineEdit) -> None:
+    What is being typed is never replaced, unless the document's value changes by something else than this field.
+    """
+
+    def __init__(self, parameter: Parameter, editor: QWidget, line: QLineEdit, draft: Draft) -> None:
         super().__init__(parameter, editor)
-        self.line = line
+        self.line, self.draft = line, draft
+        self._told = ""
+        """The text of the value that the document had last."""
+        self._is_telling = False
         line.textEdited.connect(self._read)
+        draft.reverted.connect(self._revert)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
         self.line.setPlaceholderText(implied)
-        if not self.line.hasFocus() or self._is_stale(value if is_set else None):
-            self.line.setText(shown(value) if is_set else "")
-
-    def _is_stale(self, value: Any) -> bool:
-        """Whether the text, in the middle of typing, no longer says what the document says, because of undo."""
-        try:
-            return read(self.parameter, self.line.text()) != value
-        except ValueRefusedError:
-            return False
+        before, self._told = self._told, shown(value) if is_set else ""
+        is_typed_in = self.draft.is_open or self.line.hasFocus()
+        if not self._is_telling and not (is_typed_in and self._told == before):
+            self.line.setText(self._told)
 
     def _read(self, text: str) -> None:
-        if not text.strip():
-            self.refused.emit("")
-            self.cleared.emit()
-            return
+        self._is_telling = True
         try:
-            value = read(self.parameter, text)
-        except ValueRefusedError as error:
-            self.refused.emit(str(error))
-            return
+            self.refused.emit(self._take(text))
+        finally:
+            self._is_telling = False
+
+    def _take(self, text: str) -> str:
+        """Use a text as far as it is a value. Returns why it is none."""
+        if text == self.draft.start:
+            self.reverted.emit()
+        elif not text.strip():
+            self.cleared.emit("typing")
+        else:
+            try:
+                self.edited.emit(read(self.parameter, text), "typing")
+            except ValueRefusedError as error:
+                self.reverted.emit()
+                return "" if is_begun(self.parameter, text) else str(error)
+        return ""
+
+    def _revert(self) -> None:
         self.refused.emit("")
-        self.edited.emit(value)
+        self.reverted.emit()
 
 
 class TextField(TypedField):
-    def __init__(self, parameter: Parameter, line: QLineEdit | None = None) -> None:
-        line = line or QLineEdit()
-        super().__init__(parameter, line, line)
+    def __init__(self, parameter: Parameter, line: LineEdit | None = None) -> None:
+        line = line or LineEdit()
+        super().__init__(parameter, line, line, line.draft)
         line.editingFinished.connect(self.finished)
 
 
@@ -66,8 +81,7 @@ class PathField(TextField):
     def _browse(self) -> None:
         if path := self._ask():
             self.line.setText(path)
-            self.edited.emit(path)
-            self.finished.emit()
+            self.edited.emit(path, "")
 
     def _ask(self) -> str:
         if self._kind == "folder":
@@ -83,7 +97,7 @@ class NumberField(TypedField):
 
     def __init__(self, parameter: Parameter) -> None:
         box = _NumberBox(self)
-        super().__init__(parameter, box, box.lineEdit())
+        super().__init__(parameter, box, box.lineEdit(), box.draft)
         self._implied: float | None = None
         box.lineEdit().setTextMargins(6, 0, 0, 0)
         box.editingFinished.connect(self.finished)
@@ -97,7 +111,7 @@ class NumberField(TypedField):
         new = stepped(self.parameter, self._current(), steps)
         self.line.setText(shown(new))
         self.refused.emit("")
-        self.edited.emit(new)
+        self.edited.emit(new, "stepping")
 
     def _current(self) -> float:
         try:
@@ -109,7 +123,7 @@ class NumberField(TypedField):
         return lowest if value is None else value
 
 
-class _NumberBox(QAbstractSpinBox):
+class _NumberBox(AbstractSpinBox):
     """The arrows and keys of a spin box around a free line of text."""
 
     def __init__(self, field: NumberField) -> None:
@@ -124,10 +138,3 @@ class _NumberBox(QAbstractSpinBox):
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         return QValidator.State.Acceptable, text, position
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Only with the focus: scrolling the form must not change numbers under the pointer."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from engine.registry import Parameter
+
+_BEGUN = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
+"""What a number looks like before its last key: "-", "1e", "1e-"."""
 
 
 class ValueRefusedError(ValueError):
@@ -33,6 +37,13 @@ def read(parameter: Parameter, text: str) -> Any:
     return value
 
 
+def is_begun(parameter: Parameter, text: str) -> bool:
+    """Whether a text that is no value yet is the beginning of a number, such as "-" or "1e-"."""
+    if parameter.kind not in ("int", "ints", "float", "floats"):
+        return False
+    return _BEGUN.fullmatch(text.rpartition(",")[2].strip(" ([")) is not None and not text.strip()[-1:].isdigit()
+
+
 def _parse(kind: str, text: str) -> Any:
     if kind in ("ints", "floats"):
         items = [
@@ -44,9 +55,20 @@ def _parse(kind: str, text: str) -> Any:
 
 def _number(kind: str, text: str) -> int | float:
     try:
-        return int(text) if kind == "int" else float(text)
+        return _whole(text) if kind == "int" else float(text)
     except ValueError:
         raise ValueRefusedError(f"must be a {'whole ' if kind == 'int' else ''}number, not {text!r}") from None
+
+
+def _whole(text: str) -> int:
+    """Also of "1e3" and "100.0"."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if not number.is_integer():
+            raise
+        return int(number)
 
 
 def stepped(parameter: Parameter, value: float, steps: int) -> int | float:

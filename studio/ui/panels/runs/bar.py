@@ -9,13 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QSizePolicy, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from studio.training.runs.points import is_beside
 from studio.ui.panels.runs.curves_item import Shown
 from studio.ui.panels.runs.legend import line_sample
 from studio.ui.panels.runs.plot import title
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import ComboBox, Slider
 from studio.ui.widgets.labels import label
 
 _NARROW = 640
@@ -46,7 +47,7 @@ class PlotBar(QWidget):
         for kind, words in (("train", "Train"), ("validation", "Validation")):
             row.addWidget(self._switch(kind, words))
         row.addSpacing(4)
-        self.axis = QComboBox()
+        self.axis = ComboBox()
         for key, words in _AXES:
             self.axis.addItem(words, key)
         self.axis.setAccessibleName("Horizontal axis")
@@ -57,7 +58,7 @@ class PlotBar(QWidget):
         row.addSpacing(4)
         self._smoothing = label("Smoothing", "dim")
         row.addWidget(self._smoothing)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = Slider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, 99)
         self.slider.setValue(round(100 * shown.smoothing))
         self.slider.setMinimumWidth(40)

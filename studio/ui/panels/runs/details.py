@@ -10,8 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
-    QSpinBox,
     QStackedLayout,
     QVBoxLayout,
     QWidget,
@@ -25,6 +23,7 @@ from studio.ui.panels.runs.facts import Facts
 from studio.ui.panels.runs.run_table import Dot
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.inputs import LineEdit, SpinBox
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.row import row_of
 
@@ -97,7 +96,7 @@ class Details(QWidget):
         column.setSpacing(6)
         self._trouble = label("", "warning", wrap=True)
         column.addWidget(self._trouble)
-        self.note = QLineEdit()
+        self.note = LineEdit()
         self.note.setPlaceholderText("Add a note")
         self.note.setAccessibleName("Note")
         self.note.editingFinished.connect(self._write_note)
@@ -115,7 +114,7 @@ class Details(QWidget):
         row.addWidget(self.resume)
         self._until = label("until epoch", "dim")
         row.addWidget(self._until)
-        self.epochs = QSpinBox()
+        self.epochs = SpinBox()
         self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
         self.epochs.setRange(1, _MOST_EPOCHS)
         self.epochs.setAccessibleName("Epochs in all")

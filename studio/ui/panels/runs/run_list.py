@@ -19,7 +19,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLineEdit,
     QMenu,
     QStackedLayout,
     QTreeView,
@@ -31,6 +30,7 @@ from studio.training.runs.history import Run
 from studio.ui import icons, theme
 from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
 from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.inputs import LineEdit
 
 _WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
 _WIDTH = 84
@@ -59,11 +59,11 @@ class RunList(QWidget):
         self.table = RunTable()
         self._sorted = _Sorted()
         self._sorted.setSourceModel(self.table)
-        self.search = QLineEdit()
+        self.search = LineEdit()
         self.search.setPlaceholderText("Filter by name, note, state or setting")
         self.search.setAccessibleName("Filter the runs")
         self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.themed("search", "text-dim"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search.addAction(icons.themed("search", "text-dim"), LineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._look_for)
         self.view = QTreeView()
         self.view.setModel(self._sorted)

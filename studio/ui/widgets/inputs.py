@@ -1,0 +1,225 @@
+"""Input widgets, with the rules that hold for every field of the window.
+
+- The wheel changes a value only in the field that has the focus; elsewhere it scrolls the panel.
+- Undo takes back what is being typed. With nothing typed it is the undo of the project.
+- Escape takes back what is being typed. The window then gives the focus to the canvas.
+- What is out of range is clamped when the field is left; no key is swallowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QValidator, QWheelEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QSpinBox, QWidget
+
+if TYPE_CHECKING:
+    _Widget, _SpinBox = QWidget, QAbstractSpinBox
+else:
+    _Widget = _SpinBox = object
+
+
+class Draft(QObject):
+    """What is typed into a line since it was last committed: by Enter, or by leaving it."""
+
+    reverted = Signal()
+    """The text is again what it was before the typing."""
+
+    def __init__(self, line: QLineEdit) -> None:
+        super().__init__(line)
+        self._line = line
+        self.start = line.text()
+        """The text before the typing."""
+        self._has_undone = False
+        """The last undo was of the text, not of the project."""
+        line.textChanged.connect(self._take_text)
+
+    @property
+    def is_open(self) -> bool:
+        return self._line.isModified()
+
+    def commit(self) -> None:
+        self._line.setModified(False)
+        self.start = self._line.text()
+
+    def revert(self) -> None:
+        if self.is_open:
+            self._line.setText(self.start)
+            self.reverted.emit()
+
+    def keeps(self, event: QKeyEvent) -> bool:
+        """Whether a key is the line's own although a command of the window has it."""
+        if event.matches(QKeySequence.StandardKey.Undo):
+            self._has_undone = self.is_open
+            return self.is_open
+        if event.matches(QKeySequence.StandardKey.Redo):
+            return self._has_undone and self._line.isRedoAvailable()
+        return True
+
+    def _take_text(self, text: str) -> None:
+        if not self.is_open:
+            self.start = text
+
+
+class LineEdit(QLineEdit):
+    """A line of text."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.draft = Draft(self)
+        self.returnPressed.connect(self.draft.commit)
+
+    def event(self, event: QEvent) -> bool:
+        if _is_offer(event) and not self.draft.keeps(event):
+            event.ignore()
+            return False
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.draft.revert()
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.draft.commit()
+        super().focusOutEvent(event)
+
+
+class TextEdit(QPlainTextEdit):
+    """Several lines of text. Tab leaves it."""
+
+    finished = Signal()
+    """The focus has left it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+
+    def event(self, event: QEvent) -> bool:
+        if _is_offer(event) and not self._keeps(event):
+            event.ignore()
+            return False
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            while self.document().isModified() and self.document().isUndoAvailable():
+                self.undo()
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.document().setModified(False)
+            self.finished.emit()
+
+    def _keeps(self, event: QKeyEvent) -> bool:
+        if event.matches(QKeySequence.StandardKey.Undo):
+            return self.document().isModified()
+        return not event.matches(QKeySequence.StandardKey.Redo) or self.document().isRedoAvailable()
+
+
+class _FocusedWheel(_Widget):
+    """Leaves the wheel to the panel unless the widget has the focus, and does not take the focus by it."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class _Typed(_SpinBox):
+    """The rules of a line for the line in a spin box."""
+
+    draft: Draft
+
+    def event(self, event: QEvent) -> bool:
+        if _is_offer(event) and not self.draft.keeps(event):
+            event.ignore()
+            return False
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.draft.revert()
+            event.ignore()
+            return
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.draft.commit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.draft.commit()
+        super().focusOutEvent(event)
+
+
+class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
+    """A line with arrows, for a subclass that knows what the text means."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.draft = Draft(self.lineEdit())
+
+
+class SpinBox(_FocusedWheel, _Typed, QSpinBox):
+    """A whole number within a range."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.draft = Draft(self.lineEdit())
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """A number out of range can be typed: the next key may bring it back, and leaving the field clamps it."""
+        number = self._number(text)
+        if number is None:
+            found: tuple[QValidator.State, str, int] = super().validate(text, position)  # pyright: ignore[reportAssignmentType]
+            return found
+        inside = self.minimum() <= number <= self.maximum()
+        return QValidator.State.Acceptable if inside else QValidator.State.Intermediate, text, position
+
+    def fixup(self, text: str) -> str:
+        number = self._number(text)
+        if number is None:
+            return super().fixup(text)
+        return self.textFromValue(min(max(number, self.minimum()), self.maximum()))
+
+    def _number(self, text: str) -> int | None:
+        digits = text.removeprefix(self.prefix()).removesuffix(self.suffix()).strip()
+        try:
+            return int(digits)
+        except ValueError:
+            return None
+
+
+class ComboBox(_FocusedWheel, QComboBox):
+    """A choice."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+
+class Slider(_FocusedWheel, QSlider):
+    """A share of a range."""
+
+    def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
+        super().__init__(orientation, parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+
+def _is_offer(event: QEvent) -> TypeGuard[QKeyEvent]:
+    """Whether Qt asks if the widget wants a key that a command of the window has, too."""
+    return event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+
+
+__all__ = ["AbstractSpinBox", "ComboBox", "Draft", "LineEdit", "Slider", "SpinBox", "TextEdit"]
