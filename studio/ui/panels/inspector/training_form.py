@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.inspect import FloatType, IntType, StructType, UnionType, type_info
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from engine.registry import Parameter, Range
@@ -14,30 +15,36 @@ from studio.ui.store import Store
 from studio.ui.widgets.labels import label
 
 _USUAL = Training()
-_ONE, _NONE, _ABOVE = Range(ge=1), Range(ge=0), Range(gt=0)
 
 
 def _setting(name: str, kind: Any, help: str, **more: Any) -> Parameter:
     default = getattr(_USUAL, name)
-    return Parameter(name, kind, default, optional=default is None, help=help, **more)
+    return Parameter(name, kind, default, optional=default is None, range=_bounds(name), help=help, **more)
+
+
+def _bounds(name: str) -> Range | None:
+    """Those of the file format."""
+    info = type_info(Training)
+    assert isinstance(info, StructType)
+    kind = next(field.type for field in info.fields if field.name == name)
+    for each in kind.types if isinstance(kind, UnionType) else (kind,):
+        if isinstance(each, (IntType, FloatType)):
+            return Range(ge=each.ge, gt=each.gt, le=each.le, lt=each.lt)
+    return None
 
 
 GROUPS: dict[str, tuple[Parameter, ...]] = {
     "Training": (
-        _setting("epochs", "int", "passes over the training samples", range=_ONE),
-        _setting("steps", "int", "batches after which training ends, in place of epochs; for streams", range=_ONE),
-        _setting("seed", "int", "all random numbers follow from it", range=Range(ge=0, le=2**63 - 1)),
+        _setting("epochs", "int", "passes over the training samples"),
+        _setting("steps", "int", "batches after which training ends, in place of epochs; for streams"),
+        _setting("seed", "int", "all random numbers follow from it"),
         _setting("device", "choice", "where the model is trained", choices=("auto", "cpu", "cuda")),
         _setting("compile", "bool", "run training steps as compiled plans, which give the same numbers"),
     ),
     "Step": (
-        _setting(
-            "accumulate", "int", "batches whose gradients are averaged for one step of the optimizers", range=_ONE
-        ),
-        _setting(
-            "clip_norm", "float", "the largest norm that all gradients of an optimizer together may have", range=_ABOVE
-        ),
-        _setting("clip_value", "float", "the largest size that an element of a gradient may have", range=_ABOVE),
+        _setting("accumulate", "int", "batches whose gradients are averaged for one step of the optimizers"),
+        _setting("clip_norm", "float", "the largest norm that all gradients of an optimizer together may have"),
+        _setting("clip_value", "float", "the largest size that an element of a gradient may have"),
         _setting(
             "mixed_precision",
             "choice",
@@ -46,8 +53,8 @@ GROUPS: dict[str, tuple[Parameter, ...]] = {
         ),
     ),
     "Validation": (
-        _setting("validate_epochs", "int", "validate at the end of each so many epochs; 0 is never", range=_NONE),
-        _setting("validate_steps", "int", "validate after each so many batches of an epoch as well", range=_ONE),
+        _setting("validate_epochs", "int", "validate at the end of each so many epochs; 0 is never"),
+        _setting("validate_steps", "int", "validate after each so many batches of an epoch as well"),
     ),
     "Best weights and early stopping": (
         _setting(
@@ -57,16 +64,13 @@ GROUPS: dict[str, tuple[Parameter, ...]] = {
             "patience",
             "int",
             "validations without improvement after which training ends; none trains all epochs",
-            range=_NONE,
         ),
-        _setting(
-            "min_change", "float", "by how much a figure must be better than the best to count as improved", range=_NONE
-        ),
+        _setting("min_change", "float", "by how much a figure must be better than the best to count as improved"),
     ),
     "Checkpoints": (
-        _setting("checkpoint_seconds", "float", "seconds from one checkpoint to the next, at least", range=_ONE),
-        _setting("checkpoint_steps", "int", "a checkpoint after each so many batches as well", range=_ONE),
-        _setting("checkpoints", "int", "how many checkpoints are kept", range=_ONE),
+        _setting("checkpoint_seconds", "float", "seconds from one checkpoint to the next, at least"),
+        _setting("checkpoint_steps", "int", "a checkpoint after each so many batches as well"),
+        _setting("checkpoints", "int", "how many checkpoints are kept"),
     ),
 }
 
