@@ -46,7 +46,7 @@ from engine.data.synthetic import Regression as Regression
 from engine.data.synthetic import Sequences as Sequences
 from engine.data.synthetic import Spirals as Spirals
 from engine.data.table import CSV as CSV
-from engine.data.table import Parquet as Parquet
+from engine.data.table_parquet import Parquet as Parquet
 from engine.data.text import Text as Text
 from engine.data.web_dataset import WebDataset as WebDataset
 from engine.data.workers import get_worker_info as get_worker_info

@@ -1,4 +1,4 @@
-"""Tables in CSV and Parquet files: columns to learn from, and a column to learn."""
+"""Tables, and those in CSV files: columns to learn from, and a column to learn."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from engine.data.columns import (
     MISSING_TEXTS,
@@ -24,17 +22,15 @@ from engine.data.columns import (
     separator_hint,
 )
 from engine.data.diagnostics import Diagnostic, shown
-from engine.data.reading import Reading, existing
 from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, divided
-from engine.data.table_diagnostics import Choices, of_header, of_losses, of_survey, of_unseen
+from engine.data.table_diagnostics import FEW, Choices, of_header, of_losses, of_survey, of_unseen
 from engine.data.table_losses import RowFilter
 from engine.data.table_rows import Columns, Table, TableSamples, read_table, tables
 from engine.data.table_survey import MOST_CELLS, MOST_ROWS, Survey, survey, surveys
 from engine.dtypes import float32, int64
 from engine.errors import DataError
-from engine.files import check_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
 
@@ -177,7 +173,7 @@ class TableSplits(Splits):
     def _survey(self) -> Survey:
         numbers = [*self._numbers, *([] if self._task == "classes" else [self._target])]
         names = [*numbers, *self._texts]
-        most = min(MOST_ROWS, MOST_CELLS // len(names))
+        most = min(MOST_ROWS, max(MOST_CELLS // len(names), FEW))
         key = stamp(self._path), tuple(names), len(numbers), self._dialect
         return surveys.get(key, lambda: survey(self._written(names, most), numbers, most))
 
@@ -281,120 +277,12 @@ class CSV(TableSplits):
         return self._csv
 
     def _names_in(self, path: Path) -> list[str]:
-        return column_names(path, self._csv)
-
-
-@DATASETS.register(
-    category="Tables", title="Parquet table", outputs=("samples",), tags=("table", "tabular", "Arrow", "columns")
-)
-class Parquet(TableSplits):
-    """A table in a Parquet file. Inputs are numbers, and categories as one-hot vectors. Only columns in use are read.
-
-    Classes are numbered in the order of their names: as numbers if all are numbers, as texts otherwise. Categories are
-    those of the training rows; one that only validation has is a vector of zeros.
-
-    Args:
-        path: the file
-        target: name of the column to learn
-        task: learn classes (the target is any text or whole number) or a number
-        ignore: names of columns to leave out, with commas between them
-        validation: the share of the rows to keep for validation
-        columns: names of the columns to learn from, with commas between them; all unless given
-        categorical: names of the columns that hold texts to choose from, with commas between them
-        missing: what a missing value does: stop, drop its row, or be kept, as NaN, for Fill missing
-    """
-
-    def __init__(
-        self,
-        path: Annotated[str, PathTo("file", (".parquet", ".pq"))],
-        target: str,
-        task: Literal["classes", "number"] = "classes",
-        ignore: str = "",
-        validation: Share = 0.2,
-        columns: str = "",
-        categorical: str = "",
-        missing: Missing = "stop",
-    ) -> None:
-        found = existing("Parquet", "path", path, "file")
-        schema = _schema(found)
-        hint = "Add columns to learn from."
-        chosen = (target, task, columns, ignore, categorical, missing, validation, None)
-        super().__init__(found, schema.names, *chosen, hint)
-        self._check_kinds(found, schema, [*self._numbers, *([target] if task == "number" else [])])
-
-    def _names_in(self, path: Path) -> list[str]:
-        schema = _schema(path)
-        self._check_kinds(path, schema, [name for name in self._numbers if name in schema.names])
-        return schema.names
-
-    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
-        row = 0
-        with _ReadingParquet(path), parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=names):
-                kinds = (pa.string() if self._is_text(name) else pa.float64() for name in names)
-                arrays = [batch.column(name).cast(kind, safe=False) for name, kind in zip(names, kinds, strict=True)]
-                block = pa.RecordBatch.from_arrays(arrays, names)
-                _check_values(path, block, row, may_miss=may_miss)
-                row += len(block)
-                yield block
-
-    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
-        schema, done = _schema(self._path), 0
-        held = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._is_text(name)]
-        with _ReadingParquet(self._path), parquet.ParquetFile(self._path) as file:
-            for batch in file.iter_batches(columns=held):
-                yield pa.RecordBatch.from_arrays([batch.column(name).cast(pa.string()) for name in held], held)
-                done += len(batch)
-                if done > most:
-                    return
-
-    @property
-    def _dialect(self) -> Hashable:
-        return "Parquet"
-
-    def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
-        for name in numbers:
-            kind = schema.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-                raise DataError(
-                    f"{path}: column {name!r} holds {kind}, no numbers. Name it in categorical or in ignore."
-                )
-
-
-def _check_values(path: Path, block: pa.RecordBatch, row: int, *, may_miss: bool) -> None:
-    for name in block.schema.names:
-        column = block.column(name)
-        if not may_miss and column.null_count:
-            place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
-            raise DataError(f"{path}: row {place}, column {name!r}: is missing. Set missing, or ignore the column.")
-        if pa.types.is_floating(column.type):
-            values = column.to_numpy(zero_copy_only=False)
-            with np.errstate(over="ignore"):
-                wrong = np.isinf(values.astype(np.float32)) | (np.isnan(values) & column.is_valid().to_numpy(False))
-            if may_miss:
-                wrong &= ~np.isnan(values)
-            if wrong.any():
-                place = int(np.argmax(wrong))
-                where = f"{path}: row {row + place + 1}, column {name!r}"
-                raise DataError(f"{where}: {values[place]} is not a finite number. Correct it, or ignore the column.")
-
-
-class _ReadingParquet:
-    """Turns pyarrow's errors into a DataError that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        with Reading(self.path):
-            check_regular(self.path)  # Arrow opens it by itself
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, (pa.ArrowException, OSError)):
-            text = str(error).partition("\n")[0]
-            raise DataError(f"{self.path}: cannot be read as Parquet: {text.rstrip('.')}. Check the file.") from None
-
-
-def _schema(path: Path) -> pa.Schema:
-    with _ReadingParquet(path), parquet.ParquetFile(path) as file:
-        return file.schema_arrow
+        """Without a header columns are known by their place, so only the last may lack, if it is the target."""
+        names, known = column_names(path, self._csv), self._names
+        complete = [known, known[:-1]] if self._target == known[-1] else [known]
+        if not self._csv.header and names not in complete:
+            raise DataError(
+                f"{path}: has {len(names)} columns, but {self._path.name} has {len(known)}, and columns without names "
+                "are found by their place. Give it the same columns."
+            )
+        return names

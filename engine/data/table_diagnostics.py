@@ -20,9 +20,14 @@ MOST_CHOICES = 1000
 _UNIQUE_TEXTS = 0.95
 """The share of different texts from which a column tells rows apart."""
 
-_IDENTIFIER = re.compile(r"(^|[\s_.-])(id|ids|idx|index|key|no|nr|num|number|row|uid|uuid|guid)$", re.IGNORECASE)
+_UNNAMED = re.compile(r"|column \d+|Unnamed: \d+|__index_level_\d+__")
+"""Columns without a name: as here, as pandas reads them, and as it writes them to Parquet."""
+_IDENTIFIERS = (
+    re.compile(r"(^|[\s_.-])(id|ids|idx|index|key|no|nr|num|number|row|uid|uuid|guid)$", re.IGNORECASE),
+    re.compile(r"[a-z](Id|ID)$"),
+)
 _TIME = re.compile(r"year|date|time|day|week|month|hour|minute|second|epoch|step", re.IGNORECASE)
-_CAMEL = re.compile(r"[a-z](Id|ID)$")
+"""Names of what may well count up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +132,19 @@ def of_header(choices: Choices, names: Sequence[str], arguments: Mapping[str, st
 
 def of_survey(choices: Choices, found: Survey, features: Sequence[str], texts: Sequence[str]) -> Iterator[Diagnostic]:
     """Columns that identify rows, and whole numbers that lose digits."""
-    seen = f"{rows(found.rows)}" if found.is_whole else f"the first {rows(found.rows)}"
+    seen = rows(found.rows) if found.is_whole else f"the first {rows(found.rows)}"
     known = {name: found.columns[name] for name in features if name in found.columns}
     identifying = {
-        name: why for name, column in known.items() if (why := _identifies(name, column, found.rows, name in texts))
+        name: why
+        for name, column in known.items()
+        if (why := _identifies(name, column, found.rows, seen, text=name in texts))
     }
     if len(identifying) < len(features):
         for name, why in identifying.items():
             yield Diagnostic(
                 "identifier",
-                f"{choices.file}: {name!r} {why} in {seen}, so it identifies a row and does not describe it: the "
-                "network may learn it by heart, and validation looks better than it is. Ignore it.",
+                f"{choices.file}: {name!r} {why}, so it identifies a row and does not describe it: the network may "
+                "learn it by heart, and validation looks better than it is. Ignore it.",
                 f"Ignore {short(name)}",
                 (("ignore", joined((*choices.ignored, name))),),
             )
@@ -146,24 +153,21 @@ def of_survey(choices: Choices, found: Survey, features: Sequence[str], texts: S
             yield from _of_digits(choices, name, column, seen)
 
 
-def _identifies(name: str, column: Column, count: int, text: bool) -> str:
+def _identifies(name: str, column: Column, count: int, seen: str, *, text: bool) -> str:
     """What says that a column identifies rows; empty if nothing does."""
     if text:
         unique = column.different > max(FEW, _UNIQUE_TEXTS * count)
-        return f"has {column.different:,} different texts" if unique else ""
-    unnamed = re.fullmatch(r"|column \d+|Unnamed: \d+|__index_level_\d+__", name) is not None
-    if not column.is_whole or column.different != count or count < (2 if unnamed else FEW):
+        return f"has {column.different:,} different texts in {seen}" if unique else ""
+    is_unnamed = _UNNAMED.fullmatch(name) is not None
+    is_called_so = is_unnamed or any(pattern.search(name) for pattern in _IDENTIFIERS)
+    if not column.is_whole or column.different != count or count < (2 if is_unnamed else FEW):
         return ""
-    if column.counts_up and (unnamed or not _TIME.search(name)):
-        return f"counts from {column.low:.0f} to {column.high:.0f}"
+    if _TIME.search(name) and not is_called_so:
+        return ""
+    if column.counts_up:
+        return f"counts from {column.low:.0f} to {column.high:.0f} in {seen}"
     is_dense = column.high - column.low < 2 * count
-    if not _TIME.search(name) and (is_dense or count >= MANY or _is_identifier(name)):
-        return "has another whole number in each"
-    return ""
-
-
-def _is_identifier(name: str) -> bool:
-    return _IDENTIFIER.search(name) is not None or _CAMEL.search(name) is not None
+    return f"has a different whole number in each of {seen}" if is_dense or is_called_so or count >= MANY else ""
 
 
 def _of_digits(choices: Choices, name: str, column: Column, seen: str) -> Iterator[Diagnostic]:

@@ -112,10 +112,10 @@ def test_identifiers_are_found_and_can_be_ignored(tmp_path: Path) -> None:
     source = data.CSV(**arguments)
     assert source.feature_names[0] == "column 1"
     found = [each for each in source.diagnostics() if each.code == "identifier"]
-    assert [each.message.partition(" in 200 rows")[0] for each in found] == [
-        "table.csv: 'column 1' counts from 0 to 199",
-        "table.csv: 'PassengerId' has another whole number in each",
-        "table.csv: 'Name' has 200 different texts",
+    assert [each.message.partition(", so it identifies a row")[0] for each in found] == [
+        "table.csv: 'column 1' counts from 0 to 199 in 200 rows",
+        "table.csv: 'PassengerId' has a different whole number in each of 200 rows",
+        "table.csv: 'Name' has 200 different texts in 200 rows",
     ]
     assert dict(found[0].changes) == {"ignore": "Ticket, column 1"}
     for _ in range(3):
@@ -232,6 +232,12 @@ def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
     np.testing.assert_allclose(whole.train.arrays(np.array([0]))[0], [[3.5, 5.1]], rtol=1e-6)
     with pytest.raises(DataError, match=r"has no column 'kind'.*Turn header off"):
         data.CSV(**{**arguments, "target": "kind"})
+    new = tmp_path / "new.csv"
+    new.write_text("7,8\n")
+    np.testing.assert_array_equal(whole.unlabelled(new).arrays(np.array([0]))[0], [[8, 7]])
+    first = data.CSV(written(tmp_path, "1,2,u\n2,3,v\n"), "column 1", ignore="column 3", header=False)
+    with pytest.raises(DataError, match=r"new.csv: has 2 columns, but table.csv has 3, and columns without names"):
+        first.unlabelled(new)
     twice = written(tmp_path, "1,1,u\n2,3,v\n")
     with pytest.raises(DataError, match=r"two columns '1'.*Turn header off"):
         data.CSV(twice, "u")
