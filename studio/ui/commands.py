@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -116,6 +116,39 @@ class Commands(QObject):
         self._actions[id].setShortcuts([QKeySequence(keys) for keys in self.shortcuts(id)])
         self.changed.emit()
 
+    def rivals(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
+        """The commands that would lose a key if this one had these."""
+        return tuple(dict.fromkeys(rival for keys in shortcuts for rival in self.conflicts(id, keys)))
+
+    def reassign(self, id: str, shortcuts: tuple[str, ...] | None) -> tuple[Command, ...]:
+        """Give a command keys, or its default ones, and take them from the commands that have them.
+
+        A key that it gives up goes back to the command that has it by default, and a command that is left without any
+        gets those of its default ones that are free. Returns the commands that got one.
+        """
+        before = self.shortcuts(id)
+        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        rivals = self.rivals(id, wanted)
+        for rival in rivals:
+            self.bind(rival.id, tuple(keys for keys in self.shortcuts(rival.id) if not _is_among(keys, wanted)))
+        self.bind(id, shortcuts)
+        freed = [keys for keys in before if not _is_among(keys, self.shortcuts(id))]
+        freed += [keys for rival in rivals if not self.shortcuts(rival.id) for keys in rival.shortcuts]
+        return tuple(command for command in self if command.id != id and self._give_back(command, freed))
+
+    def _give_back(self, command: Command, freed: list[str]) -> bool:
+        """The freed keys that are the command's by default and that no other has. Whether there are any."""
+        has = self.shortcuts(command.id)
+        back = [
+            keys
+            for keys in command.shortcuts
+            if _is_among(keys, freed) and not _is_among(keys, has) and not self.conflicts(command.id, keys)
+        ]
+        if back:
+            kept = tuple(keys for keys in command.shortcuts if keys in back or _is_among(keys, has))
+            self.bind(command.id, kept + tuple(keys for keys in has if not _is_among(keys, kept)))
+        return bool(back)
+
     def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
         """Other commands that have these keys where this one has them, too."""
         wanted, scope = QKeySequence(keys), self._commands[id].scope
@@ -148,6 +181,10 @@ class Commands(QObject):
         action.triggered.connect(partial(_run, command))
         (command.scope or self._window).addAction(action)
         return action
+
+
+def _is_among(keys: str, others: Iterable[str]) -> bool:
+    return any(QKeySequence(keys) == QKeySequence(other) for other in others)
 
 
 def _run(command: Command, *_: object) -> None:

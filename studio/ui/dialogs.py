@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +32,27 @@ def save_before_closing(
     box.setInformativeText(f"{lost} if you do not save them.{stops}")
     save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
     discard = box.addButton("Discard", QMessageBox.ButtonRole.DestructiveRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(save)
+    box.exec()
+    if box.clickedButton() is save:
+        return "save"
+    return "discard" if box.clickedButton() is discard else "cancel"
+
+
+def save_before_quitting(
+    parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0
+) -> Literal["save", "discard", "cancel"]:
+    """What to do with several projects that have unsaved changes, and with so many runs that go with them."""
+    box = QMessageBox(
+        QMessageBox.Icon.Question, "Gradwire", f"Save {len(names)} projects before quitting?", parent=parent
+    )
+    stops = "\n\nThe run under way will be stopped." if is_running else ""
+    lost = {0: "", 1: " and one run"}.get(runs, f" and {runs} runs")
+    listed = "\n".join(f"•  {name}" for name in names)
+    box.setInformativeText(f"{listed}\n\nUnsaved changes{lost} are lost if you discard them.{stops}")
+    save = box.addButton("Save all", QMessageBox.ButtonRole.AcceptRole)
+    discard = box.addButton("Discard all", QMessageBox.ButtonRole.DestructiveRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(save)
     box.exec()

@@ -60,6 +60,7 @@ class FileActions(QObject):
     def close(self, project: Project) -> bool:
         """Close a project; asks if work would be lost. False if the person thought better of it."""
         if project.needs_saving:
+            self._workspace.make_current(project)
             answer = dialogs.save_before_closing(
                 self._window, project.store.name, is_running=project.runner.is_active, runs=project.unsaved_runs
             )
@@ -69,8 +70,28 @@ class FileActions(QObject):
         return True
 
     def close_all(self) -> bool:
-        """Close every project. False as soon as the person thinks better of it; the rest stays open."""
-        return all(self.close(project) for project in tuple(self._workspace.projects))
+        """Close every project, after one question about all that would lose work. False if the user cancels."""
+        projects = tuple(self._workspace.projects)
+        unsaved = [project for project in projects if project.needs_saving]
+        if len(unsaved) == 1:
+            return self.close(unsaved[0]) and self.close_all()
+        if unsaved:
+            answer = dialogs.save_before_quitting(
+                self._window,
+                [project.store.name for project in unsaved],
+                is_running=any(project.runner.is_active for project in unsaved),
+                runs=sum(project.unsaved_runs for project in unsaved),
+            )
+            if answer == "cancel" or (answer == "save" and not all(map(self._show_and_save, unsaved))):
+                return False
+        for project in projects:
+            self._workspace.close(project)
+        return True
+
+    def _show_and_save(self, project: Project) -> bool:
+        """The window shows the project whose file is asked for."""
+        self._workspace.make_current(project)
+        return self.save(project)
 
     def offer_recovery(self) -> None:
         """Offer what a killed app left unsaved."""

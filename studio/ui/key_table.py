@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
@@ -24,7 +26,7 @@ _ID = Qt.ItemDataRole.UserRole
 
 
 class KeyTable(QWidget):
-    """Choose a command, press its new keys. A key that another command has moves here, and that is said."""
+    """Choose a command, press its new keys. Keys that another command has are taken from it only if the user agrees."""
 
     def __init__(self, commands: Commands) -> None:
         super().__init__()
@@ -47,6 +49,10 @@ class KeyTable(QWidget):
         self._default = buttons.push("Default", self._restore)
         self._all = buttons.push("Restore all", self._restore_all)
         self._said = label("Choose a command and press its new keys.", "dim", wrap=True)
+        self._wanted: tuple[str, tuple[str, ...] | None] | None = None
+        """A command with the keys that it gets if the user agrees; None for its default ones."""
+        self.reassign = buttons.push("Reassign", self._reassign, kind="primary")
+        self.keep = buttons.push("Keep", self._leave_as_is)
         row = QHBoxLayout()
         row.addWidget(self.keys, 1)
         row.addWidget(self._default)
@@ -57,7 +63,12 @@ class KeyTable(QWidget):
         column.addWidget(self.search)
         column.addWidget(self.tree, 1)
         column.addLayout(row)
-        column.addWidget(self._said)
+        answer = QHBoxLayout()
+        answer.addWidget(self._said, 1)
+        answer.addWidget(self.reassign)
+        answer.addWidget(self.keep)
+        column.addLayout(answer)
+        self._ask(None)
         self._fill("")
 
     def choose(self, id: str) -> None:
@@ -77,8 +88,7 @@ class KeyTable(QWidget):
             self.tree.setCurrentItem(first)
 
     def _words(self, id: str) -> str:
-        native = QKeySequence.SequenceFormat.NativeText
-        return ", ".join(QKeySequence(keys).toString(native) for keys in self._commands.shortcuts(id))
+        return _native(self._commands.shortcuts(id))
 
     def _items(self) -> list[QTreeWidgetItem]:
         found = map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))
@@ -92,6 +102,9 @@ class KeyTable(QWidget):
     def _choose(self, *_: object) -> None:
         id = self._chosen
         self.keys.setEnabled(id is not None)
+        if self._wanted is not None:
+            self._ask(None)
+            self._said.setText("")
         if id is not None:
             shortcuts = self._commands.shortcuts(id)
             self.keys.setKeySequence(QKeySequence(shortcuts[0] if shortcuts else ""))
@@ -102,35 +115,67 @@ class KeyTable(QWidget):
             return
         keys = self.keys.keySequence().toString(QKeySequence.SequenceFormat.PortableText)
         old = self._commands.shortcuts(id)
-        if keys == (old[0] if old else ""):
-            return
-        losers = self._commands.conflicts(id, keys) if keys else ()
-        for loser in losers:
-            rest = tuple(
-                other for other in self._commands.shortcuts(loser.id) if QKeySequence(other) != QKeySequence(keys)
-            )
-            self._commands.bind(loser.id, rest)
-        self._commands.bind(id, ((keys,) if keys else ()) + old[1:])
-        lost = " and ".join(loser.title for loser in losers)
-        self._said.setText(f"{lost} had these keys and has them no more." if lost else "")
-        self._refresh()
+        if keys != (old[0] if old else ""):
+            others = tuple(other for other in old[1:] if QKeySequence(other) != QKeySequence(keys))
+            self._want(id, ((keys,) if keys else ()) + others)
 
     def _restore(self) -> None:
         if (id := self._chosen) is not None:
-            self._commands.bind(id, None)
-            self._refresh()
-            self._choose()
+            self._want(id, None)
+
+    def _want(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
+        """Give a command these keys; ask first if others lose theirs."""
+        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        rivals = self._commands.rivals(id, wanted)
+        self._ask((id, shortcuts))
+        if not rivals:
+            self._reassign()
+            return
+        taken = [keys for keys in wanted if self._commands.conflicts(id, keys)]
+        owners = " and ".join(rival.title for rival in rivals)
+        self._said.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} used by {owners}. Reassign?")
+        self.reassign.setFocus()
+
+    def _ask(self, wanted: tuple[str, tuple[str, ...] | None] | None) -> None:
+        self._wanted = wanted
+        for button in (self.reassign, self.keep):
+            button.setVisible(wanted is not None)
+
+    def _reassign(self) -> None:
+        assert self._wanted is not None
+        id, shortcuts = self._wanted
+        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        lost = " and ".join(rival.title for rival in self._commands.rivals(id, wanted))
+        found = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
+        told = [f"Shortcut reassigned from {lost}."] if lost else []
+        told += [f"{found} has its default shortcut again."] if found else []
+        self._ask(None)
+        self._said.setText(" ".join(told))
+        self._refresh()
+        self._choose()
+
+    def _leave_as_is(self) -> None:
+        self._ask(None)
+        self._said.setText("Nothing changed.")
+        self._choose()
 
     def _restore_all(self) -> None:
         for id in self._commands.bindings:
             if id in self._commands:
                 self._commands.bind(id, None)
+        self._ask(None)
+        self._said.setText("All commands have their default shortcuts.")
         self._refresh()
         self._choose()
 
     def _refresh(self) -> None:
         for item in self._items():
             item.setText(1, self._words(item.data(0, _ID)))
+
+
+def _native(shortcuts: Iterable[str]) -> str:
+    native = QKeySequence.SequenceFormat.NativeText
+    return ", ".join(QKeySequence(keys).toString(native) for keys in shortcuts)
 
 
 def _title(command: Command) -> str:

@@ -88,5 +88,12 @@ def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     def unexpected(*arguments: object, **names: object) -> None:
         pytest.fail(f"a dialog was opened: {arguments[1:]} {names}")
 
-    for name in ("message", "save_before_closing", "overwrite_foreign_change", "paths_to_open", "path_to_save"):
+    for name in (
+        "message",
+        "save_before_closing",
+        "save_before_quitting",
+        "overwrite_foreign_change",
+        "paths_to_open",
+        "path_to_save",
+    ):
         monkeypatch.setattr(dialogs, name, unexpected)

@@ -18,7 +18,6 @@ from studio.ui import dialogs, theme
 from studio.ui.notice import Notice
 from studio.ui.project import Project
 from studio.ui.settings import Settings
-from studio.ui.settings_dialog import SettingsDialog
 from studio.ui.window import MainWindow
 from tests.ui.conftest import MakeWindow
 
@@ -337,20 +336,6 @@ def test_the_theme_changes_everything_at_once(window: MainWindow, project: Proje
     light = window.grab().toImage().pixelColor(3, 3)
     window.commands.run("view.theme-dark")
     assert window.grab().toImage().pixelColor(3, 3) != light
-
-
-def test_keys_are_bound_in_the_settings(qtbot: QtBot, window: MainWindow) -> None:
-    window.open_settings()
-    dialog = window.findChild(SettingsDialog)
-    assert dialog is not None
-    dialog.keys.choose("view.focus")
-    dialog.keys.keys.setKeySequence("Ctrl+S")
-    dialog.keys.keys.editingFinished.emit()
-    assert window.commands.shortcuts("view.focus") == ("Ctrl+S",)
-    assert window.commands.shortcuts("file.save") == ()
-    assert "Save" in dialog.keys._said.text()
-    assert window.settings.bindings == {"view.focus": ("Ctrl+S",), "file.save": ()}
-    dialog.close()
 
 
 def test_undo_and_redo_with_keys(window: MainWindow, project: Project) -> None:

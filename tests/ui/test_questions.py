@@ -1,0 +1,122 @@
+"""What the window asks before something is lost: keys of other commands, and projects that are not saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.document.templates import template
+from studio.ui import dialogs
+from studio.ui.key_table import KeyTable
+from studio.ui.settings_dialog import SettingsDialog
+from studio.ui.window import MainWindow
+from tests.ui.test_window import answer, change
+
+CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+SAVE_BEFORE_QUITTING = dialogs.save_before_quitting
+
+
+@pytest.fixture
+def keys(window: MainWindow, qtbot: QtBot) -> KeyTable:
+    window.open_settings()
+    dialog = window.findChild(SettingsDialog)
+    assert dialog is not None
+    qtbot.waitExposed(dialog)
+    return dialog.keys
+
+
+def press(table: KeyTable, id: str, key: Qt.Key, qtbot: QtBot) -> None:
+    """Choose a command and press its new keys, which count a second later."""
+    table.choose(id)
+    with qtbot.waitSignal(table.keys.editingFinished):
+        QTest.keyClick(table.keys, key, CTRL)
+
+
+def click(button: QPushButton) -> None:
+    assert button.isVisible()
+    QTest.mouseClick(button, LEFT)
+
+
+def test_keys_of_another_command_are_taken_only_after_a_question(
+    window: MainWindow, keys: KeyTable, qtbot: QtBot
+) -> None:
+    press(keys, "view.focus", Qt.Key.Key_S, qtbot)
+    assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
+    assert "Ctrl+S is used by Save" in keys._said.text()
+    click(keys.keep)
+    assert window.commands.shortcuts("view.focus") == ("F11",) and not window.settings.bindings
+    assert keys.keys.keySequence().toString() == "F11"
+    press(keys, "view.focus", Qt.Key.Key_S, qtbot)
+    click(keys.reassign)
+    assert window.commands.shortcuts("view.focus") == ("Ctrl+S",)
+    assert window.commands.shortcuts("file.save") == ()
+    assert window.settings.bindings == {"view.focus": ("Ctrl+S",), "file.save": ()}
+    assert not keys.reassign.isVisible()
+
+
+def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
+    window: MainWindow, keys: KeyTable, qtbot: QtBot
+) -> None:
+    press(keys, "view.focus", Qt.Key.Key_S, qtbot)
+    click(keys.reassign)
+    click(keys._default)
+    assert window.commands.shortcuts("view.focus") == ("F11",)
+    assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
+    assert "Save has its default shortcut again" in keys._said.text()
+    assert window.settings.bindings == {}
+    press(keys, "view.focus", Qt.Key.Key_S, qtbot)
+    click(keys.reassign)
+    keys.choose("file.save")
+    click(keys._default)
+    assert window.commands.shortcuts("view.focus") == ("Ctrl+S",)  # not before the answer
+    click(keys.reassign)
+    assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
+    assert window.commands.shortcuts("view.focus") == ("F11",)
+
+
+@pytest.mark.parametrize(("said", "stays"), [("Save all", False), ("Discard all", False), ("Cancel", True)])
+def test_quitting_asks_once_with_a_list(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, stays: bool
+) -> None:
+    projects = [window.workspace.from_template(template("digits-mlp")) for _ in range(2)]
+    saved = window.workspace.new()
+    for project in projects:
+        change(project)
+    told: list[str] = []
+
+    def choose() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        told.append(box.informativeText())
+        QTest.mouseClick(next(button for button in box.buttons() if button.text() == said), LEFT)
+
+    shown: list[object] = []
+
+    def path_to_save(*_: object) -> Path:
+        shown.append(window.project)
+        return tmp_path / f"{len(shown)}.gradwire"
+
+    monkeypatch.setattr(dialogs, "save_before_quitting", SAVE_BEFORE_QUITTING)
+    monkeypatch.setattr(dialogs, "path_to_save", path_to_save)
+    QTimer.singleShot(0, choose)
+    names = [project.store.name for project in projects]
+    window.close()
+    assert len(told) == 1 and all(name in told[0] for name in names) and saved.store.name not in told[0]
+    assert window.isVisible() is stays
+    assert len(window.workspace.projects) == (3 if stays else 0)
+    assert shown == (projects if said == "Save all" else [])
+    assert len(list(tmp_path.glob("*.gradwire"))) == len(shown)
+
+
+def test_closing_a_tab_in_the_back_shows_it_before_asking(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    back = window.workspace.new()
+    change(back)
+    window.workspace.new()
+    asked = answer(monkeypatch, "save_before_closing", "cancel")
+    window.files.close(back)
+    assert asked and window.project is back
