@@ -52,6 +52,17 @@ def identifier(text: str) -> str:
     return name if problem(name) is None else "node"
 
 
+def from_title(title: str) -> str:
+    """The name that a user means by a title: the title itself if it can be one, else "my_first_layer" and the like.
+
+    Empty for a title without a letter or digit.
+    """
+    title = title.strip()
+    if problem(title) is None or not any(letter.isalnum() for letter in title):
+        return title if problem(title) is None else ""
+    return identifier(title.replace(".", " "))
+
+
 def free(name: str, taken: Iterable[str]) -> str:
     """`name` itself if it is not taken, else the first free of name_2, name_3, …"""
     return Namer(taken).free(name)

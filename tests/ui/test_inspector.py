@@ -160,7 +160,31 @@ def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: Store
     assert isinstance(panel.form, NodeForm) and panel.form.names == ("hidden",)
 
 
-@pytest.mark.parametrize("name", ["second", "2nd", "class", ""])
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("my first layer", "my_first_layer"),
+        ("Conv 1.5 (wide)", "conv_1_5_wide"),
+        ("2nd", "node_2nd"),
+        ("class", "class_node"),
+        ("Encoder", "Encoder"),
+    ],
+)
+def test_a_title_becomes_a_name(panel: InspectorPanel, store: Store, title: str, name: str) -> None:
+    store.select(["first"])
+    panel.rename()
+    form = panel.form
+    assert isinstance(form, NodeForm) and form._header is not None
+    header = form._header
+    header.name.selectAll()
+    QTest.keyClicks(header.name, title)
+    assert header._derived.isVisible() is (title != name)
+    assert title == name or name in header._derived.text()
+    QTest.keyClick(header.name, Qt.Key.Key_Return)
+    assert list(store.document.nodes) == ["conv", name, "second"]
+
+
+@pytest.mark.parametrize("name", ["second", "_", "!", ""])
 def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: Store, name: str) -> None:
     store.select(["first"])
     panel.rename()

@@ -39,11 +39,12 @@ class RenameEditor(LineEdit):
 
     def problem(self, text: str) -> str | None:
         """Why the node cannot be called so."""
-        if text == self._name:
+        new = names.from_title(text)
+        if new == self._name:
             return None
-        if (problem := names.problem(text)) is not None:
+        if (problem := names.problem(new)) is not None:
             return f"The name {problem}."
-        return f"There is already a node {text}." if text in self._store.document.nodes else None
+        return f"There is already a node {new}." if new in self._store.document.nodes else None
 
     def close_editor(self) -> None:
         if self._done:
@@ -69,11 +70,13 @@ class RenameEditor(LineEdit):
         self.setProperty("invalid", "true" if problem else "false")
         self.style().unpolish(self)
         self.style().polish(self)
-        self.reason.say(problem or "", self.geometry().bottomLeft() - QPoint(16, 10))
+        new = names.from_title(text)
+        becomes = f"Becomes {new}" if new != text.strip() else ""
+        self.reason.say(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
-        new, old = self.text(), self._name
-        if self.problem(new) is not None:
+        new, old = names.from_title(self.text()), self._name
+        if self.problem(self.text()) is not None:
             return
         self.close_editor()
         if new != old:

@@ -44,6 +44,9 @@ class NodeHeader(QWidget):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         column.addWidget(self._problem)
+        self._derived = label("", "dim", wrap=True)
+        self._derived.hide()
+        column.addWidget(self._derived)
         column.addWidget(label(kind.summary if kind else f"Unknown type {node.type}", "dim", wrap=True))
         column.addLayout(self._switches())
         self.refresh()
@@ -96,18 +99,23 @@ class NodeHeader(QWidget):
         self._store.edit(f"{verb} {self._name}", lambda document: _flagged(document, self._name, flag, on))
 
     def _check(self, text: str) -> str | None:
-        problem = names.problem(text)
-        if problem is None and text != self._name and text in self._store.document.nodes:
+        """Why the node cannot be called so; shows that, or the name that a title becomes."""
+        new = names.from_title(text)
+        problem = names.problem(new)
+        if problem is None and new != self._name and new in self._store.document.nodes:
             problem = "is taken: choose another name"
-        self._problem.setText(f"{text!r} {problem}." if problem else "")
+        self._problem.setText(f"{new!r} {problem}." if problem else "")
         self._problem.setVisible(problem is not None)
+        self._derived.setText(f"Becomes {new}, the attribute in the code.")
+        self._derived.setVisible(problem is None and new != text.strip())
         return problem
 
     def _rename(self) -> None:
-        new = self.name.text().strip()
+        new = names.from_title(self.name.text())
         if new == self._name:
+            self.name.setText(new)
             return
-        if self._check(new) is not None:
+        if self._check(self.name.text()) is not None:
             if not self.name.hasFocus():
                 self.refresh()
             return
