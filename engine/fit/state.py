@@ -17,6 +17,9 @@ from engine.optim.optimizer import Optimizer
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
+_KINDS = ((bool, int, float, Tensor), Mapping, (list, tuple))
+"""Kinds of values of a state, of which each may stand for the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -73,6 +76,8 @@ def restore(task: Task, state: Mapping[str, Any]) -> None:
             raise WeightsError(f"the checkpoint is of another {name}: {found}.")
     for name, optimizer in task.optimizers.items():
         _restore_optimizer(name, optimizer, state["optimizers"][name])
+    for name, schedule in task.schedulers.items():
+        _check_alike(f"the checkpoint's {name}", schedule.state_dict(), state["schedulers"][name])
     for name, module in task.modules.items():
         take(module, state["modules"][name])
     for name, schedule in task.schedulers.items():
@@ -147,6 +152,8 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
     groups, trained = given["groups"], _trained(optimizer)
     if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in given["state"]):
         raise WeightsError(f"the checkpoint's {name} has other parameter groups. Make the optimizer as it was.")
+    for own, options in zip(options_of(optimizer), groups, strict=True):
+        _check_alike(f"the checkpoint's {name}", own, options)
     for number, state in given["state"].items():
         for key, value in state.items():
             if isinstance(value, Tensor) and value.ndim:
@@ -157,6 +164,23 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
     for group, options in zip(optimizer.param_groups, groups, strict=True):
         group.update(copied(options))
     optimizer.steps = given["steps"]
+
+
+def _check_alike(place: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raises WeightsError for a field that a state of this kind does not have, or a value of another kind."""
+    for key, value in given.items():
+        if key not in own:
+            raise WeightsError(f"{place} has a field {str(key)[:40]!r} that is unknown. Make the task as it was.")
+        if not _is_alike(own[key], value):
+            kinds = f"a {type(value).__name__}, not a {type(own[key]).__name__}"
+            raise WeightsError(f"{place} is damaged: its {key} is {kinds}. Use another checkpoint.")
+
+
+def _is_alike(own: Any, given: Any) -> bool:
+    if own is None or given is None:
+        return True
+    kinds = next((kinds for kinds in _KINDS if isinstance(own, kinds)), (type(own),))
+    return isinstance(given, kinds)
 
 
 def options_of(optimizer: Optimizer) -> list[dict[str, Any]]:

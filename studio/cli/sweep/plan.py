@@ -21,6 +21,7 @@ from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
+from studio.training.runs.about import read_about
 from studio.training.runs.records import RUN
 from studio.training.settings import Device
 
@@ -153,8 +154,8 @@ def folder_of(path: Path, number: int) -> Path:
 def outcome(folder: Path) -> Outcome:
     """What became of a trial; one that was cut off waits to be gone on with."""
     try:
-        about = json.loads((folder / RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        about = read_about(folder / RUN)
+    except FileError:
         return Outcome("waiting", {})
     state = about.get("state", "")
     figures = about.get("best", about.get("last", {}))

@@ -6,7 +6,6 @@ otherwise, which a `Follower` reads, also while it grows.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document
 from studio.training.progress import Progress
+from studio.training.runs.about import read_about
 from studio.training.runs.curves import Array, Axis, Column, Track
 from studio.training.runs.lines import results
 from studio.training.runs.locking import is_held
@@ -270,7 +270,7 @@ class Follower:
     def _decoded(self, data: bytes) -> list[Any]:
         try:
             return self._decoder.decode_lines(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return list(self._one_by_one(data))
 
     def _one_by_one(self, data: bytes) -> Iterator[Any]:
@@ -278,7 +278,7 @@ class Follower:
             try:
                 if line.strip():
                     yield self._decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self._broken += 1
 
     def _trouble(self) -> str:
@@ -323,13 +323,13 @@ class Shelf:
             known = self._known.get(folder)
             if known is not None and known[:2] == (stamp.st_mtime_ns, stamp.st_size):
                 return known
-            about = json.loads(path.read_bytes())
+            about = read_about(path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError) as error:
-            return 0, 0, Found(folder, {}, "failed", f"{RUN} cannot be read: {error}")
-        if not isinstance(about, dict):
-            return 0, 0, Found(folder, {}, "failed", f"{RUN} is damaged.")
+        except OSError as error:
+            return 0, 0, Found(folder, {}, "failed", f"{RUN} cannot be read: {error.strerror or error}.")
+        except FileError as error:
+            return 0, 0, Found(folder, {}, "failed", f"{RUN} {error.problem}.")
         return stamp.st_mtime_ns, stamp.st_size, Found(folder, about, str(about.get("state", "")))
 
 
@@ -361,7 +361,7 @@ def run_of(found: Found, taken: Collection[int]) -> Run:
 def _time(text: object) -> datetime | None:
     try:
         return datetime.fromisoformat(str(text)).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # the last two of the first and the last years
         return None
 
 

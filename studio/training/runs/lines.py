@@ -71,17 +71,18 @@ def event_of(line: Any) -> fit.Event | None:
             case "started":
                 known = ("epochs", "steps", "batches", "train_samples", "validation_samples")
                 return fit.Started(
-                    **{name: None if line[name] is None else int(line[name]) for name in known},
-                    **{name: int(line[name]) for name in ("parameters", "seed")},
-                    **{name: int(line.get(name, 0)) for name in ("epoch", "step")},
+                    **{name: None if line[name] is None else _count(line[name]) for name in known},
+                    parameters=_count(line["parameters"]),
+                    seed=int(line["seed"]),
+                    **{name: _count(line.get(name, 0)) for name in ("epoch", "step")},
                     device=str(line["device"]),
                     compiled=bool(line["compiled"]),
                 )
             case "step":
                 return fit.Step(
-                    int(line["epoch"]),
-                    int(line["batch"]),
-                    int(line["step"]),
+                    _count(line["epoch"]),
+                    _count(line["batch"]),
+                    _count(line["step"]),
                     _number(line["loss"]),
                     losses=_numbers(line.get("losses", {})),
                     metrics=_without(line, "train"),
@@ -96,8 +97,8 @@ def event_of(line: Any) -> fit.Event | None:
                 val_loss = val.pop("loss")
                 is_validated = bool(val) or line["val_loss"] is not None
                 return fit.Epoch(
-                    int(line["epoch"]),
-                    int(line["step"]),
+                    _count(line["epoch"]),
+                    _count(line["step"]),
                     train_loss=train.pop("loss"),
                     val_loss=val_loss if is_validated else None,
                     train_metrics=train,
@@ -107,22 +108,22 @@ def event_of(line: Any) -> fit.Event | None:
                     learning_rate=_number(line["learning_rate"]),
                     finite=bool(line["finite"]),
                     best=bool(line["best"]),
-                    batches=None if line.get("batches") is None else int(line["batches"]),
+                    batches=None if line.get("batches") is None else _count(line["batches"]),
                     train_losses=_numbers(line.get("losses", {})),
                     val_losses=_numbers(line.get("validation_losses", {})),
                 )
             case "validation":
                 val = _without(line, "val")
                 return fit.Validated(
-                    int(line["epoch"]),
-                    int(line["step"]),
+                    _count(line["epoch"]),
+                    _count(line["step"]),
                     val.pop("loss"),
                     val,
                     bool(line["best"]),
                     val_losses=_numbers(line.get("validation_losses", {})),
                 )
             case "done":
-                counts = (int(line["epochs"]), int(line["steps"]))
+                counts = (_count(line["epochs"]), _count(line["steps"]))
                 return fit.Done(*counts, _number(line["seconds"]), str(line["reason"]))  # pyright: ignore[reportArgumentType]
             case _:
                 return None
@@ -163,6 +164,14 @@ def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, Any]:
 
 def _json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _count(value: Any) -> int:
+    """Raises ValueError for what is no count that a training can reach."""
+    found = int(value)
+    if not 0 <= found < 2**53:  # all that curves can show
+        raise ValueError(f"{str(found)[:40]} is out of range")
+    return found
 
 
 def _number(value: Any) -> float:

@@ -125,7 +125,7 @@ class Reader:
         try:
             last = event_of(lines[-1])
             found = self._from_lines(lines)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             middle = len(lines) // 2
             if not middle:
                 self.damaged += 1

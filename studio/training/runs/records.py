@@ -27,6 +27,7 @@ from engine.io import atomic, save_file
 from studio.document.errors import FileError
 from studio.document.format import dumps
 from studio.document.model import Document
+from studio.training.runs.about import read_about
 from studio.training.runs.linefile import LineFile
 from studio.training.runs.lines import line, results
 from studio.training.runs.locking import RunLock, numbering
@@ -137,7 +138,7 @@ class Record:
 
     def _go_on(self, place: Mapping[str, Any]) -> None:
         """What was written after the place is forgotten: it comes again."""
-        about = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+        about = read_about(self.folder / RUN)
         resumed = [*about.get("resumed", []), {"at": _now(), "step": place.get("step", 0)}]
         kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
         self._about = {**kept, **place.get("about", {}), **self._about, "started": about.get("started", _now())}
@@ -326,13 +327,11 @@ def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
     """
     path = folder / RUN
     try:
-        known = {**json.loads(path.read_bytes()), **remarks}
+        known = {**read_about(path), **remarks}
         about = {name: value for name, value in known.items() if value is not None or name not in remarks}
         atomic.write(path, _json(about))
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
-    except (ValueError, TypeError):
-        raise FileError(str(path), "", "is damaged", "Give the run another name when it is mended.") from None
     return about
 
 
@@ -354,10 +353,10 @@ def unannotated(about: Mapping[str, Any]) -> dict[str, Any]:
 def _kept(path: Path) -> dict[str, Any]:
     """Of what a run.json says, what people gave it and the number: a run keeps these whatever comes."""
     try:
-        about = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        about = read_about(path)
+    except FileError:
         return {}
-    return {name: about[name] for name in _KEPT if name in about} if isinstance(about, dict) else {}
+    return {name: about[name] for name in _KEPT if name in about}
 
 
 def _json(about: Mapping[str, Any]) -> bytes:

@@ -10,13 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
+
 from engine import Tensor, fit
+from engine.errors import WeightsError
+from engine.files import open_regular
 from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.files import load
-from studio.document.model import Document
+from studio.document.format import loads
+from studio.document.model import Document, Node
 from studio.lowering.program import LoweringError, Program
 from studio.nodes.catalogue import Catalogue
+from studio.training.runs.about import read_about
 from studio.training.runs.checkpoints import checked, is_checkpoint, loaded, newest
 from studio.training.runs.comparing import told_apart
 from studio.training.runs.locking import LOCK, RunLock, held, is_held
@@ -26,6 +32,8 @@ from studio.training.surroundings import versions
 _NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."
 
 
+_MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What loading raises where values in a checkpoint are of other types or shapes than its graph needs."""
 _MOST = 4
 """Differences that are named."""
 _TAIL = 1 << 16
@@ -60,7 +68,7 @@ def named(runs: Path, name: str) -> Path | None:
             return folder
     for path in sorted(runs.glob(f"*/{RUN}")):
         with suppress(FileError):
-            about = _about(path.parent)
+            about = read_about(path)
             if name in (str(about.get("number")), f"Run {about.get('number')}", about.get("name")):
                 return path.parent
     return None
@@ -75,7 +83,7 @@ def find(runs: Path, name: str = "") -> Path:
         return folder
     folders = sorted((path.parent for path in runs.glob(f"*/{RUN}")), reverse=True)
     for folder in folders:
-        if _about(folder).get("state") != "done":
+        if read_about(folder / RUN).get("state") != "done":
             return folder
     problem = "holds no unfinished run" if folders else "holds no run"
     raise FileError(str(runs), "", problem, "Name the run to go on with, or begin a new one.")
@@ -83,7 +91,7 @@ def find(runs: Path, name: str = "") -> Path:
 
 def resumed(folder: Path) -> Resumed:
     """A run with its newest sound checkpoint. Raises FileError if it cannot go on."""
-    about = _about(folder)
+    about = read_about(folder / RUN)
     if is_held(folder):
         raise held(folder)
     checkpoint, trouble = newest(folder)
@@ -96,15 +104,32 @@ def resumed(folder: Path) -> Resumed:
     changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
     if changed:
         warnings.append(f"This run began with other versions of {', '.join(changed)}: last digits may differ.")
+    document = load(folder / GRAPH)
+    if checkpoint is not None and "graph" in checkpoint:
+        _refuse_another_document(document, checkpoint["graph"], folder)
     return Resumed(
         folder,
-        load(folder / GRAPH),
+        document,
         about.get("settings", {}),
         checkpoint,
         tuple(warnings),
         about.get("state") == "done",
         about,
     )
+
+
+def _refuse_another_document(document: Document, text: str, folder: Path) -> None:
+    """Raises FileError if the file of a run's graph is not what its checkpoint was made of."""
+    trained = loads(text, f"{folder}: the graph in its checkpoint")
+    if document.wires != trained.wires or _computed(document) != _computed(trained):
+        problem = "is not the graph that this run has trained"
+        raise FileError(str(folder / GRAPH), "", problem, f"Restore the file. {_NEW_RUN}")
+
+
+def _computed(document: Document) -> dict[str, Node]:
+    """The nodes without what they look like."""
+    plain = {"at": (0.0, 0.0), "collapsed": False, "note": ""}
+    return {name: msgspec.structs.replace(node, **plain) for name, node in document.nodes.items()}
 
 
 def lock(run: Resumed) -> RunLock:
@@ -114,7 +139,7 @@ def lock(run: Resumed) -> RunLock:
     except OSError as error:
         raise FileError.from_os_error(run.folder / LOCK, "cannot be written", error) from None
     try:
-        if unannotated(_about(run.folder)) != unannotated(run.about):
+        if unannotated(read_about(run.folder / RUN)) != unannotated(run.about):
             problem = "was trained by another process while it was read"
             raise FileError(str(run.folder), "", problem, "Resume it again.")
     except FileError:
@@ -178,7 +203,19 @@ def take_up(training: fit.Training, run: Resumed, document: Document, *, until: 
     """
     if run.checkpoint is None:
         return []
-    state, told = run.checkpoint["training"], list[str]()
+    try:
+        return _taken_up(training, run.checkpoint["training"], run, document, until)
+    except WeightsError:
+        raise
+    except _MISFITS as error:
+        problem = f"has a checkpoint that does not fit its graph ({type(error).__name__}: {error})"
+        raise FileError(str(run.folder), "", problem, _NEW_RUN) from None
+
+
+def _taken_up(
+    training: fit.Training, state: Mapping[str, Any], run: Resumed, document: Document, until: int | None
+) -> list[str]:
+    told = list[str]()
     if until is None or until > state["epoch"]:
         state, planned = fit.replan(training.task, state)
         how = document.training
@@ -265,7 +302,7 @@ def _lost(folder: Path, step: int | None) -> list[str]:
 def _reached(path: Path) -> tuple[int, int]:
     """Epoch and step of the last line of a run's figures that tells them; zeros if there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(path.stat().st_size - _TAIL, 0))
             lines = file.read().splitlines()
     except OSError:
@@ -278,18 +315,6 @@ def _reached(path: Path) -> tuple[int, int]:
                 case _:
                     pass
     return 0, 0
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    try:
-        about = json.loads((folder / RUN).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError.from_os_error(folder / RUN, "cannot be read", error) from None
-    except ValueError:
-        about = None
-    if not isinstance(about, dict):
-        raise FileError(str(folder / RUN), "", "is damaged", "Choose another run.")
-    return about
 
 
 __all__ = [

@@ -279,7 +279,7 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
         ("b", "running"),
         ("c", "done"),
     ]
-    assert "cannot be read" in found[0].trouble
+    assert "run.json is damaged" in found[0].trouble
     lock.release()
     assert [one.state for one in Shelf(tmp_path).look()[-3:]] == ["interrupted", "interrupted", "done"]
     run = run_of(found[-1], [])

@@ -1,0 +1,353 @@
+"""Damaged and hostile files and command lines: no traceback, no wrong exit code, and an end.
+
+`MUTATIONS=100000 pytest -n0 tests/studio/test_mutations.py` tries more of each kind; `MUTATION_SEED` others. A failure
+names the seed of its case, which `MUTATIONS=1 MUTATION_SEED=…` repeats alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import typer
+from PIL import Image
+
+import engine
+from engine import data, fit
+from studio import cli
+from studio.cli import app as app_module
+from studio.cli.problems import explained
+from studio.cli.runs import _line, _named, _record, _runs
+from studio.document import files
+from studio.document.errors import FileError
+from studio.document.model import Document, Training
+from studio.lowering.program import lower
+from studio.nodes.catalogue import catalogue
+from studio.training import Session
+from studio.training.runs import resuming
+from studio.training.runs.comparing import facts
+from studio.training.runs.exporting import told
+from studio.training.runs.history import Follower
+from tests.studio.mutations import (
+    damaged_arguments,
+    damaged_bytes,
+    damaged_json,
+    damaged_lines,
+    damaged_safetensors,
+)
+
+COUNT = int(os.environ.get("MUTATIONS", "2000"))
+SEED = int(os.environ.get("MUTATION_SEED", "0"))
+CODES = (0, 1, 2, 130)
+SECONDS = 20.0
+"""That no case may take, on a busy machine."""
+
+PROJECT = b"""{
+  "gradwire": 2,
+  "training": {"epochs": 1, "device": "cpu", "compile": false, "checkpoint_steps": 1},
+  "nodes": {
+    "moons": {"type": "data.Moons", "params": {"samples": 20}, "at": [0, 1]},
+    "loader": {"type": "data.Batches", "params": {"batch_size": 8}},
+    "scores": {"type": "nn.Linear", "params": {"out_features": 2}},
+    "loss": {"type": "nn.CrossEntropyLoss"},
+    "accuracy": {"type": "metrics.Accuracy"},
+    "adam": {"type": "optim.Adam", "params": {"betas": [0.9, 0.99]}},
+    "decay": {"type": "lr_scheduler.StepLR", "params": {"step_size": 1}}
+  },
+  "wires": [
+    "adam.optimizer -> decay.optimizer",
+    "loader.input -> scores.input",
+    "loader.target -> accuracy.target",
+    "loader.target -> loss.target",
+    "loss.loss -> adam.loss",
+    "moons.samples -> loader.samples",
+    "scores.output -> accuracy.input",
+    "scores.output -> loss.input"
+  ]
+}
+"""
+
+
+class Place(NamedTuple):
+    """A project that was trained, in a folder of its own."""
+
+    project: Path
+    run: Path
+    document: Document
+
+    @property
+    def checkpoint(self) -> Path:
+        return max((self.run / "checkpoints").iterdir())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    project = tmp_path_factory.mktemp("mutations") / "moons.gradwire"
+    project.write_bytes(PROJECT)
+    document = files.load(project)
+    run = project.with_suffix(".runs") / "2026-01-01_00-00-00-1"
+    session = Session(document, catalogue(), base=project.parent, out=run, steps=2)
+    session.start()
+    assert session.join(600) and session.state == "done", session.events()
+    for path in sorted((run / "checkpoints").iterdir())[:-1]:
+        path.unlink()  # it would stand in for a damaged one
+    return Place(project, run, document)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    state = engine.random.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    engine.random.set_rng_state(state)
+
+
+def code_of(action: Callable[[], object]) -> int:
+    """The exit code of a command that does this."""
+    try:
+        with explained():
+            action()
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def attempt(share: float, case: Callable[[Random], int], capsys: pytest.CaptureFixture[str]) -> set[int]:
+    """The exit codes of a share of the cases. Fails with the seed of one that ends otherwise."""
+    codes: list[int] = []
+    for seed in range(SEED, SEED + max(round(COUNT * (share if COUNT <= 2000 else 1)), 1)):
+        began = time.monotonic()
+        try:
+            codes.append(case(Random(seed)))
+        except BaseException as error:
+            error.add_note(f"MUTATIONS=1 MUTATION_SEED={seed}")
+            raise
+        assert codes[-1] in CODES and time.monotonic() - began < SECONDS, (seed, codes[-1])
+        if seed % 100 == 0:
+            capsys.readouterr()
+    return set(codes) if COUNT >= 100 else {0, 2}
+
+
+def task_of(document: Document) -> fit.Task:
+    task = lower(document, catalogue()).build(device="cpu", seed=0)
+    task.setup()
+    return task
+
+
+def test_weights(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    sound = [(place.run / "weights.safetensors").read_bytes(), place.checkpoint.read_bytes()]
+    path, task = place.run.parent / "damaged.safetensors", task_of(place.document)
+
+    def case(random: Random) -> int:
+        path.write_bytes(damaged_safetensors(random, random.choice(sound)))
+        return code_of(lambda: resuming.begin_with(path, task))
+
+    assert attempt(1, case, capsys) == {0, 2}
+
+
+def test_checkpoints_of_resumed_runs(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is loaded without an error also trains on, or fails in the run."""
+    sound = place.checkpoint.read_bytes()
+    longer = Document(place.document.nodes, place.document.wires, Training(epochs=2, device="cpu", compile=False))
+
+    def case(random: Random) -> int:
+        place.checkpoint.write_bytes(damaged_safetensors(random, sound))
+        return code_of(lambda: resume(random))
+
+    def resume(random: Random) -> None:
+        run = resuming.resumed(place.run)
+        if run.checkpoint is None:
+            raise FileError(str(place.run), "", "has no checkpoint", "")
+        training = fit.fit(task_of(run.document), epochs=2, compile=False)
+        resuming.take_up(training, run, longer, until=2)
+        if random.random() < 0.1:
+            try:
+                for _ in zip(range(3), training, strict=False):
+                    pass
+            except Exception:  # noqa: BLE001 - as of a session: the run has failed
+                raise typer.Exit(1) from None
+            finally:
+                training.close()
+
+    try:
+        assert {0, 2} <= attempt(0.5, case, capsys)
+    finally:
+        place.checkpoint.write_bytes(sound)
+
+
+def test_run_json(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place.run / "run.json"
+    sound = path.read_bytes()
+
+    def case(random: Random) -> int:
+        path.write_bytes(damaged_json(random, sound))
+        return code_of(read_all)
+
+    def read_all() -> None:
+        runs = _runs(place.project)
+        for run in runs:
+            str((_line(run), _record(run), facts([run, run], catalogue()), run.step, run.settings, run.name))
+        resuming.named(place.project.with_suffix(".runs"), "1")
+        resuming.resumed(resuming.find(place.project.with_suffix(".runs"), str(place.run)))
+        resuming.find(place.project.with_suffix(".runs"))
+        _named(runs, "1")
+
+    try:
+        assert attempt(0.25, case, capsys) == {0, 2}
+    finally:
+        path.write_bytes(sound)
+
+
+def test_metrics(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place.run / "metrics.jsonl"
+    sound = path.read_bytes()
+    [run] = _runs(place.project)
+
+    def case(random: Random) -> int:
+        path.write_bytes(damaged_lines(random, sound))
+        return code_of(read_all)
+
+    def read_all() -> None:
+        fresh = type(run)(run.number, run.folder, run.about)
+        follower, is_all = Follower(place.run), False
+        while not is_all:
+            news = follower.read()
+            fresh.catch_up(news)
+            is_all = news.is_all
+        told(fresh)
+        str((fresh.trouble, fresh.progress.fraction, fresh.progress.seconds_left, fresh.step))
+
+    try:
+        assert attempt(0.5, case, capsys) == ({0} if COUNT >= 100 else {0, 2})
+    finally:
+        path.write_bytes(sound)
+
+
+def test_project_files(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place.project.with_name("damaged.gradwire")
+
+    def case(random: Random) -> int:
+        path.write_bytes(damaged_json(random, PROJECT))
+        return code_of(lambda: files.load(path))
+
+    assert attempt(1, case, capsys) == {0, 2}
+
+
+def test_data_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs, targets = np.arange(48, dtype=np.float32).reshape(12, 4), np.arange(12) % 3
+    pixels = (np.arange(12 * 25) % 251).astype(np.uint8).reshape(12, 5, 5)
+    held = {name: io.BytesIO() for name in ("npy", "stored", "packed", "png", "tar")}
+    np.save(held["npy"], inputs)
+    np.save(tmp_path / "targets.npy", targets)
+    np.savez(held["stored"], x=inputs, y=targets)
+    np.savez_compressed(held["packed"], x=inputs, y=targets)
+    Image.fromarray(pixels[0]).save(held["png"], "PNG")
+    with tarfile.open(fileobj=held["tar"], mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in (("é1.png", held["png"].getvalue()), ("é1.cls", b"1"), ("a" * 200 + ".png", b"")):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    sound = {name: content.getvalue() for name, content in held.items()}
+    sound["idx"] = b"\0\0\x08\x03" + np.array(pixels.shape, ">u4").tobytes() + pixels.tobytes()
+    sound["gz"] = gzip.compress(sound["idx"])
+    folder, shards = tmp_path / "idx", tmp_path / "shards"
+    folder.mkdir()
+    shards.mkdir()
+    labels = b"\0\0\x08\x01" + np.array([12], ">u4").tobytes() + targets.astype(np.uint8).tobytes()
+    (folder / "train-labels-idx1-ubyte").write_bytes(labels)
+    image = "train-images-idx3-ubyte"
+    first = np.arange(2)
+
+    def npy(content: bytes) -> object:
+        (tmp_path / "a.npy").write_bytes(content)
+        return data.NPY(str(tmp_path / "a.npy"), str(tmp_path / "targets.npy"), validation=0).train.arrays(first)
+
+    def npz(content: bytes) -> object:
+        (tmp_path / "a.npz").write_bytes(content)
+        source = data.NPY(str(tmp_path / "a.npz"), validation=0)
+        return source.classes, source.train.arrays(first)
+
+    def idx(content: bytes, suffix: str = "") -> object:
+        (folder / (image + suffix)).write_bytes(content)
+        try:
+            return data.IDX(str(folder)).train.arrays(first)
+        finally:
+            (folder / (image + suffix)).unlink()
+
+    def png(content: bytes) -> object:
+        return data.pictures.read_picture(content, "colour", "a.png")  # pyright: ignore[reportAttributeAccessIssue]
+
+    def tar(content: bytes) -> object:
+        (shards / "a.tar").write_bytes(content)
+        source = data.WebDataset(str(shards), validation=0)
+        return source.classes, source.train.arrays(first[:1])
+
+    readers: dict[str, Callable[[bytes], object]] = {
+        "npy": npy,
+        "stored": npz,
+        "packed": npz,
+        "idx": idx,
+        "gz": lambda content: idx(content, ".gz"),
+        "png": png,
+        "tar": tar,
+    }
+
+    def case(random: Random) -> int:
+        kind = random.choice(tuple(readers))
+        content = damaged_bytes(random, sound[kind])
+        return code_of(lambda: readers[kind](content))
+
+    assert attempt(1, case, capsys) == {0, 2}
+
+
+class _Untrained:
+    """Stands for `Watch`: everything before the training is done, and no more."""
+
+    def __init__(self, session: Any, **options: Any) -> None: ...
+
+    def run(self) -> int:
+        return 0
+
+
+def test_command_lines(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(app_module, "Watch", _Untrained)
+    monkeypatch.setattr(app_module, "app", typer.main.get_command(app_module.app))  # making it takes 30 ms each time
+    project, weights = str(place.project), str(place.run / "weights.safetensors")
+    lines = [
+        ["run", project, "--steps", "1", "--seed", "3", "--set", "adam.lr=0.1", "--out", "out"],
+        ["run", project, "--resume", "1", "--epochs", "3", "--json"],
+        ["run", project, "--start-from", weights, "--device", "cpu"],
+        ["check", project, "--set", "scores.out_features=3", "--json"],
+        ["runs", "list", project, "--json"],
+        ["runs", "show", project, "1"],
+        ["runs", "export", project, "1", "--out", "a.csv"],
+        ["new", "digits-mlp", "--out", "new.gradwire", "--force"],
+        ["data", project, "moons"],
+        ["evaluate", project, "--weights", weights],
+    ]
+    words = [
+        *(word for line in lines for word in line),
+        *("", "-", "--", "--help", "--version", "--set", "--resume=", "-o", "/", ".", "..", "/dev/null", "a" * 300),
+        *("a\0b", "\udcff", "é", "*", "~", "missing.gradwire", "training.epochs=1", "adam.betas=[0.5,0.5]"),
+        *("adam=optim.SGD", "adam.lr=", "=1", "a.b.c=1", "-1", "1e999", "nan", "999999999999999999999", "0x10", "[]"),
+        *("templates", "overfit", "predict", "find-rate", "nodes", "sweep", "explain", "schema"),
+    ]
+
+    def case(random: Random) -> int:
+        return cli.main(damaged_arguments(random, random.choice(lines), words))
+
+    assert {0, 2} <= attempt(0.5, case, capsys)
