@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Sequence
-from pathlib import Path
+import os
+
+INTERRUPTED, NO_WINDOW = 130, 2
 
 try:
+    import signal
+    import threading
+    from types import FrameType
+except KeyboardInterrupt:
+    os._exit(INTERRUPTED)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End on Ctrl+C while there is nothing to keep: modules are loaded, or the interpreter ends."""
+    os._exit(INTERRUPTED)
+
+
+def _set_interrupt(before: object, after: object) -> None:
+    """Let Ctrl+C be handled otherwise, unless it is ignored or somebody else handles it."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is before:
+        signal.signal(signal.SIGINT, after)  # pyright: ignore[reportArgumentType]
+
+
+def _occupy_standard_streams() -> None:
+    """Open what was closed: a file that got its number would receive what C code prints."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+_set_interrupt(signal.default_int_handler, _leave)
+_occupy_standard_streams()
+try:
+    import importlib
+    import sys
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import NoReturn
+
     import engine  # noqa: F401 - first of all: it sets what must be set before NumPy is loaded
     from studio import cli
     from studio.document.format import SUFFIX
-except KeyboardInterrupt:  # Ctrl+C that comes before there is anything to end
-    sys.exit(130)
+finally:
+    _set_interrupt(_leave, signal.default_int_handler)
 
-NO_WINDOW = 2
+
+def start() -> NoReturn:
+    """Run as a process."""
+    _set_interrupt(signal.default_int_handler, _leave)
+    sys.exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +70,7 @@ def _open_studio(paths: Sequence[Path]) -> int:
     except ImportError as error:
         sys.stderr.write(f"gradwire: {_missing(error)}\n")
         return NO_WINDOW
+    _set_interrupt(_leave, signal.default_int_handler)
     return app.main(paths)
 
 
@@ -48,4 +88,4 @@ def _missing(error: ImportError) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

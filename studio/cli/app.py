@@ -7,13 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from studio.cli import runs, using
+from studio.cli import interrupts, output, runs, using
 from studio.cli.data import data
 from studio.cli.listing import record, table
 from studio.cli.options import (
@@ -30,7 +29,8 @@ from studio.cli.options import (
     sound,
     weights_named,
 )
-from studio.cli.problems import BAD_INPUT, FAILED, InputError, complain, explained, print_line, refuse
+from studio.cli.output import OutputError
+from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, complain, explained, print_line, refuse
 from studio.cli.running import Watch
 from studio.cli.sweep import sweep
 from studio.document import files
@@ -55,16 +55,31 @@ app = typer.Typer(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit code: 0 done, 1 failed in the run, 2 wrong usage or file, 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a console that lacks a sign must not end the run
+    """Run a command.
+
+    Returns:
+        The exit code: 0 done, 1 failed in the run or output not written, 2 wrong usage or file, 130 interrupted, 141
+        nobody reads the output any more, 143 terminated.
+    """
+    with output.guarded(), interrupts.raised() as signals:
+        try:
+            code = _exit_code(sys.argv[1:] if arguments is None else arguments)
+        except OutputError as error:
+            code = output.told(error)
+        except Exception:
+            if not signals.code:
+                raise
+            code = signals.code  # a library has made another error of KeyboardInterrupt
+        return output.conclude(code)
+
+
+def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        app(_completed(sys.argv[1:] if arguments is None else arguments), prog_name="gradwire")
+        app(_completed(arguments), prog_name="gradwire")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return 0
 
 

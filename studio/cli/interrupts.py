@@ -1,32 +1,77 @@
-"""SIGTERM, which ends a command as Ctrl+C does."""
+"""Ctrl+C and SIGTERM: the first one ends a command in order, a further one at once."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+
+_SHOW_CURSOR = b"\x1b[?25h\n"
+_STANDARD_ERROR = 2
 
 
-class Terminated(BaseException):
-    """SIGTERM came."""
+class Interrupts:
+    """The signals that came."""
+
+    def __init__(self, at_once: Callable[[], object], *, is_raised: bool) -> None:
+        self.code = 0
+        """The exit code of a command that a signal has ended; 0 before."""
+        self._at_once = at_once
+        self._is_raised = is_raised
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.code:
+            self._at_once()
+            _leave(128 + number)
+        self.code = 128 + number
+        if self._is_raised:
+            raise KeyboardInterrupt
 
 
 @contextmanager
-def terminations() -> Iterator[None]:
-    """Lets SIGTERM interrupt the main thread as Ctrl+C does."""
+def raised() -> Iterator[Interrupts]:
+    """The first Ctrl+C raises KeyboardInterrupt, the second one ends the process."""
+    with _handled((signal.SIGINT,), Interrupts(lambda: None, is_raised=True)) as interrupts:
+        yield interrupts
+
+
+@contextmanager
+def polled(at_once: Callable[[], object] = lambda: None) -> Iterator[Interrupts]:
+    """The first Ctrl+C or SIGTERM is only kept, so that it cannot break off work in the middle; look at `code`.
+
+    Args:
+        at_once: called before the second one ends the process
+    """
+    with _handled((signal.SIGINT, signal.SIGTERM), Interrupts(at_once, is_raised=False)) as interrupts:
+        yield interrupts
+
+
+@contextmanager
+def _handled(numbers: tuple[signal.Signals, ...], interrupts: Interrupts) -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield interrupts
         return
-
-    def terminate(number: int, frame: object) -> None:
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as shells and nohup do for what runs in the background
+            signal.signal(number, interrupts)
     try:
-        yield
+        yield interrupts
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-__all__ = ["Terminated", "terminations"]
+def _leave(code: int) -> None:
+    """End the process without waiting for anything."""
+    try:
+        if os.isatty(_STANDARD_ERROR):
+            os.write(_STANDARD_ERROR, _SHOW_CURSOR)  # progress bars hide it
+    finally:
+        os._exit(code)
+
+
+__all__ = ["Interrupts", "polled", "raised"]

@@ -15,7 +15,7 @@ from engine.errors import EngineError
 from studio.document.errors import DocumentError, FileError
 from studio.lowering.program import LoweringError
 
-FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 
 
 class InputError(Exception):

@@ -6,8 +6,10 @@ from itertools import zip_longest
 from typing import Any
 
 from engine import fit
-from studio.cli.interrupts import Terminated, terminations
-from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, TERMINATED, print_line
+from studio.cli import interrupts, output
+from studio.cli.interrupts import Interrupts
+from studio.cli.output import OutputError
+from studio.cli.problems import BAD_INPUT, CLOSED_PIPE, FAILED, print_line
 from studio.cli.screen import Screen
 from studio.training import Failed, Session, SessionEvent
 from studio.training.runs.lines import line, results
@@ -29,18 +31,12 @@ class Watch:
         """Train to the end. Returns the exit code.
 
         The first Ctrl+C or SIGTERM ends training after the batch under way and keeps the weights so far; a second one
-        ends the process at once.
+        ends the process at once. Output that cannot be written ends it as the first one does.
         """
-        code = 0
-        with terminations(), self._screen:
+        with interrupts.polled() as signals, self._screen:
             try:
                 self._session.start()
-                self._follow()
-            except (KeyboardInterrupt, Terminated) as signalled:
-                code = INTERRUPTED if isinstance(signalled, KeyboardInterrupt) else TERMINATED
-                self._screen.say("stopping after this batch; press Ctrl+C again to give up at once")
-                self._session.stop()
-                self._follow()
+                code = self._follow(signals)
             finally:
                 self._session.stop()
             folder, state = self._session.folder, self._session.state
@@ -53,7 +49,9 @@ class Watch:
             return BAD_INPUT if self._failure.by_input else FAILED
         return code
 
-    def _follow(self) -> None:
+    def _follow(self, signals: Interrupts) -> int:
+        """Returns the exit code of what ended the run before its time; else 0."""
+        code = 0
         is_over = False
         while not is_over:
             # Not woken by every event: training would share the interpreter with this thread at each batch.
@@ -61,7 +59,25 @@ class Watch:
             events = self._session.events()
             for event, following in zip_longest(events, events[1:]):
                 if not (isinstance(event, fit.Step) and isinstance(following, fit.Step)):
-                    self._pass_on(event)
+                    lost_output = self._lost_output(event)
+                    code = code or lost_output
+            if signals.code and not code:
+                code = signals.code
+                self._screen.say("stopping after this batch; press Ctrl+C again to give up at once")
+                self._session.stop()
+        return code
+
+    def _lost_output(self, event: SessionEvent) -> int:
+        """Pass an event on. If nobody takes it, end the run; returns the exit code then, else 0."""
+        try:
+            self._pass_on(event)
+            output.check()
+        except OutputError as error:
+            self._session.stop()
+            if error.code == CLOSED_PIPE:
+                self._screen.say("stopping after this batch: the reader of the output has closed it", always=True)
+            return output.told(error)
+        return 0
 
     def _pass_on(self, event: SessionEvent) -> None:
         self._screen.show(event)

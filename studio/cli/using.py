@@ -108,10 +108,8 @@ def predict(
                 print_line({"event": "warning", "message": message})
         try:
             _write(answered, names, classes, out)
-        except BrokenPipeError:  # whoever reads has seen enough
-            raise
         except OSError as error:
-            raise FileError.from_os_error(out or "standard output", "cannot be written", error) from None
+            raise FileError.from_os_error(out or "output", "cannot be written", error) from None
     if as_json and out is not None:
         print_line({"event": "predicted", "samples": len(answered), "out": str(out)})
 

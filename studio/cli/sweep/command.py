@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from studio.cli.interrupts import Terminated, terminations
+from studio.cli import interrupts, output
+from studio.cli.interrupts import Interrupts
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, runs_folder
-from studio.cli.problems import FAILED, INTERRUPTED, TERMINATED, InputError, explained, print_line
+from studio.cli.output import OutputError
+from studio.cli.problems import FAILED, InputError, explained, print_line
 from studio.cli.sweep import plan as plans
 from studio.cli.sweep.board import Board, Row
 from studio.cli.sweep.crew import Crew
@@ -114,25 +116,31 @@ class _Sweep:
         The first Ctrl+C or SIGTERM ends each trial after the batch under way, with a checkpoint; a second one ends them
         at once.
         """
-        code = 0
-        with terminations(), self._board:
+        with interrupts.polled(at_once=self._crew.kill) as signals, self._board:
             try:
-                self._watch()
-            except (KeyboardInterrupt, Terminated) as signalled:
-                code = INTERRUPTED if isinstance(signalled, KeyboardInterrupt) else TERMINATED
-                self._board.say("stopping all trials after this batch; press Ctrl+C again to give up at once")
-                self._crew.stop()
-                self._watch()
+                code = self._watch(signals)
             finally:
-                self._crew.kill()
+                self._crew.close()
         self._conclude()
         return code or (FAILED if any(row.state == "failed" for row in self._rows.values()) else 0)
 
-    def _watch(self) -> None:
+    def _watch(self, signals: Interrupts) -> int:
+        """Returns the exit code of what ended the sweep before its time; else 0."""
+        code = 0
         while not self._crew.is_over:
             for number, content in self._crew.events(_POLL_SECONDS):
-                self._take(self._rows[number], content)
+                try:
+                    self._take(self._rows[number], content)
+                    output.check()
+                except OutputError as error:
+                    code = code or output.told(error)
+                    self._crew.stop()
+            if signals.code and not code:
+                code = signals.code
+                self._board.say("stopping all trials after this batch; press Ctrl+C again to give up at once")
+                self._crew.stop()
             self._board.refresh()
+        return code
 
     def _take(self, row: Row, content: dict[str, Any]) -> None:
         event = content["event"]

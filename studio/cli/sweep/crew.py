@@ -74,10 +74,15 @@ class Crew:
                 process.stdin.close()
 
     def kill(self) -> None:
-        """End all at once."""
+        """End all at once, without waiting for them: also for handlers of signals."""
         self._waiting.clear()
-        for process in self._running.values():
+        for process in list(self._running.values()):
             process.kill()
+
+    def close(self) -> None:
+        """End all that are left."""
+        self.kill()
+        for process in self._running.values():
             process.wait()
         self._running.clear()
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from engine.io import load_file
-from studio.cli import running
 from studio.training.runs import records
 from studio.training.session import Session
 
@@ -128,12 +127,23 @@ def test_signals_end_the_run_and_keep_the_weights(project: Path, number: int, co
     assert checkpoints[-1].name == f"step-{done['steps']:09d}.safetensors"
 
 
-def test_a_second_interrupt_gives_up(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(self: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(running.Watch, "_follow", interrupt)
-    assert gradwire("run", project, "--epochs", 1).code == 130
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.usefixtures("interruptible")
+def test_a_second_interrupt_ends_the_process_at_once(gradwire, project: Path) -> None:
+    endless = ("--epochs", 100_000, "--set", "batches.batch_size=1", "--set", "hidden.out_features=2000")
+    process = start("run", project, *endless, "--out", project.parent / "out")
+    assert process.stderr is not None
+    assert "parameters" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert "stopping after this batch" in process.stderr.readline()
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+    try:
+        _, err = process.communicate(timeout=100)
+    finally:
+        process.kill()
+    assert (process.returncode, "Traceback" in err) == (130, False)
+    assert gradwire("runs", "list", project).code == 0
 
 
 def test_mnist_in_bounded_memory(tmp_path: Path) -> None:
