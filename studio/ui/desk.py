@@ -42,6 +42,8 @@ class Desk(QObject):
     zoomed = Signal(float)
     said = Signal(str)
     """A remark for the status line."""
+    problems_wanted = Signal()
+    """A run was refused because of errors: the Problems panel should come into view."""
     break_wanted = Signal()
     """The sign of a graph break was clicked on the canvas: the Compile panel should come into view."""
 
@@ -98,6 +100,7 @@ class Desk(QObject):
         project.noted.connect(self.log.add)
         runner.state_changed.connect(self._note_state)
         runner.events.connect(self._take)
+        runner.refused.connect(self._show_obstacle)
         store.report_changed.connect(self._run_if_wanted)
         store.document_changed.connect(self._forget_figures)
         store.selection_changed.connect(self._show_trained)
@@ -178,6 +181,14 @@ class Desk(QObject):
                 progress[wire.source.node] = run.progress.fraction if run else 0.0
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
 
+    def _show_obstacle(self, *_: object) -> None:
+        """Where the user looks: in the empty canvas what is missing, else the errors."""
+        store = self.project.store
+        if not store.document.nodes:
+            self.canvas.show_why_not_run()
+        elif store.check_report.errors:
+            self.problems_wanted.emit()
+
     def _note_state(self, state: str) -> None:
         run = self.project.runner.run
         if run is not None:
@@ -225,6 +236,7 @@ class Desk(QObject):
         errors = store.check_report.errors
         if errors:
             self.said.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors first.")
+            self._show_obstacle()
             return None
         self._end_trial()
         trial = self.trial = kind(store, self.canvas.window())

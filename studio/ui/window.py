@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar,
 from studio.document.format import SUFFIX
 from studio.document.templates import Template, templates
 from studio.ui import menus
+from studio.ui.canvas.dropping import data_files
 from studio.ui.canvas.keys import canvas_commands
 from studio.ui.canvas.view import CanvasView
 from studio.ui.command_palette import CommandPalette
@@ -192,12 +193,16 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _project_files(event):
+        if _project_files(event) or data_files(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         for path in _project_files(event):
             self.files.open(path)
+        if (data := data_files(event)) and self.canvas is not None:
+            self.canvas.drop_files(data)
+        elif data:
+            self.show_notice(Notice("To use data, open or create a project, then drop the file onto its canvas.", []))
 
     # -- parts
 
@@ -266,10 +271,12 @@ class MainWindow(QMainWindow):
         project.store.document_changed.connect(self.commands.refresh)
         project.store.selection_changed.connect(self.commands.refresh)
         desk.canvas.find_action = self._find_action
+        desk.canvas.drop_refused.connect(lambda text: self.show_notice(Notice(text, [])))
         desk.canvas.template_requested.connect(self.show_welcome)
         desk.zoomed.connect(self.status.show_zoom)
         desk.said.connect(self.status.say)
         desk.break_wanted.connect(self.show_compile)
+        desk.problems_wanted.connect(self.show_problems)
         desk.overlay.toggled.connect(self.commands.refresh)
         desk.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
 from studio.document import clipboard, edits
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, End, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import arrange, changes
 from studio.ui.canvas.context import Context
@@ -36,7 +37,13 @@ class Actions:
 
     # -- adding
 
-    def add(self, kind: NodeType, at: QPointF, wiring: Wiring | None = None) -> str | None:
+    def add(
+        self,
+        kind: NodeType,
+        at: QPointF,
+        wiring: Wiring | None = None,
+        params: Mapping[str, Json] = MappingProxyType({}),
+    ) -> str | None:
         """Add a node at a place of the canvas, wired to the loose end of `wiring`. The name of the new node."""
         place = (snap(at.x()), snap(at.y()))
         made: list[str] = []
@@ -46,14 +53,16 @@ class Actions:
                 document, name = changes.added(document, kind, place)
             else:
                 document, name = changes.added_to(document, kind, place, wiring)
+            for parameter, value in params.items():
+                document = edits.set_param(document, name, parameter, value)
             made.append(name)
             return document
 
         return self._added(f"Add {kind.title}", function, made)
 
-    def add_at(self, kind: NodeType, pointer: QPointF) -> str | None:
+    def add_at(self, kind: NodeType, pointer: QPointF, params: Mapping[str, Json] = MappingProxyType({})) -> str | None:
         """Add a node whose header is at the pointer."""
-        return self.add(kind, pointer - _GRIP)
+        return self.add(kind, pointer - _GRIP, params=params)
 
     def add_behind(self, kind: NodeType, name: str) -> str | None:
         """Add a node to the right of another and wire it there. None if nothing of it fits."""

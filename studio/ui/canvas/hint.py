@@ -10,6 +10,8 @@ from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
 
 _GAP = 16
+_EMPTY, _REFUSED = "Nothing here yet", "There is nothing to run yet"
+_MISSING = "A run needs data, layers, a loss and an optimizer, wired from left to right."
 
 
 class EmptyHint(QObject):
@@ -25,22 +27,38 @@ class EmptyHint(QObject):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(Picture("layer", "border-strong", 40), 0, Qt.AlignmentFlag.AlignHCenter)
+        self.heading, self.missing = label(_EMPTY, "heading"), label(_MISSING, "dim")
         for text in (
-            label("Nothing here yet", "heading"),
+            self.heading,
+            self.missing,
             label("Press Tab or double-click to add the first node,", "dim"),
             label("or drag one here from the palette on the left.", "dim"),
         ):
             column.addWidget(text, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._room = QRect()
+        self._explain(False)
         self.button = buttons.push(
             "Start from a template", self.template_requested.emit, icon="template", parent=parent
         )
 
+    def insist(self) -> None:
+        """Say why an empty graph cannot be run, until it is no longer empty."""
+        self._explain(True)
+        self.place(self._room)
+
+    def _explain(self, refused: bool) -> None:
+        self.heading.setText(_REFUSED if refused else _EMPTY)
+        self.missing.setVisible(refused)
+
     def show_hint(self, visible: bool) -> None:
+        if not visible:
+            self._explain(False)
         self.words.setVisible(visible)
         self.button.setVisible(visible)
 
     def place(self, room: QRect) -> None:
         """In the middle of `room`."""
+        self._room = room
         words, button = self.words.sizeHint(), self.button.sizeHint()
         top = room.center().y() - (words.height() + _GAP + button.height()) // 2
         self.words.setGeometry(room.center().x() - words.width() // 2, top, words.width(), words.height())

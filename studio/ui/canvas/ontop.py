@@ -157,6 +157,11 @@ class OnTop(QObject):
         """In an empty canvas, unless the search is open already."""
         self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
 
+    def show_why_not_run(self) -> None:
+        """In an empty canvas: what a run needs."""
+        self.hint.insist()
+        self.show_hint()
+
     def _take_focus_back(self) -> None:
         if self._view.isVisible() and not self.search.isVisible():
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)

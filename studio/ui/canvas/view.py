@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
@@ -54,6 +55,8 @@ class CanvasView(QGraphicsView):
 
     zoom_changed = Signal(float)
     """The new scale; 1.0 is 100%."""
+    drop_refused = Signal(str)
+    """Why dropped files are of no use, and what can be dropped."""
     template_requested = Signal()
     """The button of the empty canvas was pressed."""
 
@@ -70,7 +73,7 @@ class CanvasView(QGraphicsView):
         self.do = Actions(self.context, self.tidy)
         """What commands do here."""
         self.top = OnTop(self.context, self.do, themes)
-        self._dropping = Dropping(self.context, self.do)
+        self._dropping = Dropping(self.context, self.do, self.drop_refused.emit)
         self._pointing = Pointing(self.context)
         self._exposed = QRegion()
         self._shown = False
@@ -108,6 +111,14 @@ class CanvasView(QGraphicsView):
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Figures of the training that runs by node, and how far along it is; empty when it is over."""
         self.canvas.set_live(values, progress)
+
+    def show_why_not_run(self) -> None:
+        """Say in an empty canvas what a run needs."""
+        self.top.show_why_not_run()
+
+    def drop_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
+        """Add data nodes that read these files; say what can be dropped where there is none."""
+        self._dropping.drop_files(paths, at or self.camera.visible.center())
 
     def reveal(self, name: str) -> None:
         """Select a node and bring it into view."""
@@ -250,7 +261,7 @@ class CanvasView(QGraphicsView):
         """Tab opens the search palette here, and arrow keys go from node to node."""
         return False
 
-    # -- dropping from the palette
+    # -- dropping from the palette, and files
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self._dropping.takes(event):

@@ -1,0 +1,114 @@
+"""What meets a beginner: an empty graph that is run, a file that is dropped, a layer without its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.nodes.catalogue import catalogue
+from studio.ui.canvas.dropping import reader_of
+from studio.ui.canvas.view import CanvasView
+from studio.ui.notice import Notice
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def canvas(window: MainWindow, qtbot: QtBot) -> CanvasView:
+    """An empty one."""
+    project = window.workspace.new()
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    assert window.canvas is not None
+    return window.canvas
+
+
+def dropped(target: QWidget, *paths: Path) -> bool:
+    """Drag files over a widget and let go; whether they are taken."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    action, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    place = target.rect().center()
+    enter = QDragEnterEvent(place, action, data, buttons, keys)
+    QApplication.sendEvent(target, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(target, QDropEvent(place.toPointF(), action, data, buttons, keys))
+    return enter.isAccepted()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F5, Qt.Key.Key_F10])
+def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
+    window: MainWindow, canvas: CanvasView, key: Qt.Key
+) -> None:
+    hint = canvas.top.hint
+    assert "Nothing here yet" in hint.heading.text() and not hint.missing.isVisible()
+    QTest.keyClick(window.windowHandle(), key)
+    assert hint.heading.isVisible() and "nothing to run" in hint.heading.text()
+    assert hint.missing.isVisible() and "optimizer" in hint.missing.text()
+    assert canvas.rect().contains(hint.words.geometry())
+    assert not hint.words.geometry().intersects(hint.button.geometry())
+    assert canvas.add_at_center(catalogue()["nn.ReLU"]) is None
+    assert not hint.heading.isVisible()
+
+
+def test_running_a_graph_with_errors_brings_the_problems_to_the_front(
+    window: MainWindow, project: Project, qtbot: QtBot
+) -> None:
+    project.store.edit("Break", lambda document: edits.remove(document, ["cross_entropy"]))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    window.docks["log"].reveal()
+    QApplication.processEvents()
+    panel = window.desks[project].problems
+    assert panel.visibleRegion().isEmpty()
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty())
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("a.csv", "data.CSV"), ("a.NPY", "data.NPY"), ("a.parquet", "data.Parquet"), ("a.txt", "data.Text")],
+)
+def test_a_data_file_that_is_dropped_becomes_its_node(
+    window: MainWindow, canvas: CanvasView, tmp_path: Path, name: str, key: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("a,b\n1,2\n")
+    assert dropped(canvas.viewport(), path)
+    [node] = canvas.store.document.nodes.values()
+    assert (node.type, node.params) == (key, {"path": str(path)})
+    assert len(canvas.store.selection) == 1
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Z, CTRL)
+    assert not canvas.store.document.nodes
+
+
+def notice(window: QWidget, qtbot: QtBot) -> str:
+    """The text of the strip above the canvas."""
+    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(Notice)), timeout=3000)
+    return window.findChildren(Notice)[0].text.text()
+
+
+def test_what_cannot_be_dropped_is_said_with_what_can(canvas: CanvasView, tmp_path: Path, qtbot: QtBot) -> None:
+    assert dropped(canvas.viewport(), tmp_path / "letter.docx", tmp_path)
+    told = notice(canvas.window(), qtbot)
+    assert "letter.docx" in told and ".csv" in told and "Image folder" in told
+    assert not canvas.store.document.nodes
+
+
+def test_data_dropped_beside_a_canvas_is_not_ignored(window: MainWindow, tmp_path: Path, qtbot: QtBot) -> None:
+    assert dropped(window, tmp_path / "a.csv")
+    assert "open or create a project" in notice(window, qtbot)
+
+
+def test_each_suffix_has_a_reader() -> None:
+    for kind in catalogue():
+        for parameter in kind.params[:1]:
+            for suffix in parameter.path.suffixes if parameter.path else ():
+                assert reader_of(catalogue(), Path(f"x{suffix}")) is not None
