@@ -26,6 +26,22 @@ LONGEST = 600
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc"}
 QT = {"PySide6", "shiboken6", "pyqtgraph"}
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+NETWORK = {
+    *(
+        "socket",
+        "socketserver",
+        "ssl",
+        "asyncio",
+        "http",
+        "urllib",
+        "ftplib",
+        "smtplib",
+        "poplib",
+        "imaplib",
+        "telnetlib",
+    ),
+    *("xmlrpc", "webbrowser", "requests", "httpx", "aiohttp", "urllib3", "fsspec", "boto3", "huggingface_hub"),
+}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 EXECUTES = {
     "studio/lowering/program.py": {"exec", "compile"},  # the generated classes, from a tree that was verified
@@ -87,6 +103,36 @@ def test_nothing_unpickles_and_only_generated_code_is_executed() -> None:
         if used - EXECUTES.get(name(path), set()):
             found[name(path)] = used
     assert found == {}
+
+
+def test_nothing_uses_the_network() -> None:
+    found = {name(path): used for path in PRODUCT if (used := NETWORK & set(imported(path)))}
+    assert found == {}
+    texts = {name(path): path.read_text(encoding="utf-8") for path in PRODUCT}
+    assert [path for path, text in texts.items() if "QtNetwork" in text or "QtWebEngine" in text] == []
+    opened = [line.strip() for text in texts.values() for line in text.splitlines() if ".openUrl(" in line]
+    assert [line for line in opened if "openUrl(QUrl.fromLocalFile(" not in line] == []
+
+
+QUIET = """
+import sys
+seen = []
+def hook(event, given):
+    if event.startswith(("socket.", "urllib.", "http.", "ftplib.", "smtplib.", "webbrowser.", "pickle.find_class")):
+        seen.append(f"{event} {given}")
+sys.addaudithook(hook)
+import main, engine, engine.data, engine.compiler, engine.io, studio.cli
+file, out = sys.argv[1:]
+codes = [studio.cli.main(["check", file]), studio.cli.main(["run", file, "--steps", "1", "--quiet", "--out", out])]
+print(codes, seen)
+"""
+
+
+def test_importing_checking_and_running_use_no_network_and_no_pickle(tmp_path: Path) -> None:
+    file = str(ROOT / "examples" / "digits_mlp.gradwire")
+    command = [sys.executable, "-c", QUIET, file, str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["[0, 0] []"], done.stderr
 
 
 def allows_pickle(keyword: ast.keyword) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from studio.document.format import SUFFIX
@@ -15,18 +16,27 @@ FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
 def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: str = "") -> None:
     """Say that something did not work."""
-    box = QMessageBox(QMessageBox.Icon.Warning, "Gradwire", text, QMessageBox.StandardButton.Ok, parent)
+    box = _box(QMessageBox.Icon.Warning, text, parent)
+    box.setStandardButtons(QMessageBox.StandardButton.Ok)
     box.setInformativeText(detail)
     if traceback:
         box.setDetailedText(traceback)
     box.exec()
 
 
+def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageBox:
+    """Of plain text: names of files and messages may hold what looks like HTML."""
+    box = QMessageBox(icon, "Gradwire", "", parent=parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(text)
+    return box
+
+
 def save_before_closing(
     parent: QWidget, name: str, *, is_running: bool, runs: int = 0
 ) -> Literal["save", "discard", "cancel"]:
     """What to do with unsaved changes, and with so many runs that go with them."""
-    box = QMessageBox(QMessageBox.Icon.Question, "Gradwire", f"Save the changes to {name}?", parent=parent)
+    box = _box(QMessageBox.Icon.Question, f"Save the changes to {name}?", parent)
     stops = " The run under way will be stopped." if is_running else ""
     lost = {0: "They are lost", 1: "They and one run are lost"}.get(runs, f"They and {runs} runs are lost")
     box.setInformativeText(f"{lost} if you do not save them.{stops}")
@@ -63,9 +73,7 @@ def save_before_quitting(
 
 def overwrite_foreign_change(parent: QWidget, path: Path) -> bool:
     """Whether to save over what somebody else wrote meanwhile."""
-    box = QMessageBox(
-        QMessageBox.Icon.Question, "Gradwire", f"{path.name} was changed by another program.", parent=parent
-    )
+    box = _box(QMessageBox.Icon.Question, f"{path.name} was changed by another program.", parent)
     box.setInformativeText("Saving replaces what it wrote by your version.")
     replace = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)

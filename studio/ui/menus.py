@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 from studio.ui.commands import Commands
+from studio.ui.widgets.labels import tip
 
 ORDER = ("File", "Edit", "Add", "View", "Run", "Help")
 
@@ -38,7 +39,7 @@ def fill_recent(
     menu.clear()
     for path in paths:
         action = menu.addAction(path.name)
-        action.setToolTip(str(path))
+        action.setToolTip(tip(str(path)))
         action.triggered.connect(partial(_call, run, path))
     if menu.isEmpty():
         menu.addAction("No recent files").setEnabled(False)

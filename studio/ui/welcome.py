@@ -14,7 +14,7 @@ from studio.document.templates import Template
 from studio.nodes.catalogue import Catalogue
 from studio.ui.thumbnail import Thumbnail
 from studio.ui.widgets import buttons
-from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.widgets.picture import Picture
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
@@ -186,7 +186,7 @@ class _RecentFile(_Pressable):
     def __init__(self, path: Path, run: object) -> None:
         super().__init__("row", f"Open {path.name}")
         self.pressed.connect(run)
-        self.setToolTip(str(path))
+        self.setToolTip(tip(str(path)))
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 4, 6, 4)
         row.setSpacing(8)

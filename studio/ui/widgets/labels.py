@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt
@@ -24,6 +25,11 @@ def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = 
     return made
 
 
+def tip(text: str) -> str:
+    """A tooltip that shows `text` letter by letter. Qt would render HTML in it, and load images from where it says."""
+    return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
+
+
 def line() -> QFrame:
     """A hairline."""
     made = QFrame()
@@ -44,7 +50,7 @@ class ElidedLabel(QWidget):
 
     def setText(self, text: str) -> None:
         self._text = text
-        self.setToolTip(text)
+        self.setToolTip(tip(text))
         self.updateGeometry()
         self.update()
 

@@ -101,7 +101,7 @@ def hostile(seed: int, number: int) -> Hostile:
         "".join(letter for letter in payload(rng) if letter not in '/\x00\\:*?"<>|\n\r\x0b')[:60].strip(" .")
         or "project"
     )
-    return Hostile(stem if rng.random() < 0.5 else "digits", text, tuple(change.__name__ for change in chosen))
+    return Hostile(stem if rng.random() < 0.5 else "project", text, tuple(change.__name__ for change in chosen))
 
 
 def named() -> list[Hostile]:

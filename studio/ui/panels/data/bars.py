@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from studio.training.data.figures import ChannelFigures, Statistics
 from studio.training.data.previewing import Part
 from studio.ui import fonts, theme
+from studio.ui.widgets.labels import tip
 
 COLORS: dict[Part, int] = {"training": 0, "validation": 1}
 """Place among the theme's colours of curves."""
@@ -83,7 +84,7 @@ class ClassBars(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._found is not None:
             row = event.pos().y() // _ROW
             if 0 <= row < len(self._found.class_names):
-                QToolTip.showText(event.globalPos(), self.text(row))
+                QToolTip.showText(event.globalPos(), tip(self.text(row)))
                 return True
         return super().event(event)
 

@@ -26,7 +26,7 @@ from studio.ui import fonts, theme
 from studio.ui.panels.data import cells
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox
-from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.widgets.row import row_of
 
 _COLOURS = ["Red", "Green", "Blue"]
@@ -82,7 +82,7 @@ class Detail(QWidget):
         self._facts, self._sample = facts, sample
         name = f" · {sample.label}" if sample.label and facts.kind != "text" else ""
         self.title.setText(f"#{sample.row:,}{name}")
-        self.title.setToolTip(f"{part.capitalize()} sample {sample.row:,}{name}")
+        self.title.setToolTip(tip(f"{part.capitalize()} sample {sample.row:,}{name}"))
         has_before = sample.before is not None or sample.target_before is not None
         for chip in self._sides.values():
             chip.setVisible(has_before)
@@ -220,7 +220,7 @@ class _Numbers(QAbstractTableModel):
         has_name = orientation == Qt.Orientation.Vertical and section < len(self._names)
         if role == Qt.ItemDataRole.DisplayRole:
             return self._names[section] if has_name else str(section)
-        return self._names[section] if role == Qt.ItemDataRole.ToolTipRole and has_name else None
+        return tip(self._names[section]) if role == Qt.ItemDataRole.ToolTipRole and has_name else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         value = self._rows[index.row(), index.column()].item()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 from studio.training.data.previewing import Facts, Sample
 from studio.ui import theme
 from studio.ui.panels.data import cells
+from studio.ui.widgets.labels import tip
 
 GAP = 12
 _KEPT = 2000
@@ -214,7 +215,8 @@ class SampleGrid(QAbstractScrollArea):
             place = self.place_at(event.pos())
             sample = self._samples.get(place) if place is not None else None
             if sample is not None:
-                QToolTip.showText(event.globalPos(), sample.problem or f"Sample {sample.row:,}: {sample.label}")
+                told = sample.problem or f"Sample {sample.row:,}: {sample.label}"
+                QToolTip.showText(event.globalPos(), tip(told))
             else:
                 QToolTip.hideText()
             return True

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 from studio.training.data.figures import PartFigures
 from studio.training.data.previewing import Facts, Sample
 from studio.ui import figures, fonts, theme
+from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -183,7 +184,7 @@ class _Rows(QAbstractTableModel):
             return None
         name = self._names[section]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{name}: {self._type(section)}" if section else "Number of the sample, counted from 0"
+            return tip(f"{name}: {self._type(section)}") if section else "Number of the sample, counted from 0"
         if role == Qt.ItemDataRole.DisplayRole:
             return f"{name}\n{self._type(section)}" if section else f"{name}\n"
         return None
@@ -197,7 +198,8 @@ class _Rows(QAbstractTableModel):
             return None
         if sample.input is None:
             if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-                return sample.problem if column == 1 else f"{sample.row:,}" if not column else None
+                problem = sample.problem if role == Qt.ItemDataRole.DisplayRole else tip(sample.problem)
+                return problem if column == 1 else f"{sample.row:,}" if not column else None
             return theme.current().color("error") if role == Qt.ItemDataRole.ForegroundRole and column == 1 else None
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(sample, column)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QPalet
 from PySide6.QtWidgets import QStyle, QStyleOptionFrame, QToolTip
 
 from studio.ui.widgets.inputs import LineEdit
+from studio.ui.widgets.labels import tip
 
 _EDGE = 2
 """Pixels that a QLineEdit leaves beside its text."""
@@ -34,7 +35,7 @@ class PathLine(LineEdit):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self.text():
-            QToolTip.showText(event.globalPos(), self.text(), self)
+            QToolTip.showText(event.globalPos(), tip(self.text()), self)
             return True
         return super().event(event)
 

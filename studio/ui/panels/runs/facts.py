@@ -14,6 +14,7 @@ from studio.training.runs.comparing import MISSING, Group, Row
 from studio.training.runs.history import Run
 from studio.ui import figures, fonts, theme
 from studio.ui.panels.runs.run_table import Dot
+from studio.ui.widgets.labels import tip
 
 _NODE = Qt.ItemDataRole.UserRole
 _WIDTHS = ((112, 200), (76, 144))
@@ -63,7 +64,7 @@ class Facts(QTreeWidget):
         for column, run in enumerate(runs, start=1):
             self.headerItem().setIcon(column, QIcon(Dot(run)))
             self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            self.headerItem().setToolTip(column, run.name)
+            self.headerItem().setToolTip(column, tip(run.name))
         self.setHeaderHidden(len(runs) == 1)
         for group in groups:
             if not only_differences or group.differs:
@@ -90,8 +91,8 @@ class Facts(QTreeWidget):
             item = QTreeWidgetItem([_title(row.name), *map(_shown, row.values)])
             for column, value in enumerate(row.values, start=1):
                 item.setFont(column, fonts.monospace() if row.node is None else self.font())
-                item.setToolTip(column, _shown(value))
-            item.setToolTip(0, f"{row.name}: show it on the canvas" if row.node else row.name)
+                item.setToolTip(column, tip(_shown(value)))
+            item.setToolTip(0, tip(f"{row.name}: show it on the canvas" if row.node else row.name))
             item.setData(0, _NODE, row.node)
             parent.addChild(item)
             self._add_rows(item, row.rows)

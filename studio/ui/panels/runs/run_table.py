@@ -14,6 +14,7 @@ from studio.training.runs.history import Run
 from studio.ui import figures, theme
 from studio.ui.panels.runs.curves_item import run_color
 from studio.ui.panels.runs.plot import title
+from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -122,7 +123,7 @@ class RunTable(QAbstractTableModel):
             case Qt.ItemDataRole.EditRole:
                 return run.name
             case Qt.ItemDataRole.ToolTipRole:
-                return _tip(run, field)
+                return tip(_tip(run, field))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if field.is_number else None
             case Qt.ItemDataRole.DecorationRole if field.key == "name":

@@ -1,0 +1,50 @@
+"""Texts of files are shown letter by letter. As HTML they could have Qt load a picture from another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6 import QtGui
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.ui.dialogs import message, overwrite_foreign_change, save_before_closing  # before the fixture replaces them
+from studio.ui.widgets.labels import ElidedLabel
+
+IMAGE = "<img src='//elsewhere/share/x.png'>"
+
+
+def shown(tooltip: str) -> str:
+    """What a person reads."""
+    document = QTextDocument()
+    if QtGui.Qt.mightBeRichText(tooltip):
+        document.setHtml(tooltip)
+    else:
+        document.setPlainText(tooltip)
+    return document.toPlainText()
+
+
+@pytest.mark.parametrize("text", [IMAGE, f"a\n{IMAGE}", "<?xml?>", "1 < 2", "a & b", "two\nlines", "<b>x</b> &lt;", ""])
+def test_a_tooltip_shows_its_letters(qtbot: QtBot, text: str) -> None:
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    label.setText(text)
+    assert shown(label.toolTip()) == text
+
+
+def test_a_question_shows_its_letters(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[QMessageBox] = []
+
+    def exec(box: QMessageBox) -> None:
+        asked.append(box)
+
+    monkeypatch.setattr(QMessageBox, "exec", exec)
+    window = QWidget()
+    qtbot.addWidget(window)
+    message(window, IMAGE, IMAGE)
+    save_before_closing(window, IMAGE, is_running=False)
+    overwrite_foreign_change(window, Path(IMAGE))
+    assert [box.textFormat() for box in asked] == [Qt.TextFormat.PlainText] * 3
