@@ -30,6 +30,8 @@ def shown(counts: Mapping[str, int], most: int = 4) -> str:
 
 
 def short(value: str) -> str:
+    """On one line."""
+    value = " ".join(value.split())
     return value if len(value) <= 30 else f"{value[:29]}…"
 
 

@@ -41,7 +41,7 @@ def push(
     title: str, run: Callable[[], object], *, icon: str = "", kind: str = "", parent: QWidget | None = None
 ) -> QPushButton:
     """A button with words; `kind` is "primary", "link" or nothing."""
-    button = QPushButton(title, parent)
+    button = QPushButton(title.replace("&", "&&"), parent)  # a name may hold the sign of a mnemonic
     button.setProperty("kind", kind)
     if icon:
         token = {"primary": "on-accent", "link": "accent"}.get(kind, "text")

@@ -368,15 +368,15 @@ def test_long_names_of_columns_leave_room_for_numbers(qtbot: QtBot, tmp_path: Pa
 
 def test_what_a_table_loses_is_mended_with_a_click(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     rows = "".join(f"{row},{row % 7},{'uv'[row % 2]}\n" for row in range(60))
-    (tmp_path / "table.csv").write_text(f",a,y\n{rows}")
+    (tmp_path / "table.csv").write_text(f"Q&A id,a,y\n{rows}")
     panel = show(chained(Node("data.CSV", {"path": str(tmp_path / "table.csv"), "target": "y"})))
     click(panel.header.pages["statistics"])
     qtbot.waitUntil(panel.statistics.sheet.isVisible)
-    remedies = [each for each in panel.statistics.findChildren(QPushButton) if each.text() == "Ignore column 1"]
+    remedies = [each for each in panel.statistics.findChildren(QPushButton) if each.text() == "Ignore Q&&A id"]
     assert len(remedies) == 1
     click(remedies[0])
     store = panel._store
-    assert store.document.nodes["a"].params["ignore"] == "column 1"
-    assert store.history.undo_title == "Ignore column 1"
+    assert store.document.nodes["a"].params["ignore"] == "Q&A id"
+    assert store.history.undo_title == "Ignore Q&A id"
     qtbot.waitUntil(lambda: store.is_checked)
     assert "identifier" not in [problem.code for problem in store.report.problems]

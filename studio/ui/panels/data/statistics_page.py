@@ -198,7 +198,7 @@ class _Mark(QFrame):
 
 
 class _FindingRow(QWidget):
-    """What looks wrong, with its examples to click on."""
+    """What looks wrong, with its remedy and its examples to click on."""
 
     def __init__(
         self,
@@ -218,19 +218,17 @@ class _FindingRow(QWidget):
         column = QVBoxLayout()
         column.setSpacing(2)
         column.addWidget(label(finding.message, wrap=True, selectable=True))
-        if finding.examples and show is not None:
-            links = QHBoxLayout()
-            links.setSpacing(4)
-            for part, place in finding.examples[:2]:
-                links.addWidget(buttons.push(f"{part.capitalize()} {place}", partial(show, part, place), kind="link"))
-            links.addStretch(1)
-            column.addLayout(links)
-        row.addLayout(column, 1)
+        below = QHBoxLayout()
+        below.setSpacing(4)
         if finding.fix is not None and mend is not None:
-            end = QVBoxLayout()
-            end.addWidget(buttons.push(finding.fix.title, partial(mend, finding.fix)))
-            end.addStretch(1)
-            row.addLayout(end)
+            below.addWidget(buttons.push(finding.fix.title, partial(mend, finding.fix)))
+        if show is not None:
+            for part, place in finding.examples[:2]:
+                below.addWidget(buttons.push(f"{part.capitalize()} {place}", partial(show, part, place), kind="link"))
+        if below.count():
+            below.addStretch(1)
+            column.addLayout(below)
+        row.addLayout(column, 1)
 
 
 class _Working(QWidget):
