@@ -86,6 +86,9 @@ class PathTo:
 LARGEST = 2**31 - 1
 """Of whole numbers whose type says nothing else: more than any size that can be, and no product of two overflows."""
 
+GREATEST = 1e30
+"""Of other numbers: what fits into float32, with room for computing."""
+
 LONGEST_PATH = 4096
 LONGEST_FILE_NAME = 255
 """Characters that the usual file systems take."""
@@ -163,16 +166,19 @@ class Parameter:
             return f"must be a finite number, not {value!r}"
         if self.range is not None and not self.range.allows(value):
             return f"must be {self.range}, not {value!r}"
-        if self.kind in ("int", "ints") and not (within := _bounded(self.range)).allows(value):
+        if self.kind in _GREATEST and not (within := _bounded(self.range, _GREATEST[self.kind])).allows(value):
             return f"must be {within}, not {value!r}"
         return None
 
 
-def _bounded(declared: Range | None) -> Range:
-    """The bounds of a whole number that is no larger than any size can be, unless its type says more."""
+_GREATEST: dict[str, float] = {"int": LARGEST, "ints": LARGEST, "float": GREATEST, "floats": GREATEST}
+
+
+def _bounded(declared: Range | None, greatest: float) -> Range:
+    """The bounds of a number that is no greater than all such numbers are, unless its type says more."""
     known = Range() if declared is None else declared
-    ge = -LARGEST if known.ge is None and known.gt is None else known.ge
-    return replace(known, ge=ge, le=LARGEST if known.le is None and known.lt is None else known.le)
+    ge = -greatest if known.ge is None and known.gt is None else known.ge
+    return replace(known, ge=ge, le=greatest if known.le is None and known.lt is None else known.le)
 
 
 def _float(number: float) -> float:

@@ -35,7 +35,7 @@ class Reading:
             raise DataError(f"{self.path}: cannot be read: {error.strerror or error}.") from None
 
 
-def check_memory(path: Path, size: int, remedy: str) -> None:
+def check_memory(path: Path | str, size: int, remedy: str) -> None:
     """Raises DataError if so many bytes are more than the free memory."""
     available = psutil.virtual_memory().available
     if size > available:

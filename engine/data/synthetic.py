@@ -10,13 +10,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.data.reading import check_memory
 from engine.data.samples import Arrays, ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import float32, float64, int64
 from engine.errors import DataError
 from engine.random import Generator
 from engine.registry import DATASETS, NonNegative, Range, Seed, Size
-from engine.shape import Shape, Spec
+from engine.shape import Shape, Spec, count
 
 Classes = Annotated[int, Range(ge=2)]
 
@@ -58,6 +59,10 @@ class Synthetic(HeldOutSplits):
     @property
     def samples(self) -> Samples:
         return ArraySamples(*self._drawn)
+
+    def check(self) -> None:
+        size = self._count * max(count(self.input.shape), 1) * 8  # drawn in float64
+        check_memory(type(self).__name__, size, "Make samples smaller.")
 
     @cached_property
     def _drawn(self) -> Arrays:

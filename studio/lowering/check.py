@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from studio.document.model import Document
+from studio.lowering.capacity import capacity_problems
 from studio.lowering.data_problems import data_problems
 from studio.lowering.divisions import division_problems
 from studio.lowering.evaluate import Evaluator
@@ -59,6 +60,7 @@ class Checker:
             *parameter_problems(flow),
             *shape_problems(flow),
             *data_problems(flow),
+            *capacity_problems(flow),
             *division_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 import engine
-from engine import inspect
 from engine.data.diagnostics import Diagnostic
 from engine.data.samples import Samples
 from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
 from engine.shape import Dim, Spec
+from studio.lowering.budget import Budget, OverBudgetError
 from studio.lowering.rates import Drive
 from studio.nodes.derive import MAPPING
 from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
@@ -28,6 +28,8 @@ BATCH = Dim("N")
 
 REMEMBERED = 8192
 COUNTS_REMEMBERED = 16
+LONGEST_SETTING = 60
+"""Characters of an argument that an error tells."""
 MOST_TARGETS = 5_000_000
 """Of more samples classes are not counted before a run."""
 
@@ -215,11 +217,11 @@ def _attempt(
     try:
         run = _make(node_type, arguments, files)
     except Exception as error:  # noqa: BLE001 - a constructor may refuse arguments in any way it likes
-        return _failed(error, "arguments"), files
+        return _failed(error, "arguments", _settings(node_type, arguments)), files
     try:
         return run(inputs), files
     except Exception as error:  # noqa: BLE001 - the same for what a layer does not take
-        return _failed(error, "inputs"), files
+        return _failed(error, "inputs", _settings(node_type, arguments)), files
 
 
 Run: TypeAlias = Callable[[Mapping[str, Any]], Outcome]
@@ -244,7 +246,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.LOADER:
             return lambda inputs: _batched(node_type, inputs)
         case Role.LAYER | Role.LOSS:
-            with engine.device("meta"):
+            with engine.device("meta"), Budget().making():
                 module = target(**arguments)
             return lambda inputs: _called(node_type, module, inputs, _parameter_count(module))
         case Role.OPERATION:
@@ -253,7 +255,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             metric = target(**arguments)
             return lambda inputs: _called(node_type, metric.update, inputs, 0)
         case Role.OPTIMIZER:
-            target([engine.zeros(1, device="meta", requires_grad=True)], **arguments)
+            _try_steps(target, arguments)
         case Role.SCHEDULER:
             return lambda inputs: _scheduled(node_type, arguments, inputs)
         case Role.LOSS_SUM:
@@ -261,6 +263,22 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.UNKNOWN:
             pass
     return lambda _: NOTHING
+
+
+def _try_steps(optimizer: Any, arguments: Mapping[str, Any]) -> None:
+    """Two steps of an optimizer with one number: some arguments only fail there."""
+    number = engine.ones(1, requires_grad=True)
+    made = optimizer([number], **arguments)
+
+    def closure() -> Any:
+        made.zero_grad()
+        loss = (number * number).sum()
+        loss.backward()
+        return loss
+
+    with engine.enable_grad(), np.errstate(all="ignore"):
+        for _ in range(2):
+            made.step(closure)
 
 
 def made_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
@@ -325,7 +343,7 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
     tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
     first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
     positional = [tensors.pop(name) for name in first]
-    with inspect.trace() as trace, engine.no_grad():
+    with Budget() as trace, engine.no_grad():
         result = function(*positional, **tensors)
     results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
     pairs = zip(node_type.outputs, results, strict=False)
@@ -348,8 +366,19 @@ def _parameter_count(module: Any) -> int:
     return sum(int(parameter.numel()) for parameter in module.parameters())
 
 
-def _failed(error: Exception, part: str) -> Outcome:
+def _failed(error: Exception, part: str, settings: str = "") -> Outcome:
     text = str(error) or type(error).__name__
-    if not isinstance(error, (EngineError, ValueError, TypeError)):
+    if isinstance(error, (EngineError, ValueError, TypeError)):
+        return Outcome({}, failure=text, fails_on=part)
+    if isinstance(error, MemoryError):
+        text = "it takes more memory than there is"
+    elif not isinstance(error, OverBudgetError):
         text = f"{type(error).__name__}: {text}"
-    return Outcome({}, failure=text, fails_on=part)
+    return Outcome({}, failure=f"{text}{settings}", fails_on=part)
+
+
+def _settings(node_type: NodeType, arguments: Mapping[str, Any]) -> str:
+    """The arguments that are no defaults, for an error that does not say which one it is about."""
+    usual = {parameter.name: parameter.default for parameter in node_type.params}
+    named = [f"{name}={value}"[:LONGEST_SETTING] for name, value in arguments.items() if value != usual.get(name)]
+    return f" with {', '.join(named)}" if named else ""

@@ -66,6 +66,11 @@ class Program:
         except UnsafeSyntaxError as error:
             raise _unsafe(error, self.lines.get(error.line or 0)) from None
 
+    def line_of(self, node: str) -> str:
+        """The first line that is for a node: what makes it, with the arguments that it is made of."""
+        number = min(line for line, owner in self.lines.items() if owner == node)
+        return self.source.splitlines()[number - 1].strip()
+
     def node_at(self, filename: str, line: int) -> str | None:
         """The node of a line, such as `engine.inspect` and tracebacks report it."""
         return self.lines.get(line) if filename == self.filename else None

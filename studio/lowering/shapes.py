@@ -9,6 +9,7 @@ from engine.shape import Dim, Spec, format_shape
 from studio.document.model import End, Node
 from studio.document.walk import walk
 from studio.lowering import fixes
+from studio.lowering.arguments import resolve
 from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.origin import origin_of_rank, origin_of_size
@@ -205,7 +206,8 @@ def _flattened_image(flow: Flow, name: str, facts: Facts) -> Problem | None:
     image = flow.facts[cause].spec("input")
     if flow.facts[cause].type.key != "nn.Flatten" or image is None or image.ndim <= spec.ndim:
         return None
-    if Evaluator().evaluate(facts.type, facts.arguments.values, {**facts.inputs, port: image}).failure:
+    before = resolve(facts.type, facts.node.params, image)
+    if before.waiting or Evaluator().evaluate(facts.type, before.values, {**facts.inputs, port: image}).failure:
         return None
     message = (
         f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images "

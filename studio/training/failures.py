@@ -16,7 +16,10 @@ def failed(error: Exception, program: Program | None, *, refused: bool = False) 
         node = error.problems[0].node
     detail = account_of(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
-    return Failed(message_of(error), node, detail, by_input, refused)
+    message = message_of(error)
+    if program is not None and node is not None and not by_input:
+        message = f"{message.rstrip('.')}. Program line: {program.line_of(node)}"
+    return Failed(message, node, detail, by_input, refused)
 
 
 def message_of(error: Exception) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.data.transforms.resize import Interpolation, resized
 from engine.data.transforms.transform import Augmentation, Transform, image_size, pair
 from engine.errors import ShapeError
-from engine.registry import TRANSFORMS, Count, Range, Size
+from engine.registry import TRANSFORMS, Range, Size
 from engine.shape import Spec
 
 _TRIES = 10
@@ -51,7 +51,9 @@ class RandomCrop(Augmentation):
 
     numbers = 2
 
-    def __init__(self, size: Size | tuple[Size, Size] = 32, padding: Count = 0) -> None:
+    def __init__(
+        self, size: Size | tuple[Size, Size] = 32, padding: Annotated[int, Range(ge=0, le=10_000)] = 0
+    ) -> None:
         self.size = size
         self.padding = padding
         pair(size)

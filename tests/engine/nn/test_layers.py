@@ -10,6 +10,7 @@ import pytest
 
 import engine
 from engine import nn
+from engine.errors import PositionError, ShapeError
 from engine.registry import LAYERS
 from engine.shape import Dim
 from tests.engine.nn import spatial
@@ -354,3 +355,35 @@ def test_wrong_shapes_name_the_layer_and_the_sizes(layer: Any, shape: Any, messa
 def test_arguments_that_cannot_be(build: Any) -> None:
     with pytest.raises(ValueError):
         build()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kernel_size": 0}, "kernel_size must be ≥ 1, not 0"),
+        ({"kernel_size": (3, 0)}, r"kernel_size must be ≥ 1, not \(3, 0\)"),
+        ({"kernel_size": 3, "stride": 0}, "stride must be ≥ 1, not 0"),
+        ({"kernel_size": 3, "dilation": 0}, "dilation must be ≥ 1, not 0"),
+        ({"kernel_size": 3, "padding": -1}, "padding must be ≥ 0, not -1"),
+        ({"kernel_size": 3, "groups": 0}, "groups must be ≥ 1, not 0"),
+    ],
+)
+def test_a_convolution_says_which_argument_is_too_small(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        nn.Conv2d(3, 4, **arguments)
+
+
+def test_layers_say_what_does_not_fit() -> None:
+    image = engine.zeros(2, 4, 8, 8)
+    with pytest.raises(ShapeError, match=r"stride takes one number, or one for each of 2 dimensions, not \(1, 2, 3\)"):
+        nn.AvgPool2d(2, stride=(1, 2, 3))(image)  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="a weight of 6 does not fit an input of 4 channels"):
+        nn.GroupNorm(2, 6)(image)
+    with pytest.raises(PositionError, match="glu: there is no dimension 5"):
+        nn.GLU(5)(image)
+
+
+def test_far_neighbours_cost_nothing() -> None:
+    image = engine.rand(2, 4, 3, 3)
+    near, far = nn.LocalResponseNorm(8, alpha=8.0)(image), nn.LocalResponseNorm(2**31 - 1, alpha=2.0**31 - 1)(image)
+    assert engine.allclose(near, far)

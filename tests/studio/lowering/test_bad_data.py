@@ -8,13 +8,13 @@ import re
 import shutil
 import struct
 import tarfile
-from collections import namedtuple
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from PIL import Image
 
@@ -413,7 +413,7 @@ def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
 
 def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez_compressed(tmp_path / "arrays.npz", x=np.zeros((50_000, 100), np.float32), y=np.arange(50_000) % 3)
-    memory = namedtuple("memory", "available")(10_000_000)
+    memory = psutil.virtual_memory()._replace(available=10_000_000)
     monkeypatch.setattr("engine.data.reading.psutil.virtual_memory", lambda: memory)
     made = trained(Node("data.NPY", {"path": "arrays.npz"}))
     with pytest.raises(EngineError, match=r"needs 19.1 MiB of memory, but 9.5 MiB are free. Save it with np.savez"):

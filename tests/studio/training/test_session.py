@@ -123,7 +123,11 @@ def test_an_exception_is_told_with_its_node(session, monkeypatch: pytest.MonkeyP
     run.start()
     events = wait_for(run, "failed")
     failed = next(event for event in events if isinstance(event, Failed))
-    assert (failed.message, failed.node, failed.by_input) == ("ZeroDivisionError: by nobody", "dropout", False)
+    assert (failed.message, failed.node, failed.by_input) == (
+        "ZeroDivisionError: by nobody. Program line: self.dropout = nn.Dropout(p=0.1)",
+        "dropout",
+        False,
+    )
     assert "Traceback" in failed.detail
     assert "self.dropout(" in failed.detail, "the generated line is shown"
     assert states(events) == ["running", "failed"]

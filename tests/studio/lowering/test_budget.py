@@ -1,0 +1,58 @@
+"""A node that would be checked for ever is a problem at that node."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import pytest
+
+import engine
+from engine.dtypes import float32
+from engine.shape import Spec
+from studio.lowering import budget
+from studio.lowering.budget import Budget, OverBudgetError
+from studio.lowering.evaluate import Evaluator
+from studio.nodes import catalogue
+
+SEQUENCE = Spec((4, 4, 8), float32)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("key", "arguments"),
+    [
+        ("nn.RNN", {"input_size": 8, "hidden_size": 4, "num_layers": 2**40}),
+        ("nn.Transformer", {"d_model": 8, "nhead": 2, "num_encoder_layers": 2**40}),
+    ],
+)
+def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, arguments: dict[str, Any]) -> None:
+    """Types allow no such numbers; what they cannot tell is bounded all the same."""
+    monkeypatch.setattr(budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
+    began = time.monotonic()
+    outcome = Evaluator().evaluate(catalogue()[key], arguments, {"input": SEQUENCE})
+    assert time.monotonic() - began < 10
+    assert outcome.fails_on == "arguments"
+    assert outcome.failure.startswith("checking it takes longer than 0.3 seconds with ")
+    assert str(2**40) in outcome.failure
+    assert sys.getprofile() is None
+
+
+def added(budget: Budget, times: int) -> engine.Tensor:
+    found = engine.ones(1)
+    with budget:
+        for _ in range(times):
+            found = found + 1
+    return found
+
+
+def test_ops_are_counted() -> None:
+    assert added(Budget(ops=3), 3) == 4
+    with pytest.raises(OverBudgetError, match="it takes more than 3 ops"):
+        added(Budget(ops=3), 4)
+
+
+def test_ops_that_take_long_are_given_up() -> None:
+    with pytest.raises(OverBudgetError, match="longer than 0 seconds"):
+        added(Budget(seconds=0), 1)
