@@ -7,9 +7,10 @@ import functools
 import inspect
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock
 from time import perf_counter
+from types import FunctionType
 from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
@@ -19,10 +20,11 @@ from engine.compiler.instruction import Trie
 from engine.compiler.interpret import Interpreter
 from engine.compiler.passes import optimize
 from engine.compiler.plan import Plan
-from engine.compiler.replay import Call, Missed, Replay, Replays, with_gradients
+from engine.compiler.replay import Call, Missed, Replay, Replays
 from engine.compiler.report import Ran, Report
 from engine.compiler.sequential import Sequential
 from engine.dtypes import DType, get_default_dtype
+from engine.errors import CompileError
 from engine.graph import Place
 from engine.modes import MODES
 
@@ -58,10 +60,14 @@ class Compiled:
         *,
         fullgraph: bool = False,
         exact: bool = False,
-        replays: bool = False,
+        replays: Collection[type] | None = None,
         backend: str = DEFAULT,
         name: str | None = None,
     ) -> None:
+        if replays is not None and (not isinstance(function, FunctionType) or function.__closure__):
+            raise CompileError(
+                f"{function!r} cannot be replayed: take a plain function that gets all it uses as arguments"
+            )
         # A module's attributes are its state, and no business of this object's.
         updated = ("__dict__",) if inspect.isroutine(function) else ()
         functools.update_wrapper(self, function, updated=updated)
@@ -69,9 +75,11 @@ class Compiled:
         self.fullgraph = fullgraph
         self.exact = exact
         """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
-        self.may_replay = replays
-        """All that the function does beside ops is known, so that it can run without its Python. The caller vouches
-        for that: `engine.compile` never does, `fit` does for steps of the studio's tasks."""
+        self.vouched = replays
+        """Not None: the function, and methods of these classes and of the engine's, go by their arguments and what
+        these lead to, and by nothing else, so that the function can run without its Python. Only who has generated
+        them can know; `engine.compile` never says so."""
+        self.may_replay = replays is not None
         self.backend = backend
         """How recordings are run: fused, or more simply for comparison."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
@@ -80,7 +88,7 @@ class Compiled:
         self.roots: dict[tuple[Place, DType], Trie] = {}
         """Line of a break, None for the function's start, and default dtype → root of what is recorded from there."""
         self.report = Report()
-        self.replays = Replays(function)
+        self.replays = Replays(replays or ())
         self.recorded = 0
         """Calls in all recordings together."""
         self.plans: list[Executor] = []
@@ -114,12 +122,12 @@ class Compiled:
                 return result
             except Missed as missed:
                 self.replays.miss(key, str(missed))
-        capture, grad = Capture(self), MODES.grad
-        had = with_gradients(self.function, args, kwargs)
+        had = self.replays.with_gradients(key, args, kwargs)
+        capture = Capture(self)
         result = self._captured(capture, args, kwargs)
         whole = capture.whole
-        if whole is not None:
-            self.replays.consider(key, Call(args, kwargs, result, whole, whole.plan, capture.events, grad, had))
+        if whole is not None and had is not None:
+            self.replays.consider(key, Call(args, kwargs, result, whole, whole.plan, capture.events, had))
         return result
 
     def traced(self, *args: Any, **kwargs: Any) -> list[Ran]:
@@ -177,7 +185,7 @@ class Compiled:
         """Forgets all recordings."""
         self.report, self.recorded = Report(), 0
         self.roots, self.plans, self.last = {}, [], ()
-        self.replays = Replays(self.function)
+        self.replays = Replays(self.vouched or ())
 
     def __reduce__(self) -> Any:
         """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""
@@ -190,15 +198,20 @@ class Compiled:
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
 
-    def _settings(self) -> tuple[bool, bool, bool, str, str]:
-        return self.fullgraph, self.exact, self.may_replay, self.backend, self.name
+    def _settings(self) -> tuple[bool, bool, Collection[type] | None, str, str]:
+        return self.fullgraph, self.exact, self.vouched, self.backend, self.name
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"
 
 
 def _rebuilt(
-    function: Callable[..., Any], fullgraph: bool, exact: bool, replays: bool, backend: str, name: str
+    function: Callable[..., Any],
+    fullgraph: bool,
+    exact: bool,
+    replays: Collection[type] | None,
+    backend: str,
+    name: str,
 ) -> Compiled:
     return Compiled(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
 

@@ -1,25 +1,26 @@
 """Runs a compiled function again without its Python: for one whose effects are all known.
 
 A call of a function that may replay and was recorded twice in one piece becomes a `Replay`: the plan, where each
-of its arrays and numbers comes from, and where its results go. Later calls check that all of that is still as it was,
-and run the plan. What changes from step to step in the engine's own objects goes on as if their Python had run: random
-states are reserved, optimizers count their steps and compute their factors.
+of its arrays and numbers comes from, and where its results go. Later calls check that all that the arguments lead to is
+still as it was (`guards`), and run the plan. What changes from step to step in the engine's own objects goes on as if
+their Python had run: random states are reserved, optimizers count their steps and compute their factors.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.backend import CPU
+from engine.backend import CPU, default_device
+from engine.compiler.guards import PLAIN, Known, Place, Unreplayable, at, named, objects, tensors
 from engine.compiler.handed import Handed
 from engine.compiler.instruction import exact_key
-from engine.compiler.places import PLAIN, Known, Place, at, named, objects, places
 from engine.compiler.plan import Plan
 from engine.compiler.stepping import Missed, Step, Stepped, advance
 from engine.deferred import Deferred, Form, settled
+from engine.dtypes import get_default_dtype
 from engine.graph.reach import reachable
 from engine.modes import MODES
 from engine.philox import State
@@ -30,10 +31,6 @@ MOST_WAYS = 64
 """Ways of calling a function that replays are known for, or may be after one more call; the oldest are forgotten."""
 MOST_MISSES = 20
 """Replays that are made anew for one way of calling a function."""
-
-
-class Unreplayable(Exception):  # noqa: N818 - not an error: the function's Python runs on every call instead
-    """Why a function cannot be run without its Python."""
 
 
 @dataclass(slots=True)
@@ -55,17 +52,19 @@ class Call:
     segment: Any
     plan: Any
     events: Sequence[Drawn | Stepped]
-    grad: bool
-    """Whether autograd was on."""
     had: frozenset[int]
     """Ids of the leaves that had a gradient before the call."""
 
 
 class Replays:
-    """The replays of one function, by what it is called with."""
+    """The replays of one function, by what it is called with.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    Args:
+        vouched: classes beside the engine's whose methods go by nothing but their object and their arguments
+    """
+
+    def __init__(self, vouched: Collection[type] = ()) -> None:
+        self._vouched = vouched
         self._replays: dict[Any, Replay] = {}
         self._before: dict[Any, tuple[Any, list[Any]]] = {}
         """Of the call before, by what it was called with: plan and numbers."""
@@ -78,9 +77,23 @@ class Replays:
         self._misses: dict[Any, int] = {}
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Replay | None]:
-        """The key of a call, and how to run it without Python."""
-        key = _key((args, kwargs))
+        """The key of a call, and how to run it without Python. The key is None where a mode has a say in ops."""
+        if not _is_ordinary():
+            return None, None
+        key = (MODES.grad, get_default_dtype(), default_device(), _key((args, kwargs)))
         return key, self._replays.get(key)
+
+    def with_gradients(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int] | None:
+        """Ids of the leaves that a call can reach and that have a gradient; None if it is not to be replayed."""
+        if key is None or key in self.refused:
+            return None
+        try:
+            if any(one._requires_grad for one in tensors(args, kwargs)):
+                raise Unreplayable("an argument requires gradients")
+            return frozenset([id(leaf) for leaf in Known(args, kwargs, self._vouched).leaves if leaf._grad is not None])
+        except Unreplayable as why:
+            _add(self.refused, key, str(why))
+            return None
 
     def miss(self, key: Any, what: str) -> None:
         """A guard of a replay does not hold any more."""
@@ -88,20 +101,31 @@ class Replays:
         del self._replays[key]
         self._misses[key] = self._misses.get(key, 0) + 1
         if self._misses[key] == MOST_MISSES:
-            self.refused[key] = f"something changes again and again: {what}"
+            _add(self.refused, key, f"something changes again and again: {what}")
 
     def consider(self, key: Any, call: Call) -> None:
         """Makes a replay after the second call that was the same."""
-        if key in self.refused:
-            return
         plan, numbers = self._before.pop(key, (None, []))
         if plan is not call.plan:
             _add(self._before, key, (call.plan, call.segment.scalars))
             return
         try:
-            _add(self._replays, key, Replay(self._function, call, numbers))
+            _add(self._replays, key, Replay(call, numbers, self._vouched))
         except Unreplayable as why:
-            self.refused[key] = str(why)
+            _add(self.refused, key, str(why))
+
+
+def _is_ordinary() -> bool:
+    """Whether this thread computes as it does when no mode is entered; that of autograd aside, which is in the key."""
+    modes = MODES
+    return (
+        modes.direct is not None
+        and not modes.inference
+        and modes.packing is None
+        and modes.check_nan is None
+        and modes.walk is None
+        and not modes.again
+    )
 
 
 def _add(table: dict[Any, Any], key: Any, value: Any) -> None:
@@ -138,15 +162,15 @@ class _Kept(NamedTuple):
 class Replay:
     """A function's effects as a plan between known places. Raises Unreplayable where one is not known."""
 
-    def __init__(self, function: Callable[..., Any], call: Call, before: Sequence[Any]) -> None:
-        self.plan, self.events, self._grad = call.plan, call.events, call.grad
+    def __init__(self, call: Call, before: Sequence[Any], vouched: Collection[type] = ()) -> None:
+        self.plan, self.events = call.plan, call.events
         arrays = call.segment.externals
         self._steps = [Step(event, arrays) for event in call.events if isinstance(event, Stepped)]
-        known = places(function, call.args, call.kwargs)
-        tensors = call.segment.tensors
+        known = Known(call.args, call.kwargs, vouched)
+        found = call.segment.tensors
         self._inputs: list[tuple[int, Place, Form, bool]] = []
         for external in call.segment.met:
-            tensor = tensors[external.slot]
+            tensor = found[external.slot]
             place = known.of(tensor)
             if place is None:
                 size = "×".join(map(str, external.form.shape)) or "single"
@@ -155,14 +179,11 @@ class Replay:
                 raise Unreplayable(f"hooks on {place.what}")
             self._inputs.append((external.slot, place, external.form, tensor._requires_grad))
         changes = [
-            (place, tensors[slot]._storage.version - call.segment.versions[slot]) for slot, place, _, _ in self._inputs
+            (place, found[slot]._storage.version - call.segment.versions[slot]) for slot, place, _, _ in self._inputs
         ]
         self._versions = [(place, change) for place, change in changes if change]
-        self._guards = known.guards
+        self._unchanged = known.unchanged
         self._objects = [(path, _reference(value)) for path, value in objects(call.args, call.kwargs)]
-        for guard in self._guards:
-            if not guard.holds():
-                raise Unreplayable(f"{guard.what}: that cannot be known")
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
         self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
@@ -199,14 +220,12 @@ class Replay:
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises Missed where what the function's Python goes by is not as it was."""
-        if MODES.grad is not self._grad or MODES.direct is None:
-            raise Missed("a mode, such as no_grad() or autocast()")
         for path, reference in self._objects:  # the key has their ids, which others may come to have
             if at(path, args, kwargs) is not reference():
                 raise Missed(f"argument {named(path)}: it is another object")
-        for guard in self._guards:
-            if not guard.holds():
-                raise Missed(guard.what)
+        difference = self._unchanged.difference()
+        if difference is not None:
+            raise Missed(difference)
 
     def _run(self, externals: dict[int, Any], numbers: list[Any]) -> list[Any]:
         """The arrays that are wanted. Gradients come to lie where those did that they replace."""
@@ -227,11 +246,6 @@ class Replay:
         states = [event.generator.reserve(event.words) for event in self.events if isinstance(event, Drawn)]
         drawn = iter(states)
         return [next(drawn) if value is _STATE else value for value in scalars]
-
-
-def with_gradients(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
-    """Ids of the leaves that a call can reach and that have a gradient."""
-    return frozenset([id(leaf) for leaf in places(function, args, kwargs).leaves if leaf._grad is not None])
 
 
 def _reference(value: Any) -> Callable[[], Any]:
@@ -318,4 +332,4 @@ def _filled(value: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: di
     return value
 
 
-__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays", "Unreplayable", "with_gradients"]
+__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays"]

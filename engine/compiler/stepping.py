@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.backend import CPU
+from engine.compiler.guards import Unreplayable
 from engine.compiler.instruction import Slot, Trie, frozen
 from engine.dispatch.run import number
 from engine.dtypes import NUMBERS
@@ -51,6 +52,10 @@ class Step:
 
     def __init__(self, event: Stepped, arrays: Mapping[int, Any]) -> None:
         self.begin, self.end, self.optimizer = event.begin, event.end, event.optimizer
+        if any(isinstance(value, Tensor) for _, options in event.params for value in options.values()) or any(
+            isinstance(group.get("lr"), Tensor) for group in event.optimizer.param_groups
+        ):
+            raise Unreplayable(f"an option of {type(event.optimizer).__name__} is a tensor")
         self._due = [(param, _stand_in(param), options) for param, options in event.params]
         places = [self._places(param) for param, _, _ in self._due]
         self._calls = _recorded(event, arrays, {id: (of, key) for of, found in enumerate(places) for id, key in found})

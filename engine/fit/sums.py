@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engine.creation import zeros_like
@@ -34,10 +34,9 @@ class GradientSums:
                 elif gradient is not None:
                     total.add_(gradient)
 
-    def tensor_places(self) -> Iterator[tuple[str, Mapping[Any, Any], Any, Any]]:
-        """What a compiled step depends on: name, table, key, and what is there now."""
-        for number, tensor in self.tensors.items():
-            yield f"sum {number}", self.tensors, number, tensor
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        yield "", vars(self), ()
 
 
 __all__ = ["GradientSums"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
 from engine import random
@@ -20,6 +20,9 @@ from engine.tensor import Tensor
 
 T = TypeVar("T")
 
+UNREAD = frozenset({"_found_attributes", "batches", "replays", "step", "stream", "validation_step"})
+"""Attributes of a task that are no part of what a step depends on."""
+
 
 class Task(ABC):
     """What is trained on what: data, model, optimizers, schedules and metrics. All but the data are found among the
@@ -31,9 +34,10 @@ class Task(ABC):
     """
 
     model: Module
-    replays: bool = False
-    """`losses` does nothing but call modules, functions and metrics of the engine, so that steps that are compiled may
-    run without its Python."""
+    replays: tuple[type, ...] | None = None
+    """Not None: this task's class and further ones, whose methods go by nothing but their object and their arguments.
+    Compiled steps may then run without their Python. The studio says it of the classes that it generates; leave it at
+    None for classes written by hand."""
     accumulate: int = 1
     """Batches whose gradients are averaged for one step of the optimizers."""
     clip_norm: float | None = None
@@ -133,6 +137,10 @@ class Task(ABC):
                 f"{searching[0]} evaluates the loss of one batch several times, which does not go with accumulate or "
                 "float16. Choose another optimizer, or leave these out."
             )
+
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], Collection[str]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        yield "", vars(self), UNREAD | self.schedulers.keys()
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

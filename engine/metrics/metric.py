@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from engine.backend import Device
@@ -42,10 +42,9 @@ class Metric(ABC):
             self._go_to(input.device)
             self.take(input, target)
 
-    def tensor_places(self) -> Iterator[tuple[str, Mapping[str, Any], str, Any]]:
-        """What a compiled step depends on: name, table, key, and what is there now."""
-        for name, value in vars(self).items():
-            yield name, vars(self), name, value
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        yield "", vars(self), ()
 
     @abstractmethod
     def take(self, input: Tensor, target: Tensor) -> None:

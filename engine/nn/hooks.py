@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,15 @@ class ModuleHooks:
     saved: dict[int, Callable[..., Any]] = field(default_factory=dict)
     loading: dict[int, Callable[..., Any]] = field(default_factory=dict)
     loaded: dict[int, Callable[..., Any]] = field(default_factory=dict)
+
+    @property
+    def tables_around_calls(self) -> tuple[dict[int, Any], ...]:
+        return self.before, self.after, self.backward_before, self.backward_after
+
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        for table in self.tables_around_calls:
+            yield "", table, ()
 
     @property
     def around_calls(self) -> bool:

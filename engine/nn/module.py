@@ -17,8 +17,6 @@ from engine.nn.members import Members
 from engine.nn.parameter import is_lazy
 from engine.tensor import Tensor
 
-_PLAIN = frozenset((bool, int, float, str, type(None)))
-
 
 class Module(HasHooks, Members):
     """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
@@ -55,17 +53,14 @@ class Module(HasHooks, Members):
         known = entry.compiled_of(self.forward)
         self.__dict__["forward"] = entry.compile(self.forward if known is None else known.function, *args, **kwargs)
 
-    def tensor_places(self) -> Iterator[tuple[str, Mapping[str, Any], str, Any]]:
-        """What a compiled call depends on: name, table, key, and what is there now."""
-        for path, module in self.named_modules():
-            inside = vars(module)
-            yield f"{path}: no hooks", inside, "_hooks", None
-            for key, value in inside.items():
-                if type(value) in _PLAIN and key != "_hooks":  # a rate, a size, a mode: forward() goes by them
-                    yield f"{path}.{key}".lstrip("."), inside, key, value
-            for table in (module._parameters, module._buffers, module._modules):
-                for key, value in table.items():
-                    yield f"{path}.{key}".lstrip("."), table, key, value
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        yield "", self._parameters, ()
+        yield "", self._buffers, ()
+        yield "", self._modules, ()
+        yield "", vars(self), ("_unsaved",)
+        for table in ALL.tables_around_calls:
+            yield "hooks of all modules", table, ()
 
     # -- modes, gradients
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.graph import RemovableHandle
@@ -20,6 +20,10 @@ class Hooks:
 
     def of(self, occasion: str) -> list[Callable[..., Any]]:
         return list(self._hooks[occasion].values()) if self._hooks else []
+
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        yield "", self._hooks, ()
 
     def run(self, occasion: str, *args: Any) -> None:
         for hook in self.of(occasion):

@@ -221,17 +221,13 @@ class Optimizer:
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         """Raises WeightsError for saved state that does not fit its parameter."""
 
-    def tensor_places(self) -> Iterator[tuple[str, Mapping[Any, Any], Any, Any]]:
-        """What a compiled step depends on: name, table, key, and what is there now."""
-        yield "state", vars(self), "state", self.state
+    def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
+        """What a replayed step depends on: names, dicts, and keys whose values may change, as its numbers are new."""
         for number, group in enumerate(self.param_groups):
-            for name, value in group.items():
-                if name not in ("lr", "betas"):  # which a replay computes with anew; others may lead another way
-                    yield f"param_groups[{number}].{name}", group, name, value
+            yield f"param_groups[{number}]", group, ("lr", "betas")
         for state in self.state.values():
-            for name, value in state.items():
-                if isinstance(value, Tensor):
-                    yield name, state, name, value
+            yield "state", state, tuple([name for name, value in state.items() if type(value) in (int, float)])
+        yield "", vars(self), ("steps",)
 
     def _params(self) -> Iterable[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)

@@ -57,7 +57,9 @@ class Program:
         code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - of the very tree that was verified
         task = namespace[self.task_class](device=device, seed=seed)
-        task.replays = True  # nodes are the engine's
+        task.replays = tuple(  # which were verified to hold nothing but nodes, and these are the engine's
+            value for value in namespace.values() if isinstance(value, type) and value.__module__ == self.model_class
+        )
         return task
 
     def _verified(self) -> ast.Module:

@@ -1,162 +1,221 @@
-"""What a replay depends on besides tensors: numbers and objects that a function's code can name."""
+"""What a replay depends on beside the objects of a step: modes, arguments, and what is refused."""
 
 from __future__ import annotations
 
-import functools
+import re
+from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
 
 import engine
-from engine import nn
+from engine import data, fit, nn, optim
 from engine.compiler import Compiled
 from engine.compiler.replay import MOST_WAYS
+from engine.errors import CompileError
+from engine.nn.hooks import register_module_forward_hook
+from tests.compiled import bitwise
+from tests.engine.fit.clouds import Clouds, same_weights, weights
 
-REPLAYED = functools.partial(Compiled, replays=True)
 
-SCALE = 2.0
-TABLE = {"scale": 2.0}
+@contextmanager
+def default_dtype(dtype: Any) -> Any:
+    before = engine.get_default_dtype()
+    engine.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        engine.set_default_dtype(before)
+
+
+@contextmanager
+def hooked() -> Any:
+    handle = register_module_forward_hook(lambda module, given, out: out * 2)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+MODES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "none": nullcontext,
+    "no_grad": engine.no_grad,
+    "inference": engine.inference_mode,
+    "autocast": lambda: engine.autocast("cpu", engine.bfloat16),
+    "default dtype": lambda: default_dtype(engine.float64),
+    "saved tensors": lambda: engine.autograd.graph.saved_tensors_hooks(lambda one: one * 2, lambda one: one),
+    "anomalies": engine.autograd.detect_anomaly,
+    "hook of all modules": hooked,
+}
+
+
+def measured(model: nn.Module, x: Any) -> list[Any]:
+    """A result whose dtype depends on modes, a loss, and gradients."""
+    model.zero_grad()
+    loss = (model(x) * (engine.arange(2) * 0.5)).square().mean()
+    if engine.is_grad_enabled():
+        loss.backward()
+    return [loss.detach(), engine.arange(2) / 3]
+
+
+@pytest.mark.parametrize("first", MODES)
+@pytest.mark.parametrize("second", MODES)
+def test_modes_are_part_of_what_a_replay_depends_on(first: str, second: str) -> None:
+    def described(step: Callable[..., Any]) -> list[Any]:
+        engine.manual_seed(0)
+        model, x, found = nn.Linear(3, 2), engine.ones(4, 3), []
+        for mode, calls in ((first, 5), (second, 2), (first, 2)):
+            with MODES[mode]():
+                for _ in range(calls):
+                    result = [(one.dtype, one.requires_grad, one.tolist()) for one in step(model, x)]
+                    gradient = model.weight.grad
+                    found.append((result, None if gradient is None else gradient.tolist()))
+        return found
+
+    with bitwise():
+        assert described(Compiled(measured, replays=())) == described(measured)
+
+
+REFUSED: dict[str, tuple[Callable[[], list[Any]], str]] = {
+    "list of tensors": (lambda: [[engine.ones(2)], 2], ""),
+    "deque": (lambda: [deque([engine.ones(2)]), 2], "^0 is a deque: what that does is not known"),
+    "object": (lambda: [[engine.ones(2)], Clouds(seed=0)], "^1 is a Clouds: what that does is not known"),
+    "argument with gradients": (lambda: [[engine.ones(2, requires_grad=True)], 2], "an argument requires gradients"),
+    "hook": (lambda: [_hooked_sum(), 2], r"^0\._hooks\[\d+\] is a Hook: what that does is not known"),
+}
+
+
+def _hooked_sum() -> nn.Module:
+    model = nn.Sequential(nn.Flatten(0))
+    model.register_forward_hook(lambda module, given, out: out * 2)
+    return model
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_known_through_and_through_is_refused(case: str) -> None:
+    make, why = REFUSED[case]
+    first, second = make()
+    f = Compiled(lambda first, second: engine.ones(2) * 2 if second else first, replays=())
+    for _ in range(6):
+        f(first, second)
+    assert bool(f.replays.count) is not bool(why)
+    assert len(f.replays.refused) == bool(why)
+    for text in f.replays.refused.values():
+        assert re.search(why, text)
+
+
+def test_functions_with_state_of_their_own_are_refused() -> None:
+    k = [2.0]
+    for function in (lambda x: x * k[0], Clouds(seed=0).losses, nn.ReLU()):
+        with pytest.raises(CompileError, match="cannot be replayed"):
+            Compiled(function, replays=())
+
+
+class ByHand(Clouds):
+    """A task that goes by more than its modules."""
+
+    scale = 1.0
+
+    def configure(self) -> None:
+        super().configure()
+        self.sgd = optim.SGD([nn.Parameter(engine.ones(1))], lr=0.1)
+        self.factors = [1.0]
+
+    def losses(self, batch: Any) -> dict[Any, Any]:
+        (_, loss) = super().losses(batch).popitem()
+        return {self.adam: loss * self.factors[0] * self.scale}
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "list": lambda task: task.factors.append(task.factors.pop(0) + 1.0),
+    "attribute": lambda task: setattr(task, "scale", 3.0),
+    "class": lambda task: setattr(type(task), "scale", 3.0),
+    "clipping": lambda task: setattr(task, "clip_norm", 1e-3),
+    "clipping of the class": lambda task: setattr(type(task), "clip_value", 1e-4),
+    "criterion": lambda task: setattr(task, "criterion", nn.CrossEntropyLoss(label_smoothing=0.5)),
+    "smoothing": lambda task: setattr(task.criterion, "label_smoothing", 0.5),
+    "precision": lambda task: setattr(task, "mixed_precision", "bfloat16"),
+    "losses": lambda task: setattr(task, "losses", lambda batch: {task.adam: task.model(batch[0]).square().mean()}),
+    "model": lambda task: task.model.append(nn.Tanh()),
+    "optimizer": lambda task: setattr(task, "adam", optim.SGD(task.model.parameters(), lr=0.5)),
+    "metric": lambda task: setattr(task, "accuracy", type(task.accuracy)()),
+    "seed": lambda task: task.stream.manual_seed(9),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_between_steps_of_a_task_is_seen(change: str) -> None:
+    def trained(*, compile: bool) -> Any:
+        task = type("Made", (ByHand,), {})(seed=1)
+        steps = (event for event in fit.fit(task, epochs=4, compile=compile) if isinstance(event, fit.Step))
+        for _ in range(9):
+            next(steps)
+        assert task.step is None or task.step.replays.count
+        before = weights(task)
+        CHANGES[change](task)
+        list(steps)
+        assert any((before[name] != value).any() for name, value in weights(task).items() if name in before)
+        return task
+
+    with bitwise():
+        assert same_weights(trained(compile=False), trained(compile=True))
+
+
+def test_tasks_are_not_replayed_unless_their_classes_are_vouched_for() -> None:
+    class Counting(fit.Task):
+        def data(self) -> data.Loaders:
+            return Clouds(seed=0).data()
+
+        def configure(self) -> None:
+            self.model, self.counts = nn.Linear(4, 3), [0.0]
+            self.sgd = optim.SGD(self.model.parameters(), lr=0.1)
+
+        def losses(self, batch: Any) -> dict[Any, Any]:
+            self.counts[0] += 1.0
+            return {self.sgd: nn.functional.cross_entropy(self.model(batch[0]), batch[1]) * self.counts[0]}
+
+    def trained(*, compile: bool) -> Any:
+        task = Counting(seed=1)
+        list(fit.fit(task, epochs=3, compile=compile))
+        return task
+
+    with bitwise():
+        eager, compiled = trained(compile=False), trained(compile=True)
+    assert eager.counts == compiled.counts
+    assert same_weights(eager, compiled)
 
 
 class Rate:
     def __init__(self, scale: float) -> None:
         self.scale = scale
 
-
-class Trainer:
-    def __init__(self) -> None:
-        self.scale, self.rate, self.model = 2.0, Rate(2.0), scaling(2.0)
-
-    def by_attribute(self, x: Any) -> Any:
-        return x * self.scale
-
-    def by_method(self, x: Any) -> Any:
-        return self.by_attribute(x)
-
-    def by_object(self, x: Any) -> Any:
-        return x * self.rate.scale
-
-    def by_model(self, x: Any) -> Any:
-        return self.model(x)
+    def replay_state(self) -> Any:
+        yield "", vars(self), ()
 
 
-def scaling(scale: float) -> nn.Linear:
-    model = nn.Linear(2, 2, bias=False)
-    model.load_state_dict({"weight": engine.eye(2) * scale})
-    return model.requires_grad_(False)
-
-
-RATE, MODEL = Rate(2.0), scaling(2.0)
-
-
-def by_global(x: Any) -> Any:
-    return x * SCALE
-
-
-def by_table(x: Any) -> Any:
-    return x * TABLE["scale"]
-
-
-def by_helper(x: Any) -> Any:
-    return by_global(x)
-
-
-def by_comprehension(x: Any) -> Any:
-    return sum(one * SCALE for one in (x,))
-
-
-def by_object(x: Any) -> Any:
-    return x * RATE.scale
-
-
-def by_model(x: Any) -> Any:
-    return MODEL(x)
-
-
-def setting(name: str, make: Callable[[float], Any] = float) -> Callable[[Any, pytest.MonkeyPatch, float], None]:
-    """Gives a variable of this module another value."""
-    return lambda trainer, patch, scale: patch.setitem(globals(), name, make(scale))
-
-
-CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, pytest.MonkeyPatch, float], None]]] = {
-    "global": (lambda trainer: by_global, setting("SCALE")),
-    "global of a helper": (lambda trainer: by_helper, setting("SCALE")),
-    "global in a comprehension": (lambda trainer: by_comprehension, setting("SCALE")),
-    "entry": (lambda trainer: by_table, lambda trainer, patch, scale: patch.setitem(TABLE, "scale", scale)),
-    "attribute of a global": (lambda trainer: by_object, lambda t, patch, scale: patch.setattr(RATE, "scale", scale)),
-    "another object": (lambda trainer: by_object, setting("RATE", Rate)),
-    "another model": (lambda trainer: by_model, setting("MODEL", scaling)),
-    "attribute": (lambda trainer: trainer.by_attribute, lambda t, patch, scale: patch.setattr(t, "scale", scale)),
-    "attribute in a method": (lambda t: t.by_method, lambda t, patch, scale: patch.setattr(t, "scale", scale)),
-    "attribute of an attribute": (
-        lambda trainer: trainer.by_object,
-        lambda trainer, patch, scale: patch.setattr(trainer.rate, "scale", scale),
-    ),
-    "attribute that is another object": (
-        lambda trainer: trainer.by_object,
-        lambda trainer, patch, scale: patch.setattr(trainer, "rate", Rate(scale)),
-    ),
-    "attribute that is another model": (
-        lambda trainer: trainer.by_model,
-        lambda trainer, patch, scale: patch.setattr(trainer, "model", scaling(scale)),
-    ),
-}
-"""How a function comes by a number → the function of a trainer, and what gives that number another value."""
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_number_that_changes_is_seen(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer, (choose, change) = Trainer(), CASES[case]
-    f, x = REPLAYED(choose(trainer)), engine.ones(2)
-    for _ in range(5):
-        assert f(x).tolist() == [2.0, 2.0]
-    assert f.replays.count > 0
-    change(trainer, monkeypatch, 3.0)
-    for _ in range(5):
-        assert f(x).tolist() == [3.0, 3.0]
-
-
-def test_a_variable_of_an_enclosing_function_that_changes_is_seen() -> None:
-    scale, x = 2.0, engine.ones(2)
-
-    @REPLAYED
-    def f() -> Any:
-        return x * scale
-
-    for _ in range(5):
-        assert f().tolist() == [2.0, 2.0]
-    assert f.replays.count > 0
-    scale = 3.0
-    assert f().tolist() == [3.0, 3.0]
+def scaled(x: Any, rate: Any) -> Any:
+    return x * (rate.scale if isinstance(rate, Rate) else rate)
 
 
 def test_an_equal_number_is_no_change() -> None:
-    trainer, x = Trainer(), engine.ones(2)
-    f = REPLAYED(trainer.by_attribute)
+    f, x, rate = Compiled(scaled, replays=(Rate,)), engine.ones(2), Rate(2.0)
     for number in range(6):
-        trainer.scale = float(f"{2 + number - number}")
-        f(x)
+        rate.scale = float(f"{2 + number - number}")
+        f(x, rate)
     assert f.replays.count > 0
     assert not f.replays.missed
 
 
 def test_another_object_in_the_memory_of_an_argument_is_another_argument() -> None:
-    @REPLAYED
-    def f(x: Any, rate: Rate) -> Any:
-        return x * rate.scale
-
-    x = engine.ones(2)
+    f, x = Compiled(scaled, replays=(Rate,)), engine.ones(2)
     for scale in (2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 2.0):  # each lies where the one before it did
         assert f(x, Rate(scale)).tolist() == [scale, scale]
 
 
 def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
-    @REPLAYED
-    def f(x: Any, rate: Rate) -> Any:
-        return x * rate.scale
-
-    x, rates = engine.ones(2), [Rate(2.0), Rate(3.0)]
+    f, x, rates = Compiled(scaled, replays=(Rate,)), engine.ones(2), [Rate(2.0), Rate(3.0)]
     for number in range(12):
         rate = rates[number % 2]
         assert f(x, rate).tolist() == [rate.scale] * 2
@@ -164,13 +223,13 @@ def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
 
 
 def test_zeros_of_both_signs_are_two_arguments() -> None:
-    f = REPLAYED(lambda x, number: x * number)
+    f = Compiled(scaled, replays=())
     for number in (0.0, 0.0, 0.0, 0.0, -0.0):
         assert str(f(engine.ones(1), number).item()) == str(number)
 
 
 def test_arguments_that_never_come_again_are_forgotten() -> None:
-    f, x = REPLAYED(lambda x, number: x * number), engine.ones(1)
+    f, x = Compiled(scaled, replays=()), engine.ones(1)
     for number in range(2 * MOST_WAYS):
         f(x, number / 8)
     assert len(f.replays._before) == MOST_WAYS  # pyright: ignore[reportPrivateUsage]
