@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from engine.data.diagnostics import Diagnostic, shown
 from engine.data.recent import stamp
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, divided
-from engine.data.table_diagnostics import FEW, Choices, of_header, of_losses, of_survey, of_unseen
+from engine.data.table_diagnostics import FEW, Choices, of_first_losses, of_header, of_losses, of_survey, of_unseen
 from engine.data.table_losses import RowFilter
 from engine.data.table_rows import Columns, Table, TableSamples, read_table, tables
 from engine.data.table_survey import MOST_CELLS, MOST_ROWS, Survey, survey, surveys
@@ -151,22 +152,27 @@ class TableSplits(Splits):
         return TableSamples(self._collected(path, blocks, categories), path)
 
     def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
-        try:
-            return tuple(self._diagnosed(whole=whole))
-        except DataError:
-            return ()  # said by whoever reads it
-
-    def _diagnosed(self, *, whole: bool) -> Iterator[Diagnostic]:
         named = self._named
         ignored, categorical = tuple(named["ignore"]), tuple(named["categorical"])
         classes = self._task == "classes"
         choices = Choices(self._path.name, self._target, classes, ignored, categorical, self._missing_texts)
-        yield from of_header(choices, self._names, named)
-        if whole or classes or self._texts or stamp(self._path)[1] <= READ_BY_CHECK:
+        found: list[Diagnostic] = []
+        for part in (self._of_rows(choices, whole=whole), self._of_columns(choices)):
+            with suppress(DataError):  # said by whoever reads it
+                found.extend(part)
+        return tuple(found)
+
+    def _of_rows(self, choices: Choices, *, whole: bool) -> Iterator[Diagnostic]:
+        if whole or choices.classes or self._texts or stamp(self._path)[1] <= READ_BY_CHECK:
             table = self._table
             if table.losses is not None:
                 yield from of_losses(choices, table.losses)
             yield from of_unseen(choices.file, table.unseen, len(table.targets))
+        elif self._missing != "stop":
+            yield from of_first_losses(choices, self._survey, self._needed)
+
+    def _of_columns(self, choices: Choices) -> Iterator[Diagnostic]:
+        yield from of_header(choices, self._names, self._named)
         yield from of_survey(choices, self._survey, [*self._numbers, *self._texts], self._texts)
 
     @property
@@ -183,9 +189,14 @@ class TableSplits(Splits):
         key = stamp(self._path), columns, self._task, self._missing, self._missing_texts, self._share, self._dialect
         return tables.get(key, self._read)
 
+    @property
+    def _needed(self) -> Sequence[str]:
+        """The columns without whose value a row is left out."""
+        return (*self._numbers, *self._texts, self._target) if self._missing == "drop" else (self._target,)
+
     def _read(self) -> Table:
         names = [*self._numbers, *self._texts, self._target]
-        rows = self._row_filter(names if self._missing == "drop" else (self._target,))
+        rows = self._row_filter(self._needed)
         blocks = self._blocks(self._path, names, may_miss=self._missing != "stop")
         found = self._collected(self._path, map(rows.apply, blocks))
         if len(found.targets):

@@ -69,6 +69,18 @@ def of_losses(choices: Choices, losses: Losses) -> Iterator[Diagnostic]:
             yield _with_remedy(choices, "missing-category", message, name, {name: counts})
 
 
+def of_first_losses(choices: Choices, found: Survey, needed: Sequence[str]) -> Iterator[Diagnostic]:
+    """Rows that are left out of the first ones, of a table of which not all were read."""
+    lacking = {name: found.rows - found.columns[name].values for name in needed if name in found.columns}
+    name = max(lacking, key=lacking.__getitem__, default="")
+    if name and lacking[name]:
+        message = (
+            f"{choices.file}: of the first {rows(found.rows)} at least {lacking[name]:,} are left out: no value in "
+            f"{name!r}. All rows are counted when a run starts."
+        )
+        yield _with_remedy(choices, "rows-left-out", message, name, {name: {}})
+
+
 def _with_remedy(
     choices: Choices, code: str, message: str, worst: str, without: Mapping[str, Mapping[str, int]]
 ) -> Diagnostic:

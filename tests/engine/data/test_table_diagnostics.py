@@ -293,14 +293,20 @@ def test_of_a_large_table_the_first_rows_are_looked_at_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.data.table.MOST_ROWS", 1000)
-    rows = "".join(f"{row},{row % 7},{row % 5}.5\n" for row in range(200_000))
-    source = data.CSV(written(tmp_path, f",b,y\n{rows}"), "y", task="number")
+    rows = "".join(f"{row},{row % 7},{f'{row % 5}.5' if row % 4 else 'NA'}\n" for row in range(200_000))
+    source = data.CSV(written(tmp_path, f",b,y\n{rows}"), "y", task="number", missing="keep")
     monkeypatch.setattr("engine.data.table.READ_BY_CHECK", 1000)
     monkeypatch.setattr(data.CSV, "_read", lambda self: pytest.fail("all rows were read"))
-    [found] = source.diagnostics()
+    lost, found = source.diagnostics()
+    assert "of the first 1,000 rows at least 250 are left out: no value in 'y'. All rows are counted" in lost.message
     assert "'column 1' counts from 0 to 999 in the first 1,000 rows" in found.message
+    monkeypatch.undo()
+    assert "50,000 of 200,000 rows are left out" in source.diagnostics(whole=True)[0].message
     table_survey.surveys.clear()
 
 
-def test_what_cannot_be_read_has_no_diagnostics(tmp_path: Path) -> None:
-    assert data.CSV(written(tmp_path, "a,b,y\n1,2,u\n1,x,u\n"), "y").diagnostics() == ()
+def test_what_cannot_be_read_is_left_to_the_reading(tmp_path: Path) -> None:
+    rows = "".join(f"{row},{row % 7},u\n" for row in range(50))
+    source = data.CSV(written(tmp_path, f",b,y\n{rows}50,x,u\n"), "y")
+    assert [found.code for found in source.diagnostics()] == ["identifier"]
+    assert data.CSV(written(tmp_path, "a,b,y\n1,2,u\n1,u\n"), "y").diagnostics() == ()
