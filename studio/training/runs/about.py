@@ -34,9 +34,9 @@ class _File(TypedDict, total=False):
 class _About(TypedDict, total=False):
     """The fields that are relied on. Others may be there, and stay."""
 
-    number: _Count
-    name: str
-    note: str
+    number: _Count | None
+    name: str | None
+    note: str | None
     color: int | None
     started: str
     ended: str

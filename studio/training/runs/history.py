@@ -99,7 +99,7 @@ class Run:
 
     @property
     def note(self) -> str:
-        return str(self.about.get("note", ""))
+        return str(self.about.get("note") or "")
 
     @property
     def chosen_color(self) -> int | None:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from engine import fit
-from studio.training.runs import records
+from studio.training.runs import history, records
+from studio.training.runs.about import read_about
 from studio.training.runs.history import Curve, Follower, Found, Run, Shelf, run_of
 from studio.training.runs.lines import event_of, line
 from studio.training.runs.locking import RunLock
@@ -301,8 +302,8 @@ def test_the_shelf_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.M
     folder_of(tmp_path, "b", state="done")
     shelf = Shelf(tmp_path)
     shelf.look()
-    read_bytes, opened = Path.read_bytes, []
-    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or read_bytes(path))
+    opened: list[Path] = []
+    monkeypatch.setattr(history, "read_about", lambda path: opened.append(path) or read_about(path))
     shelf.look()
     assert opened == []
     (folder / "run.json").write_text(json.dumps({"state": "done"}))
