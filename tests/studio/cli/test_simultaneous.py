@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from studio.training.runs.locking import LOCK, RunLock, is_held
+from engine.io import locks
+from studio.training.runs.locking import LOCK, RunLock, held, is_held
 
 ROOT = Path(__file__).parents[3]
 PAIRS = int(os.environ.get("PAIRS", "3"))
@@ -127,3 +130,28 @@ def test_locks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
     lock.release()
     assert not is_held(tmp_path)
     RunLock(tmp_path).release()
+
+
+def test_a_file_system_without_locks_is_told(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*_: object, **__: object) -> bool:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks, "try_lock", unsupported)
+    result = gradwire("run", project, "--epochs", 1, "--json")
+    assert result.code == 0
+    [warning] = [line["message"] for line in result.lines if line["event"] == "warning"]
+    assert "is on a file system without locks" in warning
+    [folder] = project.with_suffix(".runs").iterdir()
+    for holder, alive in (
+        ({"process": os.getpid(), "host": platform.node()}, True),
+        ({"process": 2**30, "host": platform.node()}, False),
+        ({"process": 2**30, "host": "elsewhere"}, True),
+        ({}, False),
+    ):
+        (folder / LOCK).write_text(json.dumps(holder))
+        assert is_held(folder) is alive
+    assert "If that process is gone, delete run.lock there." not in str(held(folder))
+    (folder / LOCK).write_text(json.dumps({"process": 7, "host": "elsewhere", "since": "yesterday"}))
+    refused = gradwire("run", project, "--resume", folder, "--epochs", 2)
+    assert refused.code == 2 and "is being trained by process 7 on elsewhere since yesterday." in refused.err
+    assert "delete run.lock there" in refused.err

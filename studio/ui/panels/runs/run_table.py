@@ -29,7 +29,7 @@ _STATES = {
     "idle": "Waiting",
 }
 _TIPS = {
-    "interrupted": "Its process ended without a word. Resume goes on from the last checkpoint.",
+    "interrupted": "The process exited unexpectedly. Resume goes on from the last checkpoint.",
     "stopped": "Somebody stopped it. Resume goes on from there.",
 }
 SORT_ROLE = Qt.ItemDataRole.UserRole
