@@ -23,6 +23,7 @@ import functools
 import inspect
 import math
 import re
+import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -89,6 +90,9 @@ LARGEST = 2**31 - 1
 GREATEST = 1e30
 """Of other numbers: what fits into float32, with room for computing."""
 
+LONGEST_VALUE = 80
+"""Characters of a wrong value that a message repeats."""
+
 LONGEST_PATH = 4096
 LONGEST_FILE_NAME = 255
 """Characters that the usual file systems take."""
@@ -140,7 +144,7 @@ class Parameter:
             return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
         if self.kind == "choice":
             known = any(type(value) is type(choice) and value == choice for choice in self.choices)
-            return None if known else f"must be one of {', '.join(map(repr, self.choices))}, not {value!r}"
+            return None if known else f"must be one of {', '.join(map(repr, self.choices))}, not {_said(value)}"
         if self.kind in ("ints", "floats"):
             if not isinstance(value, (list, tuple)):
                 return self._scalar_problem(value) or self._length_problem(None)
@@ -159,15 +163,15 @@ class Parameter:
 
     def _scalar_problem(self, value: Any) -> str | None:
         if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
-            return f"must be {_NOUNS[self.kind]}, not {value!r}"
+            return f"must be {_NOUNS[self.kind]}, not {_said(value)}"
         if self.kind == "path":
             return _path_problem(str(value))
         if isinstance(value, (int, float)) and not math.isfinite(_float(value)):
-            return f"must be a finite number, not {value!r}"
+            return f"must be a finite number, not {_said(value)}"
         if self.range is not None and not self.range.allows(value):
-            return f"must be {self.range}, not {value!r}"
+            return f"must be {self.range}, not {_said(value)}"
         if self.kind in _GREATEST and not (within := _bounded(self.range, _GREATEST[self.kind])).allows(value):
-            return f"must be {within}, not {value!r}"
+            return f"must be {within}, not {_said(value)}"
         return None
 
 
@@ -179,6 +183,12 @@ def _bounded(declared: Range | None, greatest: float) -> Range:
     known = Range() if declared is None else declared
     ge = -greatest if known.ge is None and known.gt is None else known.ge
     return replace(known, ge=ge, le=greatest if known.le is None and known.lt is None else known.le)
+
+
+def _said(value: Any) -> str:
+    """A wrong value as a message repeats it."""
+    text = reprlib.repr(value) if isinstance(value, int) else repr(value)  # Python refuses to write very long numbers
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def _float(number: float) -> float:

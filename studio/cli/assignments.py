@@ -10,7 +10,7 @@ import msgspec
 import msgspec.inspect
 from msgspec.structs import replace
 
-from engine.registry import Parameter, Range
+from engine.registry import LONGEST_VALUE, Parameter, Range
 from studio.cli.problems import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, Training
@@ -34,7 +34,7 @@ def assign(
     for text in assignments:
         place, equals, value = (part.strip() for part in text.partition("="))
         name, dot, param = place.partition(".")
-        told = label or f"--set {text!r}"
+        told = label or f"--set {_quoted(text)}"
         if not (equals and name) or bool(dot) != bool(param) or not (dot or name in document.nodes):
             raise InputError(f"{told}: {_FORM}.")
         if not dot:
@@ -82,12 +82,12 @@ def _set(training: Training, setting: str, value: str, label: str) -> Training:
     """With another value for a setting of the project's training."""
     settings = msgspec.to_builtins(training)
     if setting not in settings:
-        raise InputError(f"{label}: training has no setting {setting!r}. {_hint(setting, settings)}")
+        raise InputError(f"{label}: training has no setting {_quoted(setting)}. {_hint(setting, settings)}")
     given = None if value.lower() in ("", "none", "null") else value
     try:
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
     except msgspec.ValidationError:
-        raise InputError(f"{label}: training.{setting} must be {_allowed(setting)}, not {value!r}.") from None
+        raise InputError(f"{label}: training.{setting} must be {_allowed(setting)}, not {_quoted(value)}.") from None
 
 
 def _allowed(setting: str) -> str:
@@ -139,7 +139,7 @@ def _type_named(catalogue: Catalogue, key: str, label: str) -> NodeType:
     if found is None:
         close = named or difflib.get_close_matches(key, [*keys, *(known.rpartition(".")[2] for known in keys)], n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "`gradwire nodes` lists all."
-        raise InputError(f"{label}: there is no type of node {key!r}. {hint}")
+        raise InputError(f"{label}: there is no type of node {_quoted(key)}. {hint}")
     return found
 
 
@@ -148,14 +148,16 @@ def _declared(document: Document, catalogue: Catalogue, name: str, param: str, l
     declared = node_type.param(param)
     if declared is None:
         known = [each.name for each in node_type.params]
-        raise InputError(f"{label}: {node_type.title} {name!r} has no parameter {param!r}. {_hint(param, known)}")
+        raise InputError(
+            f"{label}: {node_type.title} {name!r} has no parameter {_quoted(param)}. {_hint(param, known)}"
+        )
     return declared
 
 
 def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) -> NodeType:
     node = document.nodes.get(name)
     if node is None:
-        raise InputError(f"{label}: the project has no node {name!r}. {_hint(name, document.nodes)}")
+        raise InputError(f"{label}: the project has no node {_quoted(name)}. {_hint(name, document.nodes)}")
     node_type = catalogue.get(node.type)
     if node_type is None:
         raise InputError(f"{label}: {name!r} has the type {node.type!r}, which this version does not know.")
@@ -185,7 +187,12 @@ def _parsed(parameter: Parameter, value: str) -> Json:
             return value
 
 
+def _quoted(text: str) -> str:
+    """What was typed, or its beginning."""
+    return repr(text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…")
+
+
 def _hint(wrong: str, known: Iterable[str]) -> str:
     known = list(known)
-    close = difflib.get_close_matches(wrong, known, n=1)
+    close = difflib.get_close_matches(wrong[:LONGEST_VALUE], known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known)}." if known else "It has none."

@@ -106,3 +106,14 @@ def test_the_layers_of_an_optimizer_are_set() -> None:
     assert assign(chosen, catalogue(), ["adam.trains=all"]).nodes["adam"].trains == ()
     with pytest.raises(InputError, match="no parameter 'trains'"):
         assign(document, catalogue(), ["hidden.trains=logits"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}=nn.ReLU", "{}.x=1", "hidden.{}=1", "hidden={}", "hidden.out_features={}", "training.{}=1", "training.seed={}"],
+)
+def test_what_is_too_long_is_told_by_its_beginning(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        assign(DOCUMENT, catalogue(), [text.format("9" * 5000)])
+    assert len(str(caught.value)) < 600
+    assert "9" * 20 in str(caught.value)
