@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import list2cmdline
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,6 +41,12 @@ PACKAGES = {"engine", "studio", "encodings", "numpy", "pyarrow", "PIL", "numba",
     *("markdown_it", "mdurl", "pygments")  # rich renders help with them
 }
 """What may be imported late: the product, and what it declares to depend on."""
+
+LIBRARY = sys.stdlib_module_names - {
+    *("antigravity", "code", "codeop", "ensurepip", "ftplib", "http", "idlelib", "imaplib", "pdb", "poplib", "pty"),
+    *("runpy", "smtplib", "telnetlib", "turtle", "venv", "webbrowser", "xmlrpc"),
+}
+"""Modules of Python that may be imported late; what some of them can do has events of its own."""
 
 NAMES = frozenset(
     [
@@ -134,11 +141,12 @@ class Audit:
             return repr(given)[:200]
         match event, given:
             case "subprocess.Popen", (_, command, *_):
-                known = any(list(command)[: len(start)] == start for start in self._started)
-                return None if known else repr(command)[:200]
+                text = command if isinstance(command, str) else list2cmdline(command)  # Windows has a text
+                known = any(text.startswith(list2cmdline(start)) for start in self._started)
+                return None if known else text[:200]
             case "import", (module, *_):
                 top = str(module).partition(".")[0]
-                return None if top in PACKAGES or top in sys.modules else str(module)
+                return None if top in PACKAGES | LIBRARY or top in sys.modules else str(module)
             case "exec", (code, *_):
                 return self._of_code(code)
             case "open", (path, mode, flags):
