@@ -51,7 +51,7 @@ def of_losses(choices: Choices, losses: Losses) -> Iterator[Diagnostic]:
     """Rows that are left out, and categories that count as missing."""
     if losses.left_out:
         ordered = sorted(losses.without.items(), key=lambda item: -sum(item[1].values()))
-        lacking = "; ".join(f"no value in {name!r} ({shown(counts)})" for name, counts in ordered[:3])
+        lacking = "; ".join(f"no value in {short(name)!r} ({shown(counts)})" for name, counts in ordered[:3])
         more = f"; and {len(ordered) - 3} more columns" if len(ordered) > 3 else ""
         message = (
             f"{choices.file}: {losses.left_out:,} of {rows(losses.rows)} {_are(losses.left_out)} left out: "
@@ -63,7 +63,7 @@ def of_losses(choices: Choices, losses: Losses) -> Iterator[Diagnostic]:
         if texts:
             total = sum(counts.values())
             message = (
-                f"{choices.file}: {total:,} of {rows(losses.rows)} {_have(total)} no category in {name!r} "
+                f"{choices.file}: {total:,} of {rows(losses.rows)} {_have(total)} no category in {short(name)!r} "
                 f"({shown(counts)}), which is a vector of zeros."
             )
             yield _with_remedy(choices, "missing-category", message, name, {name: counts})
@@ -76,7 +76,7 @@ def of_first_losses(choices: Choices, found: Survey, needed: Sequence[str]) -> I
     if name and lacking[name]:
         message = (
             f"{choices.file}: of the first {rows(found.rows)} at least {lacking[name]:,} are left out: no value in "
-            f"{name!r}. All rows are counted when a run starts."
+            f"{short(name)!r}. All rows are counted when a run starts."
         )
         yield _with_remedy(choices, "rows-left-out", message, name, {name: {}})
 
@@ -109,7 +109,7 @@ def of_unseen(file: str, unseen: Mapping[str, Mapping[str, int]], count: int) ->
         total = sum(counts.values())
         yield Diagnostic(
             "unseen-category",
-            f"{file}: {total:,} of {rows(count)} {_have(total)} a category in {name!r} that no training row has "
+            f"{file}: {total:,} of {rows(count)} {_have(total)} a category in {short(name)!r} that no training row has "
             f"({shown(counts)}), which is a vector of zeros to the network. Correct it, or train with such rows.",
         )
 
@@ -132,7 +132,7 @@ def of_header(choices: Choices, names: Sequence[str], arguments: Mapping[str, st
         for key, value in arguments.items()
         if value
     ]
-    first = ", ".join(map(repr, names[:3]))
+    first = ", ".join(repr(short(name)) for name in names[:3])
     yield Diagnostic(
         "header-values",
         f"{choices.file}: the first line, {first}{', …' if len(names) > 3 else ''}, looks like a row, but is read as "
@@ -155,8 +155,8 @@ def of_survey(choices: Choices, found: Survey, features: Sequence[str], texts: S
         for name, why in identifying.items():
             yield Diagnostic(
                 "identifier",
-                f"{choices.file}: {name!r} {why}, so it identifies a row and does not describe it: the network may "
-                "learn it by heart, and validation looks better than it is. Ignore it.",
+                f"{choices.file}: {short(name)!r} {why}, so it identifies a row and does not describe it: the network "
+                "may learn it by heart, and validation looks better than it is. Ignore it.",
                 f"Ignore {short(name)}",
                 (("ignore", joined((*choices.ignored, name))),),
             )
@@ -186,17 +186,17 @@ def _of_digits(choices: Choices, name: str, column: Column, seen: str) -> Iterat
     if column.padded:
         yield Diagnostic(
             "leading-zeros",
-            f"{choices.file}: {name!r} has leading zeros in {column.padded:,} of {seen}, such as "
-            f"{column.padded_example}, which is read as {int(column.padded_example)}. {_advice(choices, name)}",
+            f"{choices.file}: {short(name)!r} has leading zeros in {column.padded:,} of {seen}, such as "
+            f"{short(column.padded_example)}, which is read as {column.padded_value}. {_advice(choices, name)}",
             *_as_texts(choices, name, column),
         )
     if column.exact:
         one, other = column.merged_example
         yield Diagnostic(
             "merged-numbers",
-            f"{choices.file}: {name!r} has {column.exact:,} different whole numbers in {seen}, of which "
-            f"{column.rounded:,} are left as float32, which is exact up to {EXACT:,}: {one} and {other} become equal. "
-            f"{_advice(choices, name)}",
+            f"{choices.file}: {short(name)!r} has {column.exact:,} different whole numbers in {seen}, of which "
+            f"{column.rounded:,} are left as float32, which is exact up to {EXACT:,}: {short(one)} and {short(other)} "
+            f"become equal. {_advice(choices, name)}",
             *_as_texts(choices, name, column),
         )
 

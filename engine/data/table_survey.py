@@ -48,6 +48,8 @@ class Column:
     padded: int = 0
     """Whole numbers with leading zeros."""
     padded_example: str = ""
+    padded_value: str = ""
+    """What the example is read as."""
     exact: int = 0
     """Different whole numbers, if float32 does not tell them apart; else 0."""
     rounded: int = 0
@@ -108,11 +110,12 @@ def _examined(column: Any, number: bool) -> Column:
         values,
         different,
         len(whole) == values,
-        len(whole) == len(column) and bool((np.diff(found) == 1).all()),
+        len(whole) == len(column) and bool((found[1:] == found[:-1] + 1).all()),
         low,
         high,
         len(padded),
         padded[0].as_py().strip() if len(padded) else "",
+        pc.replace_substring_regex(padded[0], _PLAIN, r"\1\2").as_py() if len(padded) else "",
         *merged,
     )
 

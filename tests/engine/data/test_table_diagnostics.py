@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,43 @@ def test_of_a_large_table_the_first_rows_are_looked_at_and_that_is_said(
     monkeypatch.undo()
     assert "50,000 of 200,000 rows are left out" in source.diagnostics(whole=True)[0].message
     table_survey.surveys.clear()
+
+
+WORDS = ("", "NA", "None", "?", "é", '"a,b"', '""', "<b>&", "x")
+CELLS = (*WORDS, "0", "1", "-1", "007", "+3", "2.5", " 4 ", "nan", "inf", "1e400", "9" * 400, "0" * 5000 + "7")
+TABLES = int(os.environ.get("TABLES", "120"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_table_has_diagnostics_or_none(tmp_path: Path, seed: int) -> None:
+    random = np.random.default_rng(seed)
+
+    def cells(count: int) -> list[str]:
+        return [CELLS[place] for place in random.integers(0, len(CELLS), count)]
+
+    said: set[str] = set()
+    for _ in range(TABLES // 3):
+        pools = [cells(int(random.integers(1, 4))) for _ in range(3)]
+        rows = [",".join(pool[random.integers(0, len(pool))] for pool in pools) for _ in range(random.integers(1, 60))]
+        path = written(tmp_path, "\n".join([",".join([*cells(2), "y"]), *rows, ""]))
+        header = bool(random.integers(0, 2))
+        arguments: dict[str, Any] = {
+            "target": "y" if header else "column 3",
+            "task": str(random.choice(["classes", "number"])),
+            "missing": str(random.choice(["stop", "drop", "keep"])),
+            "header": header,
+        }
+        try:
+            names = data.CSV(path, **arguments)._names
+            arguments["categorical"] = joined(names[: random.integers(0, 3)])
+            source = data.CSV(path, **arguments)
+        except DataError:
+            continue
+        for found in source.diagnostics(whole=True):
+            said.add(found.code)
+            assert len(found.message) < 1000 and "\n" not in found.remedy
+            mended(data.CSV, {"path": path, **arguments}, found)
+    assert len(said) >= 2
 
 
 def test_what_cannot_be_read_is_left_to_the_reading(tmp_path: Path) -> None:
