@@ -93,7 +93,8 @@ def fields(problem: Problem) -> dict[str, str | None]:
 
 
 def sentence(file: Path, problem: Problem) -> str:
-    return f"{file}: {problem.message}"
+    """For the terminal: the message, and the option that helps."""
+    return f"{file}: {problem.message}" + (f" On the command line: --set {problem.option}." if problem.option else "")
 
 
 __all__ = [

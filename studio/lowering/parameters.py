@@ -25,8 +25,9 @@ def _problem(name: str, facts: Facts, complaint: Complaint) -> Problem:
     parameter = facts.type.param(complaint.param)
     if complaint.code == "missing-parameter":
         value = "PATH" if parameter is not None and parameter.kind == "path" else "VALUE"
-        remedy = f"Set it in the inspector, or with --set {name}.{complaint.param}={value}."
-        return Problem("error", complaint.code, f"{name} {complaint.message} {remedy}", node=name)
+        option = f"{name}.{complaint.param}={value}"
+        message = f"{name} {complaint.message} Set it in the inspector."
+        return Problem("error", complaint.code, message, node=name, option=option)
     if complaint.code == "unknown-parameter":
         known = [parameter.name for parameter in facts.type.params]
         near = difflib.get_close_matches(complaint.param, known, n=1)

@@ -31,6 +31,8 @@ class Problem:
     port: str | None = None
     wire: Wire | None = None
     fix: Fix | None = None
+    option: str = ""
+    """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,6 +233,7 @@ class Desk(QObject):
     def try_out(self, kind: type[RateDialog] | type[OverfitDialog]) -> TrialDialog | None:
         """Begin a trial in a window of its own, instead of one that is open. None while the graph has errors."""
         store = self.project.store
+        store.ask()
         errors = store.check_report.errors
         if errors:
             self.said.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors first.")

@@ -250,6 +250,7 @@ class Runner(QObject):
         self._timer.start()
 
     def _can_begin(self) -> bool:
+        self._store.ask()
         errors = self._store.check_report.errors
         if not errors:
             self._store.set_run_problems(())

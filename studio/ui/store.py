@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue
 
 
+_OF_NEW_NODES = ("missing-parameter", "not-wired")
+"""What the check finds in any new node: no problem before the node has a wire, or a run was asked for with it."""
+
+
 class Store(QObject):
     """One project: its history, its file, what is selected and what the check found."""
 
     document_changed = Signal(object, object)
     """The old and the new Document."""
     report_changed = Signal(object)
-    """The Report, problems of the last run included."""
+    """The Report, problems of the last run included, without what a new node still lacks."""
     selection_changed = Signal(object)
     """The names of the selected nodes, a frozenset."""
     saved_changed = Signal(bool)
@@ -52,6 +56,8 @@ class Store(QObject):
         self._selection: frozenset[str] = frozenset()
         self._check_report = Report()
         self._run_problems: tuple[Problem, ...] = ()
+        self._asked: frozenset[str] = frozenset()
+        """The nodes that a run was asked for with."""
         self._report = Report()
         self._checked: Document | None = None
         self._was_saved = self.history.is_saved
@@ -171,6 +177,13 @@ class Store(QObject):
         """The same for one more."""
         self.set_run_problems((*self._run_problems, problem))
 
+    def ask(self) -> None:
+        """A run is asked for: nodes that are still to be set up are problems now."""
+        asked = frozenset(self.document.nodes)
+        if asked != self._asked:
+            self._asked = asked
+            self._publish()
+
     def recheck(self) -> None:
         """Check again although nothing was edited, for instance because a data file changed."""
         self._checker.request(self.document, self.base)
@@ -198,10 +211,11 @@ class Store(QObject):
         self._publish()
 
     def _publish(self) -> None:
-        report = self._check_report
-        if self._run_problems:
-            more = tuple(problem for problem in self._run_problems if problem not in report.problems)
-            report = replace(report, problems=report.problems + more)
+        found = self._check_report.problems
+        ready = self._asked | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
+        problems = tuple(each for each in found if each.code not in _OF_NEW_NODES or each.node in ready)
+        problems += tuple(problem for problem in self._run_problems if problem not in found)
+        report = replace(self._check_report, problems=problems) if problems != found else self._check_report
         self._report = report
         self.report_changed.emit(report)
 

@@ -12,10 +12,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.model import End, Wire
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.dropping import reader_of
 from studio.ui.canvas.view import CanvasView
 from studio.ui.notice import Notice
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.typed import TypedField
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 
@@ -112,3 +115,27 @@ def test_each_suffix_has_a_reader() -> None:
         for parameter in kind.params[:1]:
             for suffix in parameter.path.suffixes if parameter.path else ():
                 assert reader_of(catalogue(), Path(f"x{suffix}")) is not None
+
+
+def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
+    store = canvas.store
+    canvas.add_at_center(catalogue()["nn.Conv2d"])
+    [name] = store.document.nodes
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert store.check_report.errors and not [each for each in store.report.problems if each.node == name]
+    assert canvas.canvas.nodes[name].face.error == ""
+    form = window.desks[window.workspace.projects[0]].inspector.form
+    assert isinstance(form, NodeForm)
+    lines = {row.parameter.name: row.field.line for row in form.rows if isinstance(row.field, TypedField)}
+    assert lines["kernel_size"].placeholderText() == "required"
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: bool([each for each in store.report.errors if each.node == name]))
+    assert canvas.canvas.nodes[name].face.error
+    canvas.store.select([])
+    canvas.add_at_center(catalogue()["nn.Linear"])
+    [new] = set(store.document.nodes) - {name}
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert {each.node for each in store.report.problems if each.node} == {name}  # the other one is new
+    wire = Wire(End(name, "output"), End(new, "input"))
+    store.edit("Wire", lambda document: edits.connect(document, wire))
+    qtbot.waitUntil(lambda: {each.node for each in store.report.errors if each.node} == {name, new})

@@ -9,15 +9,16 @@ from tests.studio.lowering.graphs import changed, coded, digits, document, fixed
 
 
 def test_a_missing_parameter_says_how_to_give_it() -> None:
-    assert only(changed(mlp(), "logits", params={})).message == (
-        "logits needs out_features: size of the last output dimension (≥ 1). "
-        "Set it in the inspector, or with --set logits.out_features=VALUE."
+    problem = only(changed(mlp(), "logits", params={}))
+    assert problem.message == (
+        "logits needs out_features: size of the last output dimension (≥ 1). Set it in the inspector."
     )
+    assert problem.option == "logits.out_features=VALUE"
 
 
 def test_a_missing_folder_is_one_problem_and_names_the_option() -> None:
     folder = changed(mlp(), "digits", type="data.IDX")
-    assert only(folder).message.endswith("or with --set digits.folder=PATH.")
+    assert only(folder).option == "digits.folder=PATH"
 
 
 def test_a_folder_that_is_not_there_is_named() -> None:

@@ -1,0 +1,82 @@
+"""A studio that is killed: graph and runs of a project that was never saved come back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.ui.notice import Notice
+from tests.ui.conftest import MakeWindow
+
+_STUDIO = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from studio.document import edits
+from studio.document.templates import template
+from studio.ui import app
+from studio.ui.settings import Settings
+
+state, is_edited = Path(sys.argv[1]), sys.argv[2] == "edited"
+application = app.make_application(["studio"])
+window = app.make_window(Settings(state / "settings.ini"), state)
+window.show()
+project = window.workspace.from_template(template("digits-mlp"))
+if is_edited:
+    project.store.edit("Train for long", lambda document: edits.set_training(document, epochs=100_000))
+project.store.report_changed.connect(lambda *_: project.runner.run is None and project.runner.start())
+
+def tell():
+    run = project.runner.run
+    if run is not None and run.folder is not None and (run.folder / "metrics.jsonl").exists() and project.runner.steps:
+        print("trains", flush=True)
+
+watch = QTimer()
+watch.timeout.connect(tell)
+watch.start(200)
+application.exec()
+"""
+
+
+@pytest.mark.parametrize("how", ["edited", "as it was opened"])
+def test_runs_of_an_unsaved_project_outlive_a_kill(
+    qtbot: QtBot, make_window: MakeWindow, tmp_path: Path, how: str
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _STUDIO, str(state), how],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "trains\n"
+        journals = state / "autosave"
+        qtbot.waitUntil(lambda: any(journals.glob("*.json")), timeout=10_000)
+    finally:
+        child.kill()
+        child.communicate()
+    window = make_window()
+    window.files.offer_recovery()
+    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(Notice)), timeout=5000)
+    QTest.mouseClick(window.findChildren(Notice)[0].choices[0], Qt.MouseButton.LeftButton)
+    project = window.project
+    assert project is not None and len(project.store.document.nodes) > 5
+    qtbot.waitUntil(lambda: len(project.library.runs) == 1, timeout=10_000)
+    [run] = project.library.runs
+    assert run.folder is not None and json.loads((run.folder / "run.json").read_text())["state"]
+    assert run.state == "interrupted" and project.unsaved_runs == 1 and project.needs_saving
+    path = tmp_path / "kept.gradwire"
+    window.workspace.save(project, path)
+    qtbot.waitUntil(lambda: any(path.with_suffix(".runs").glob("*/metrics.jsonl")), timeout=10_000)
