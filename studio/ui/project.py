@@ -68,6 +68,8 @@ class Project(QObject):
         self._watcher.fileChanged.connect(partial(_start, self._settle))
         self.store.document_changed.connect(partial(_start, self._autosave))
         self.runner.state_changed.connect(self._bring_runs)
+        self.runner.state_changed.connect(partial(_start, self._autosave))
+        self.library.runs_changed.connect(partial(_start, self._autosave))
         self._watch()
 
     @property
@@ -84,7 +86,7 @@ class Project(QObject):
     @property
     def unsaved_runs(self) -> int:
         """How many runs would be lost with a project that was never saved."""
-        return 0 if self.store.path is not None else sum(run.folder is not None for run in self.library.runs)
+        return 0 if self.store.path is not None else len(self.library.runs)
 
     def save(self, path: Path) -> None:
         """Write the project to `path`, which becomes its file. Raises FileError; then nothing changed."""
@@ -117,12 +119,13 @@ class Project(QObject):
         if not self._journal.adopt(recovery):
             return False
         self.store.mark_unsaved()
+        self.library.look()
         return True
 
     def keep(self) -> None:
-        """Write the journal, or drop it if everything is saved."""
+        """Write the journal, or drop it if closing would lose nothing. Runs without a project are found by it, too."""
         self._autosave.stop()
-        if self.store.is_saved:
+        if not self.needs_saving:
             self._journal.clear()
             return
         try:

@@ -59,6 +59,8 @@ class RunLibrary(QObject):
         self._noted: set[Run] = set()
         """Runs of which more is known here than what the present look through the folder may have read before."""
         self._is_looking = False
+        self._looks_again = False
+        """Asked for while a look was under way, which may have missed what is new."""
         self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runs")
         self._answered.connect(_answer)
@@ -100,7 +102,9 @@ class RunLibrary(QObject):
     def look(self) -> None:
         """Find out what has changed, by and by."""
         if self._is_looking or self._is_closed:
+            self._looks_again = True
             return
+        self._looks_again = False
         self._is_looking = True
         self._noted.clear()
         wanted = [(run, self._follower(run)) for run in self._wanted() if run not in self._read or run.is_live]
@@ -166,7 +170,7 @@ class RunLibrary(QObject):
         self._describe(look.found)
         if look.news:
             self.grown.emit()
-        if self.is_reading:
+        if self.is_reading or self._looks_again:
             self.look()
 
     def _describe(self, found: list[Found]) -> None:
