@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from engine.data.reading import check_memory
 from engine.errors import DataError
 from engine.files import open_regular
 
@@ -23,6 +24,11 @@ FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 
 _OF_PILLOW = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
 """A filter for what Pillow finds odd but reads, and for its own lower limit of pixels."""
+
+_LARGE = 2**24
+"""Pixels from which on the free memory is asked for."""
+_BYTES_A_PIXEL = 12
+"""What decoding and converting take: up to three copies of four channels."""
 
 
 def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.uint8]:
@@ -44,8 +50,13 @@ def read_picture(source: Path | bytes, colour: Colour, name: str) -> NDArray[np.
         warnings.filterwarnings("ignore", module=_OF_PILLOW[3].pattern)
     try:
         with _opened(source) as file, Image.open(file, formats=FORMATS) as image:
+            pixels = image.width * image.height
+            if pixels > _LARGE:
+                check_memory(name, pixels * _BYTES_A_PIXEL, "Make it smaller.")
             ImageOps.exif_transpose(image, in_place=True)
             return _array(_flat(image, colour))
+    except DataError:
+        raise
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file any more. Check whether the folder was moved.") from None
     except UnidentifiedImageError:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from engine.registry import DATASETS, PathTo, Range, Size
 from engine.shape import Spec
 
 _LONGEST_LABEL = 1000
+_LONGEST_HEADER = 2**20
+"""Bytes that long names and other properties of a file may take."""
 _MOST_DIGITS = 6
 """Of a class number: a network has an output for each class."""
 
@@ -291,7 +293,7 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
     """All files of a shard. Raises DataError for what is none, or could not have been meant."""
     end = shard.stat().st_size
     try:
-        with tarfile.open(fileobj=file, mode="r:") as archive:
+        with tarfile.open(fileobj=_Headers(file), mode="r:") as archive:  # pyright: ignore[reportArgumentType]
             for info in archive:
                 name = info.name
                 if info.isdir():
@@ -304,5 +306,18 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
                 yield Member(number, name, info.offset_data, info.size)
     except DataError:
         raise
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"{shard}: is no tar file, or damaged ({error}). Download the shard again.") from None
+
+
+class _Headers:
+    """A file of which `tarfile` reads no more at once than a header takes, whatever size the header declares."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > _LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header declares {size:,} bytes")
+        return self._file.read(size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
 from engine.data.batches import Batches
-from engine.data.numpy_files import stored
+from engine.data.numpy_files import Stored, stored
 from engine.data.picture_samples import PictureSamples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
@@ -86,7 +86,7 @@ def samples_of(task: fit.Task, arrays: Path | None = None) -> Samples:
             transforms.append(samples)
         samples = samples.sources[0]
     if arrays is not None:
-        inputs = _like(arrays, read_array(arrays), samples)
+        inputs = _like(arrays, stored_array(arrays), samples)
         samples = ArraySamples(inputs, np.zeros(len(inputs), np.int64))
     for each in reversed(transforms):
         samples = MappedSamples(samples, each.transform)
@@ -117,20 +117,23 @@ def answers(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
         yield first.numpy(force=True)
 
 
-def read_array(path: Path) -> NDArray[Any]:
-    """The array in a .npy file; in a .npz file the only one, or the one called input or x. Raises DataError."""
+def stored_array(path: Path) -> Stored:
+    """The array in a .npy file; in a .npz file the only one, or the one called input or x. Reads headers only.
+
+    Raises DataError for a damaged file, and FileError for one that has no such array.
+    """
     arrays = stored(path)
     known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
     if not known:
         problem = f"holds {', '.join(arrays) or 'nothing'}"
         raise FileError(str(path), "", problem, "Call the array of the samples input.")
-    return arrays[known[0]].read()
+    return arrays[known[0]]
 
 
-def _like(path: Path, inputs: NDArray[Any], like: Samples) -> NDArray[Any]:
-    """An array as the source's own first sample is. Raises FileError if it cannot be."""
-    if not inputs.ndim or not len(inputs):
-        problem = "has no rows" if inputs.ndim else "holds one number"
+def _like(path: Path, inputs: Stored, like: Samples) -> NDArray[Any]:
+    """An array as the source's own first sample is. Raises FileError if it cannot be, before its numbers are read."""
+    if not inputs.shape or not inputs.shape[0]:
+        problem = "has no rows" if inputs.shape else "holds one number"
         raise FileError(str(path), "", problem, "Give an array of samples, N×….")
     first: Tensor = beginning(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
@@ -140,7 +143,7 @@ def _like(path: Path, inputs: NDArray[Any], like: Samples) -> NDArray[Any]:
     if not np.can_cast(inputs.dtype, wanted, "same_kind"):
         problem = f"holds {inputs.dtype}, but the source gives {wanted}"
         raise FileError(str(path), "", problem, "Save the array as that.")
-    return inputs.astype(wanted, copy=False)
+    return inputs.read().astype(wanted, copy=False)
 
 
 def _role(catalogue: Catalogue, key: str) -> Role:
@@ -148,4 +151,14 @@ def _role(catalogue: Catalogue, key: str) -> Role:
     return Role.UNKNOWN if known is None else known.role
 
 
-__all__ = ["ARRAYS", "BATCH", "answers", "names_of", "read_array", "reading", "samples_of", "splits_of", "with_weights"]
+__all__ = [
+    "ARRAYS",
+    "BATCH",
+    "answers",
+    "names_of",
+    "reading",
+    "samples_of",
+    "splits_of",
+    "stored_array",
+    "with_weights",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import sys
 import tarfile
 import time
 import warnings
@@ -126,6 +127,8 @@ def code_of(action: Callable[[], object]) -> int:
 def attempt(share: float, case: Callable[[Random], int], capsys: pytest.CaptureFixture[str]) -> set[int]:
     """The exit codes of a share of the cases. Fails with the seed of one that ends otherwise."""
     codes: list[int] = []
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # as `cli.main` does  # pyright: ignore[reportAttributeAccessIssue]
     for seed in range(SEED, SEED + max(round(COUNT * (share if COUNT <= 2000 else 1)), 1)):
         began = time.monotonic()
         try:

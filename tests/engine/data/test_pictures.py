@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from PIL import Image
 
@@ -232,3 +233,16 @@ def test_an_image_list(folder, tmp_path: Path) -> None:
         data.ImageList(str(root / "list.csv"), target="kind")
     with pytest.raises(DataError, match="is a folder, not a file"):
         data.ImageList(str(root))
+
+
+def test_an_image_that_memory_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its header says so before anything is decoded: the file has no pixels at all."""
+    header = struct.pack(">IIBBBBB", 10_000, 10_000, 8, 2, 0, 0, 0)
+    chunk = struct.pack(">I", len(header)) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header))
+    empty = struct.pack(">I", 0) + b"IDAT" + struct.pack(">I", zlib.crc32(b"IDAT"))
+    path = tmp_path / "large.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk + empty)
+    free = psutil.virtual_memory()
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free._replace(available=2**30))
+    with pytest.raises(DataError, match=r"large\.png: needs 1\.1 GiB of memory, but 1\.0 GiB are free"):
+        read_picture(path, "colour", str(path))

@@ -86,6 +86,21 @@ def test_bad_shards(tmp_path: Path, files: dict[str, bytes], odd: dict[str, byte
         _ = data.WebDataset(str(tmp_path)).train
 
 
+def test_headers_without_end(tmp_path: Path) -> None:
+    """One declares more than memory holds, in a file that takes no room; one follows the other 5,000 times."""
+    header = tarfile.TarInfo("long")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2**32
+    with (tmp_path / "a.tar").open("wb") as file:
+        file.write(header.tobuf(tarfile.GNU_FORMAT))
+        file.truncate(2**32 + 2048)
+    with pytest.raises(DataError, match="a header declares 4,294,967,296 bytes"):
+        _ = data.WebDataset(str(tmp_path)).train
+    header.size = 1
+    (tmp_path / "a.tar").write_bytes((header.tobuf(tarfile.GNU_FORMAT) + b"a".ljust(512, b"\0")) * 5000)
+    with pytest.raises(DataError, match=r"a\.tar: is no tar file, or damaged"):
+        _ = data.WebDataset(str(tmp_path)).train
+
+
 def test_bad_folders_and_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no folder is chosen"):
         data.WebDataset("")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.data import numpy_files
 from tests.studio.cli.conftest import Result
 
 
@@ -171,6 +172,14 @@ def test_a_flipped_bit_in_an_archive(gradwire, project: Path, trained: Path) -> 
     content[-100_000] ^= 4
     path.write_bytes(content)
     refused(gradwire("predict", project, path, "--weights", trained), "input: is damaged (its CRC-32 does not match)")
+
+
+def test_an_archive_that_unpacks_to_gigabytes(gradwire, project: Path, trained: Path, monkeypatch) -> None:
+    """What does not fit the network is refused by its header."""
+    path = project.parent / "bomb.npz"
+    np.savez_compressed(path, input=np.zeros((2**24,), np.uint8))
+    monkeypatch.setattr(numpy_files.Stored, "read", lambda array: pytest.fail("it was unpacked"))
+    refused(gradwire("predict", project, path, "--weights", trained), "holds samples of")
 
 
 def test_a_header_that_declares_more_than_a_header_can_have(gradwire, project: Path, trained: Path) -> None:
