@@ -12,6 +12,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 import time
@@ -78,7 +79,7 @@ class Attack:
         task = lower(load(self.folder / self._file), catalogue()).build()
         task.setup()
         save_file(task.model.state_dict(), self.weights)
-        np.save(self.inputs, np.zeros((3, 1, 8, 8), np.float32))
+        np.save(self.inputs, np.zeros((3, 1, 8, 8), np.uint8))
         bomb = np.array([Bomb()], dtype=object)
         np.save(self.folder / "bomb.npy", bomb, allow_pickle=True)
         np.savez(self.folder / "bomb.npz", inputs=bomb)
@@ -88,11 +89,13 @@ class Attack:
         """Most commands once with a file that is sound, so that what is imported late is there."""
         for command in (*COMMANDS, Attack.explain, Attack.resume):
             self._command(command(self))
-        about = {"number": EXPLOIT, "name": EXPLOIT, "state": EXPLOIT, "settings": {EXPLOIT: EXPLOIT}, EXPLOIT: EXPLOIT}
         run = self.folder / "digits.runs" / "hostile"
-        run.mkdir(parents=True)
+        shutil.copytree(min((self.folder / "digits.runs").glob("*/run.json")).parent, run)
+        about = json.loads((run / "run.json").read_bytes())
+        about |= {"state": "stopped", "name": EXPLOIT, "note": EXPLOIT, "message": EXPLOIT, EXPLOIT: EXPLOIT}
         (run / "run.json").write_text(json.dumps(about))
-        (run / "metrics.jsonl").write_text(json.dumps({"event": EXPLOIT, EXPLOIT: EXPLOIT}) + "\n")
+        with (run / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps({"event": EXPLOIT, EXPLOIT: EXPLOIT}) + "\n")
         (run / "graph.gradwire").write_text(named()[0].text)
         plan = {"gradwire_sweep": 1, "params": [EXPLOIT], "trials": [{"adam": EXPLOIT}, {EXPLOIT: EXPLOIT}]}
         plan["graph"] = json.loads(named()[0].text)
@@ -161,7 +164,7 @@ class Attack:
         return ["run", self._file, "--steps", "1", "--no-compile", "--quiet"]
 
     def run_named(self) -> list[str]:
-        return ["run", self._file, "--steps", "1", "--no-compile", "--out", "out", "--json"]
+        return ["run", self._file, "--steps", "1", "--no-compile", "--out", f"out{self.commands}", "--json"]
 
     def evaluate(self) -> list[str]:
         return ["evaluate", self._file, "--weights", str(self.weights)]
@@ -194,7 +197,16 @@ class Attack:
         return ["runs", "export", "digits.gradwire", "-o", "points.csv"]
 
     def resume_run(self) -> list[str]:
-        return ["run", "digits.gradwire", "--resume", "hostile", "--steps", "2", "--no-compile", "--quiet"]
+        return [
+            "run",
+            "digits.gradwire",
+            "--resume",
+            "hostile",
+            "--steps",
+            str(self.commands + 2),
+            "--no-compile",
+            "--quiet",
+        ]
 
     def resume_sweep(self) -> list[str]:
         return ["sweep", "digits.gradwire", "--resume", "hostile"]
@@ -221,7 +233,7 @@ class Attack:
         """A run whose graph was replaced."""
         for graph in self.folder.glob("digits.runs/*/graph.gradwire"):
             graph.write_bytes((self.folder / self._file).read_bytes())
-        return ["run", "digits.gradwire", "--resume", "--steps", "2", "--no-compile", "--quiet"]
+        return ["run", "digits.gradwire", "--resume", "--steps", str(self.commands + 2), "--no-compile", "--quiet"]
 
     def nodes(self) -> list[str]:
         return ["nodes"]
