@@ -76,7 +76,6 @@ explain FILE
 evaluate FILE --weights 1
 find-rate FILE --steps 2
 overfit FILE --steps 9 --json
-sweep FILE -p training.seed=1 --epochs 1 --quiet
 sweep FILE -p training.seed=1 --epochs 1 --json
 """.strip().splitlines()
 

@@ -18,7 +18,7 @@ from engine.io import locks
 from studio.training.runs.locking import LOCK, RunLock, held, is_held
 
 ROOT = Path(__file__).parents[3]
-PAIRS = int(os.environ.get("PAIRS", "3"))
+PAIRS = int(os.environ.get("PAIRS", "2"))
 WORKER = """
 import contextlib, io, json, sys
 from studio import cli

@@ -231,7 +231,7 @@ class Disk:
         return self._replace(path, data)
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("DISKS", "3"))))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("DISKS", "2"))))
 def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
