@@ -23,7 +23,7 @@ from studio.document.errors import FileError
 
 LOCK = "run.lock"
 _NUMBERING = ".gradwire-numbers.lock"
-_WAIT_SECONDS = 0.3
+_WAIT_SECONDS = 1.0
 """For whoever only looks whether a run is locked."""
 _NUMBERING_SECONDS = 30.0
 _POLL_SECONDS = 0.01
