@@ -101,6 +101,7 @@ class OnTop(QObject):
         width = max(round(node.layout.width * camera.scale), _EDITOR.x())
         self.editor = RenameEditor(self._context.store, self._themes, name, self._view)
         self.editor.closed.connect(self._forget_editor)
+        corner.setX(max(min(corner.x(), self._view.viewport().width() - width - _EDGE), 0))
         self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR.y())))
 
     def _forget_editor(self) -> None:

@@ -261,6 +261,15 @@ def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name:
     assert hand.view.top.editor is None
 
 
+def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: Store) -> None:
+    store.edit("Move", lambda document: edits.move(document, {"hidden": (5000.0, 0.0)}))
+    store.select(["hidden"])
+    hand.key(Key.Key_F2)
+    editor = hand.view.top.editor
+    assert editor is not None
+    assert hand.view.viewport().rect().contains(editor.geometry())
+
+
 def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store: Store) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
