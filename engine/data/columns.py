@@ -28,6 +28,9 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 """What stands for a missing number where values may be missing."""
 
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+"""Of tables."""
+
 MISSING_TEXTS = ", ".join(MISSING[1:])
 """The same for texts, unless an argument says otherwise."""
 
@@ -56,8 +59,9 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
     names = [name if dialect.header and name.strip() else f"column {place}" for place, name in enumerate(first, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
+        which = repr(repeated) if path.suffix.lower() in _SUFFIXES else "of one name"
         raise DataError(
-            f"{path}: has two columns {repeated!r}. Give each column of the first line a name of its own."
+            f"{path}: has two columns {which}. Give each column of the first line a name of its own."
             f"{header_hint(first)}"
         )
     return names
@@ -79,6 +83,13 @@ def first_row(path: Path, dialect: Dialect) -> list[str]:
     if not texts:
         raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
     return texts
+
+
+def known_names(path: Path | str, names: Sequence[str]) -> str:
+    """The names of columns for an error. Of a file that is not called a table only their number: it may be anything."""
+    if Path(path).suffix.lower() in _SUFFIXES:
+        return ", ".join(map(repr, names[:20]))
+    return "1 other" if len(names) == 1 else f"{len(names)} others"
 
 
 def looks_like_values(names: Sequence[str]) -> bool:

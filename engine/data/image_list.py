@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.columns import Dialect, Separator, class_codes, column_names, read_columns
+from engine.data.columns import Dialect, Separator, class_codes, column_names, known_names, read_columns
 from engine.data.picture_samples import OnError, PictureSamples, picture_spec
 from engine.data.pictures import Colour
 from engine.data.reading import existing
@@ -55,7 +55,7 @@ class ImageList(HeldOutSplits):
         names = column_names(self._path, Dialect(separator))
         for name in (image, target):
             if name not in names:
-                raise DataError(f"{path}: has no column {name!r}, only {', '.join(map(repr, names[:20]))}.")
+                raise DataError(f"{path}: has no column {name!r}, only {known_names(path, names)}.")
         self._columns = (image, target)
         self._task = task
         self._dialect = Dialect(separator)
@@ -86,7 +86,7 @@ class ImageList(HeldOutSplits):
         image = self._columns[0]
         names = column_names(path, self._dialect)
         if image not in names:
-            raise DataError(f"{path}: has no column {image!r}, only {', '.join(map(repr, names[:20]))}.")
+            raise DataError(f"{path}: has no column {image!r}, only {known_names(path, names)}.")
         images = read_columns(path, self._dialect, [image], [])[image].tolist()
         return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._colour, "stop")
 

@@ -19,6 +19,7 @@ from engine.data.columns import (
     column_names,
     csv_blocks,
     header_hint,
+    known_names,
     listed,
     separator_hint,
 )
@@ -77,7 +78,7 @@ class TableSplits(Splits):
         chosen, ignored, categories = listed(columns), listed(ignore), listed(categorical)
         for name in (target, *chosen, *ignored, *categories):
             if name not in names:
-                known = ", ".join(map(repr, names[:20]))
+                known = known_names(path, names)
                 raise DataError(f"{path}: has no column {name!r}, only {known}.{unknown_hint}")
         self._named = {"target": target, "columns": chosen, "ignore": ignored, "categorical": categories}
         self._missing_texts = None if missing_texts is None else tuple(listed(missing_texts))
@@ -144,7 +145,7 @@ class TableSplits(Splits):
         known = self._names_in(path)
         lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
         if lacking is not None:
-            raise DataError(f"{path}: has no column {lacking!r}, only {', '.join(map(repr, known[:20]))}.")
+            raise DataError(f"{path}: has no column {lacking!r}, only {known_names(path, known)}.")
         blocks = self._blocks(path, [*self._numbers, *self._texts], may_miss=self._missing == "keep")
         categories = self._table.categories if self._texts else {}
         if self._missing == "keep":

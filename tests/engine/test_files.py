@@ -116,3 +116,18 @@ def test_no_source_of_samples_waits_for_a_pipe_or_reads_a_device(tmp_path: Path,
     thread.start()
     thread.join(30)
     assert len(done) == len(attempts)
+
+
+def test_errors_do_not_quote_what_is_no_table(tmp_path: Path) -> None:
+    """A project of somebody else may name any file of the user's."""
+    path = tmp_path / "id_rsa"
+    path.write_text("secret,secret\nsecret,3\n")
+    for read in (lambda: data.CSV(str(path), "y"), lambda: data.ImageList(str(path))):
+        with pytest.raises(DataError, match="has two columns of one name") as caught:
+            read()
+        assert "secret" not in str(caught.value)
+    path.write_text("secret\nsecret\n")
+    for read in (lambda: data.CSV(str(path), "y"), lambda: data.ImageList(str(path))):
+        with pytest.raises(DataError, match=r"has no column '(y|image)', only 1 other") as caught:
+            read()
+        assert "secret" not in str(caught.value)

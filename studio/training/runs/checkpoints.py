@@ -213,7 +213,7 @@ def checked(content: dict[str, Any], path: Path) -> dict[str, Any]:
     """The content of a checkpoint's file. Raises FileError if something in it is missing or of another type."""
     try:
         msgspec.convert(content, _Checkpoint)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, AttributeError, TypeError) as error:  # a tensor for an object
         raise FileError(str(path), "", f"is a damaged checkpoint ({error})", "Use another one.") from None
     return content
 

@@ -65,6 +65,7 @@ def hostile(path: Path, structure: Any) -> Path:
         '{"list":[' * 20_000 + "]}" * 20_000,
         {"dict": [["training", 1], ["metrics", 2]]},
         {"dict": [["training", {"dict": []}], ["metrics", {"dict": []}]]},
+        {"dict": [["training", {"tensor": "a"}], ["metrics", {"tensor": "a"}]]},
         {"dict": [["x", 1]]},
         3,
     ],
