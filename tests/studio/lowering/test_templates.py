@@ -29,10 +29,16 @@ SHIPPED = [DIGITS, MNIST, MNIST_CNN, *(ROOT / "assets/templates").glob("*.gradwi
 
 
 def validation(document: Document, *, epochs: int | None = None, seed: int | None = None) -> list[fit.Epoch]:
+    return trained(document, epochs=epochs, seed=seed)[1]
+
+
+def trained(
+    document: Document, *, epochs: int | None = None, seed: int | None = None
+) -> tuple[fit.Task, list[fit.Epoch]]:
     settings = document.training
     task = lower(document, catalogue()).build(seed=settings.seed if seed is None else seed)
     events = fit.fit(task, epochs=settings.epochs if epochs is None else epochs)
-    return [event for event in events if isinstance(event, fit.Epoch)]
+    return task, [event for event in events if isinstance(event, fit.Epoch)]
 
 
 @pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
@@ -56,8 +62,13 @@ def test_nodes_are_on_the_grid_with_room_between(path: Path) -> None:
 
 
 @pytest.mark.parametrize("each", FALLING, ids=lambda each: each.key)
-def test_a_template_learns_at_once(each: Template) -> None:
-    first, second = validation(each.document, epochs=2)
+def test_a_template_learns_at_once_in_steps_without_python(each: Template) -> None:
+    task, (first, second) = trained(each.document, epochs=2)
+    for step in (task.step, task.validation_step):
+        assert step is not None
+        assert not step.replays.refused
+    assert task.step is not None
+    assert task.step.replays.count > 10
     assert first.val_loss is not None
     assert second.train_loss < first.train_loss
 
