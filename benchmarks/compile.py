@@ -30,12 +30,21 @@ from typing import Any
 
 import memory
 from models import BENCHMARKS
-from train_step import Step, batch_of, load, set_threads, step_of
+from train_step import batch_of, compiled, load, set_threads, step_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-CONTESTANTS = {"engine": "engine", "eager": "engine", "torch": "torch", "torch.compile": "torch", "jax": "jax"}
-"""Who takes steps → the library that has to be installed."""
+CONTESTANTS = {
+    "engine": "engine",
+    "function": "engine",
+    "eager": "engine",
+    "torch": "torch",
+    "torch.compile": "torch",
+    "jax": "jax",
+}
+"""Who takes steps → the library that has to be installed. "engine" is a step as `fit` runs it in the studio, by its
+plan alone; "function" is one that `engine.compile` made, whose Python runs on every call."""
+COMPILED = {"engine": "fit", "function": "function"}
 WARM_UP = 5
 ROUND = 0.2
 """Seconds that a contestant steps in one turn, at least one step."""
@@ -142,7 +151,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
 
 def take_steps(options: argparse.Namespace) -> None:
     """Steps for so long, each time somebody writes a line."""
-    step = contestant(options)
+    step = contestant(options, options.inside)
     for _ in range(WARM_UP):
         step()
     clock = time.process_time if options.cpu else time.perf_counter
@@ -157,9 +166,9 @@ def take_steps(options: argparse.Namespace) -> None:
         answer(taken)
 
 
-def contestant(options: argparse.Namespace, *, fullgraph: bool = True) -> Step:
-    """The step of whom this process is for; compiled, if it is to be."""
-    who, [name] = options.inside, options.only
+def contestant(options: argparse.Namespace, who: str) -> Any:
+    """The step of a contestant; compiled, if it is to be."""
+    [name] = options.only
     set_threads(options.threads)
     if who == "jax":
         numpy = importlib.import_module("numpy")
@@ -169,8 +178,8 @@ def contestant(options: argparse.Namespace, *, fullgraph: bool = True) -> Step:
     if who.startswith("torch"):
         library.set_num_threads(options.threads)
     step = fresh(library, name, library.compile if who == "torch.compile" else lambda model: model)
-    if who == "engine":
-        step = library.compile(step, fullgraph=fullgraph)
+    if who in COMPILED:
+        step = compiled(step, by=COMPILED[who])
         for _ in range(4):
             step()
         library.compiler.wait()
@@ -184,7 +193,7 @@ class _Arrays:
         self.tensor = numpy.asarray
 
 
-def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model: model) -> Step:
+def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model: model) -> Any:
     """A step with a model and an optimizer of its own, from the same weights in each library."""
     engine = load("engine")
     engine.manual_seed(0)
@@ -229,7 +238,7 @@ def take_first_step(options: argparse.Namespace) -> None:
     step = fresh(engine, options.only[0])
     loading: list[float] = []
     if options.inside == "engine":
-        step = engine.compile(step, fullgraph=True)
+        step = compiled(step, by="fit")
         _time(importlib.import_module("engine.compiler.kernels.cache").Module, "load", loading)
     start = time.perf_counter()
     step()
@@ -256,12 +265,11 @@ def _time(kind: Any, name: str, taken: list[float]) -> None:
 
 def call_through_python(options: argparse.Namespace) -> None:
     """What a call through Python takes longer than a replay, by op; what NumPy allocates in a replayed step at most."""
-    compiled: Any = contestant(options, fullgraph=False)
-    replayed = contestant(options)
-    ops = sum(ran.node.depth for ran in compiled.traced())
+    function, replayed = contestant(options, "function"), contestant(options, "engine")
+    ops = sum(ran.node.depth for ran in function.func.traced(*function.args))
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(30):
-        for place, step in enumerate((compiled, replayed)):
+        for place, step in enumerate((function, replayed)):
             start = time.perf_counter()
             step()
             times[place].append(time.perf_counter() - start)

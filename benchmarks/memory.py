@@ -71,7 +71,7 @@ def grown(name: str, library: str, threads: int, *, is_compiled: bool = False) -
     first = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, small))
     step = train_step.step_of(module, model, optimizer, *train_step.batch_of(module, benchmark))
     if is_compiled:
-        first, step = (module.compile(one, fullgraph=True) for one in (first, step))
+        first, step = (train_step.compiled(one, by="fit") for one in (first, step))
     for _ in range(4 if is_compiled else 1):
         first()
     if is_compiled:

@@ -66,6 +66,7 @@ SUITES = {
         "MLP and LSTM at most 0.77 of that peer's time, GPT 0.67, CNN 0.83, ResNet-20 1.0",
         (
             ("engine", "engine"),
+            ("engine.compile", "function"),
             ("eager", "eager"),
             ("PyTorch", "torch"),
             ("torch.compile", "torch.compile"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import cProfile
+import functools
 import importlib
 import importlib.util
 import json
@@ -104,17 +105,26 @@ def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
     return library.tensor(images), library.tensor(draw.integers(0, 10, shape[0]))
 
 
-def step_of(library: Any, model: Any, optimizer: Any, images: Any, classes: Any) -> Step:
-    loss_function = library.nn.CrossEntropyLoss()
+def train(model: Any, loss_function: Any, optimizer: Any, images: Any, classes: Any) -> Any:
+    """A step, as a function of all that it uses."""
+    optimizer.zero_grad()
+    loss = loss_function(model(images), classes)
+    loss.backward()
+    optimizer.step()
+    return loss
 
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = loss_function(model(images), classes)
-        loss.backward()
-        optimizer.step()
-        return loss
 
-    return step
+def step_of(library: Any, model: Any, optimizer: Any, images: Any, classes: Any) -> functools.partial[Any]:
+    return functools.partial(train, model, library.nn.CrossEntropyLoss(), optimizer, images, classes)
+
+
+def compiled(step: functools.partial[Any], *, by: str) -> functools.partial[Any]:
+    """A step of the engine, compiled as "fit" compiles those of the studio's tasks, or as a "function" by `compile`."""
+    if by == "function":
+        return functools.partial(load("engine").compile(step.func, fullgraph=True), *step.args)
+    kinds = {type(module) for module in step.args[0].modules()}
+    kind = importlib.import_module("engine.compiler").Compiled
+    return functools.partial(kind(step.func, exact=True, replays=tuple(kinds)), *step.args)
 
 
 def measure(steps: dict[str, Step], seconds: float) -> dict[str, list[float]]:
