@@ -58,6 +58,9 @@ class Modes(threading.local):
     """The backward pass that is under way."""
     again: int = 0
     """The number of the run that computes what a checkpoint has dropped; 0 outside of such runs."""
+    undo: list[tuple[Any, ...]] | None = None
+    """In a compiled call, where whoever changes something lasting notes before how that is taken back, should the call
+    be interrupted: functions of C, each with its arguments."""
     check_nan: bool | None = None
     """In anomaly mode, whether gradients are searched for NaN; else None."""
 

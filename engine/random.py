@@ -117,6 +117,8 @@ class Generator:
         """Take the blocks of `words` words without drawing them: where a kernel that draws for itself begins."""
         with self._lock:
             state = self.get_state()
+            if MODES.undo is not None:
+                MODES.undo.append((setattr, self, "_offset", state.offset))
             self._offset = (self._offset + -(-words // 4)) & MASK
         if MODES.direct is None and MODES.capture is not None:
             MODES.capture.reserved(self, words, state)

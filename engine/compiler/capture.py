@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from engine.backend import META, Device
+from engine.compiler.changes import Change, make
 from engine.compiler.fill import FILL
 from engine.compiler.instruction import FLOAT, Trie, Unhashable, frozen, template
 from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, MEMORY, OBSERVED, OPAQUE, Reason
@@ -20,7 +21,7 @@ from engine.compiler.report import Ran
 from engine.compiler.rewrite import refusal
 from engine.compiler.segment import Segment, adopt_saved
 from engine.compiler.sequential import Sequential, compute_call, is_mixed
-from engine.compiler.stepping import Stepped
+from engine.compiler.stepping import Stepped, step_undone
 from engine.compiler.undo import Undo
 from engine.compiler.witness import goes_by_memory, instruction_of, is_foreseeable, origin
 from engine.deferred import Deferred, Form
@@ -38,7 +39,7 @@ from engine.shape import Dim
 from engine.tensor import Storage, Tensor
 
 if TYPE_CHECKING:
-    from engine.compiler.function import Compiled, Executor
+    from engine.compiler.function import Compiled
 
 MOST_PATHS = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
@@ -57,6 +58,7 @@ class Capture:
         """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
         self.segment = Segment(self, owner.root_at(None), None)
+        self.undo = Undo()
         self.events: list[Drawn | Stepped] = []
         """What the engine's own objects did beside ops."""
         self.whole: Segment | None = None
@@ -156,6 +158,7 @@ class Capture:
 
     def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
         """Writes an op's result into the memory of `target`, the first input; versions and history are the caller's."""
+        self.undo.changes.append((setattr, target._storage, "version", target._storage.version))
         reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
         if op.view and goes_by_memory(op, inputs, statics):
             reason = MEMORY
@@ -188,6 +191,7 @@ class Capture:
     @contextmanager
     def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
         """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
+        self.undo.changes += step_undone(optimizer, [param for param, _ in params])
         segment = self.segment
         event = Stepped(optimizer, len(segment.scalars), params=params, first=segment.node)
         self._optimizing = True
@@ -252,8 +256,8 @@ class Capture:
         arrays = [segment.array(v) if isinstance(v, Tensor) else v for v in inputs]
         if in_place:
             values = None
-            if segment.undo is not None and segment.uses(inputs[0]):
-                segment.undo.save(arrays[0])
+            if segment.uses(inputs[0]):
+                self.undo.save(arrays[0])
             write(op, Tensor(arrays[0], inputs[0]._storage), list(arrays), statics, device)
         else:
             values = compute_call(op, arrays, statics, device, is_mixed(arrays))
@@ -303,50 +307,54 @@ class Capture:
 
     def _begin_recording(self, segment: Segment) -> None:
         """The path is new from here on: what was deferred is computed, call by call as what follows."""
-        if self.owner.exact:
-            segment.undo = Undo()
-            segment.undo.save_written(segment)
+        self.undo.save_written(segment)
         if segment.node.depth:
             wanted = segment.wanted()
-            self._run(segment, wanted, Sequential(segment.node, tuple([one.slot for one in wanted])))
-            segment.plan = None
+            plan = Sequential(segment.node, tuple([one.slot for one in wanted]))
+            values = plan.run(segment.externals, segment.scalars)
+            for deferred, value in zip(wanted, values, strict=True):
+                deferred.value = value
         segment.deferring = False
 
     def _run_planned(self, segment: Segment) -> None:
         """Computes the segment by its plan. Where it was recorded just now, what its ops have done is undone before."""
         if not segment.node.depth:
+            make([(setattr, segment, "is_over", True), *self.undo.forgetting()])
             return
-        if segment.undo is not None:
-            segment.undo.restore()
-        wanted = segment.wanted()
-        self._run(segment, wanted, self.owner.plan(segment.node, tuple([one.slot for one in wanted])))
+        if not segment.deferring:
+            self.undo.restore_memory()
+        began, wanted = perf_counter(), segment.wanted()
 
-    def _run(self, segment: Segment, wanted: list[Deferred], plan: Executor) -> None:
-        """Computes what is wanted, and does what was to be written."""
-        began = perf_counter()
-        try:
-            values = plan.run(segment.externals, segment.scalars)
-        except BaseException as error:
-            segment.fail(error)
-            self.segment = Segment(self, self.owner.root_at(None), None)
-            raise
+        def settle(values: list[Any]) -> list[Change]:
+            found = [(setattr, deferred, "value", value) for deferred, value in zip(wanted, values, strict=True)]
+            return [*found, (setattr, segment, "is_over", True), *self.undo.forgetting()]
+
+        plan = self.owner.plan(segment.node, tuple([one.slot for one in wanted]))
+        plan.run(segment.externals, segment.scalars, settle)
         segment.plan, segment.seconds = plan, perf_counter() - began
         if self.owner.may_replay:
             segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in wanted]
-        for deferred, value in zip(wanted, values, strict=True):
-            deferred.value = value
 
     def finish(self, reason: Reason | None = None, asked: int | str | None = None) -> None:
-        """Ends the recording: everything that somebody holds is computed.
+        """Ends the recording: everything that somebody holds is computed. If that fails, nothing has changed.
 
         Args:
             reason: of the graph break that this is; None at the end of the function
             asked: the slot whose numbers were asked for, or the op that cannot be recorded
         """
+        try:
+            self._finish(reason, asked)
+        except BaseException as error:
+            self.abandon(error)
+            raise
+
+    def _finish(self, reason: Reason | None, asked: int | str | None) -> None:
         segment, began, where = self.segment, perf_counter(), None if reason is None else call_site()
         node, known, report = segment.node, segment.deferring, self.owner.report
-        if known or segment.undo is not None:
+        if known or self.owner.exact:
             self._run_planned(segment)
+        else:
+            make([(setattr, segment, "is_over", True), *self.undo.forgetting()])
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
@@ -359,6 +367,14 @@ class Capture:
             op = report.note_break(reason, where, node, asked, cost)
         origins = tuple(segment.origins)
         self.ran.append(Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
+
+    def abandon(self, error: BaseException) -> None:
+        """Takes back what was done since the last graph break. Again, it does nothing."""
+        segment = self.segment
+        if not segment.is_over:
+            self.undo.roll_back(segment.abandoned(error))
+        segment.settle()
+        self.segment = Segment(self, self.owner.root_at(None), None)
 
     def close(self) -> None:
         """The call is over. Without this, its arrays would be kept until Python looks for cycles."""

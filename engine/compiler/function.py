@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from engine.compiler.capture import Capture
+from engine.compiler.changes import Settle, make, nothing
 from engine.compiler.description import Description
 from engine.compiler.graph import Unplanned, build, check
 from engine.compiler.instruction import Trie
@@ -35,10 +36,11 @@ DEFAULT = "inductor"
 class Executor(Protocol):
     """A way to run a recording."""
 
-    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+    def run(self, externals: dict[int, Any], scalars: list[Any], settle: Settle = nothing) -> list[Any]:
         """The arrays in the wanted slots, from what was found outside (by slot) and the numbers of this call.
 
-        Writes reach the external arrays themselves.
+        Writes reach the external arrays themselves, together with what `settle` says. If an exception ends the run
+        before that, nothing has changed.
         """
         ...
 
@@ -136,16 +138,37 @@ class Compiled:
         return list(self.last)
 
     def _captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
-        MODES.capture = capture
         try:
-            return self.function(*args, **kwargs)
+            return self._recorded(capture, args, kwargs)
+        except BaseException as error:
+            capture.abandon(error)
+            raise
         finally:
+            make(capture.undo.leaving())
+            self.last, self.replayed = tuple(capture.ran), None
+            capture.close()
+
+    def _recorded(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+        """The function's result, with its ops recorded and run.
+
+        An error ends the function as in eager mode: what was recorded before it is run. What comes from outside, such
+        as Ctrl+C, ends it as if it had not been called since the last graph break.
+        """
+        try:
             try:
+                MODES.undo = capture.undo.changes
+                MODES.capture = capture
+                result = self.function(*args, **kwargs)
+            except Exception:
                 capture.finish()
-            finally:
-                MODES.capture = None
-                self.last, self.replayed = tuple(capture.ran), None
-                capture.close()
+                raise
+            capture.finish()
+            return result
+        except BaseException as error:
+            capture.abandon(error)
+            raise
+        finally:
+            make(capture.undo.leaving())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from engine.compiler.changes import Change
 from engine.deferred import Form
 
 
 class Handed:
     """Arrays by places, as they were handed out. Each becomes memory again once nobody has it, or a view of it.
+
+    There are two for each place: the one that was handed out last stays as it is until another takes its place, so that
+    whoever computes that one may fail.
 
     Whoever looks at an array's memory holds a reference to the array itself: a view as its base, and NumPy's and
     DLPack's exports as well. So an array with no other reference than the one here cannot be seen by anybody.
@@ -25,24 +29,35 @@ class Handed:
     def __init__(self, forms: Mapping[int, Form]) -> None:
         self._forms = forms
         self._handed: dict[int, Any] = {}
+        self._replaced: dict[int, Any] = {}
+        self._free: dict[int, Any] = {}
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
     def free(self) -> dict[int, Any]:
-        """The arrays that nobody else has, as memory; those that somebody has are forgotten."""
-        places = [place for place in self._forms if place in self._handed]
-        arrays = [self._handed.pop(place, None) for place in places]  # another thread may be here as well
+        """The arrays that others have replaced and that nobody else has, as memory."""
+        found, self._free = self._free, {}
+        return found
+
+    def handing_out(self, arrays: Sequence[Any]) -> list[Change]:
+        """Notes what is handed out, by places."""
+        return [
+            (setattr, self, "_replaced", self._handed),
+            (setattr, self, "_handed", {place: arrays[place] for place in self._forms}),
+        ]
+
+    def take_back(self) -> None:
+        """Keeps what was just replaced where nobody else has it; what somebody has is forgotten."""
+        replaced, self._replaced = self._replaced, {}
+        places = list(replaced)
+        arrays = [replaced.pop(place, None) for place in places]  # another thread may be here as well
         counts = _references(arrays)
-        return {
+        self._free = {
             place: array
             for place, array, count in zip(places, arrays, counts, strict=True)
             if count == _ALONE and not weakref.getweakrefcount(array) and self._is_as_it_was(place, array)
         }
-
-    def hand_out(self, arrays: Sequence[Any]) -> None:
-        """Notes what was handed out, by places."""
-        self._handed.update((place, arrays[place]) for place in self._forms)
 
     def _is_as_it_was(self, place: int, array: Any) -> bool:
         """Whether nobody has changed the array object itself, whose shape and flags may be set."""

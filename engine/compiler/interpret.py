@@ -6,10 +6,12 @@ from typing import Any
 
 from engine.backend import namespace_of
 from engine.compiler.arrays import most_at_once, own, own_or_same, owner
+from engine.compiler.changes import Change, Settle, make, nothing, written
 from engine.compiler.description import Description, of_node
 from engine.compiler.graph import Graph, Node, Output, Value
 from engine.compiler.instruction import filled, has_scalars, operand
 from engine.compiler.sequential import compute_call, noted
+from engine.modes import MODES
 
 
 class Interpreter:
@@ -29,8 +31,8 @@ class Interpreter:
             for node in graph.nodes
         ]
 
-    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
-        """The outputs, in their order; writes reach the external arrays themselves."""
+    def run(self, externals: dict[int, Any], scalars: list[Any], settle: Settle = nothing) -> list[Any]:
+        """The outputs, in their order; writes reach the external arrays themselves, once all is computed."""
         arrays: dict[Value, Any] = {value: externals[slot] for slot, value in self.graph.inputs.items()}
         for node, changing, done in self._steps:
             statics = filled(node.statics, scalars) if changing else node.statics
@@ -41,7 +43,9 @@ class Interpreter:
             inputs = found = None  # nothing is to be held longer than needed
             for value in done:
                 del arrays[value]
-        return hand_over(self.graph, arrays, externals)
+        values, changes = hand_over(self.graph, arrays, externals)
+        MODES.quiet(make, [*changes, *settle(values)])
+        return values
 
     def wait(self) -> None:
         """Nothing is compiled for it."""
@@ -59,8 +63,8 @@ class Interpreter:
         )
 
 
-def hand_over(graph: Graph, arrays: dict[Value, Any], externals: dict[int, Any]) -> list[Any]:
-    """Writes what is to be written outside; gives each output memory of its own, in the layout that was foretold."""
+def hand_over(graph: Graph, arrays: dict[Value, Any], externals: dict[int, Any]) -> tuple[list[Any], list[Change]]:
+    """Gives each output memory of its own, in the layout that was foretold; and what is to be written outside."""
     outside = {id(owner(array)) for array in externals.values()}
     taken: set[int] = set()
     roots: dict[int, Any] = {}
@@ -71,13 +75,11 @@ def hand_over(graph: Graph, arrays: dict[Value, Any], externals: dict[int, Any])
             roots[output.root] = own_or_same(array, output.form) if is_free else own(array, output.form)
             taken.add(id(owner(roots[output.root])))
     # What is to be written may be the old content of memory that is written to before it.
-    fresh = [
-        (slot, array.copy() if len(graph.writes) > 1 and id(owner(array)) in outside else array)
+    changes = [
+        written(externals[slot], array.copy() if len(graph.writes) > 1 and id(owner(array)) in outside else array)
         for slot, array in ((slot, arrays[value]) for slot, value in graph.writes.items())
     ]
-    for slot, array in fresh:
-        externals[slot][...] = array
-    return [_view(output, roots, externals) for output in graph.outputs]
+    return [_view(output, roots, externals) for output in graph.outputs], changes
 
 
 def _view(output: Output, roots: dict[int, Any], externals: dict[int, Any]) -> Any:

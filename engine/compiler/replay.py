@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from engine.backend import CPU, default_device
+from engine.compiler.changes import Change, Settle, make
 from engine.compiler.guards import PLAIN, Known, Place, Unreplayable, at, named, objects, tensors
 from engine.compiler.handed import Handed
 from engine.compiler.instruction import exact_key
 from engine.compiler.plan import Plan
 from engine.compiler.stepping import Missed, Step, Stepped, advance
+from engine.compiler.undo import Undo
 from engine.deferred import Deferred, Form, settled
 from engine.dtypes import get_default_dtype
 from engine.graph.reach import reachable
@@ -209,13 +211,24 @@ class Replay:
                 raise Missed(f"{place.what}: its shape, dtype or layout")
             externals[slot] = array
         storages = [(place.tensor(args, kwargs)._storage, change) for place, change in self._versions]
-        versions = [storage.version + change for storage, change in storages]
-        values = self._run(externals, self._numbers())
-        for (storage, _), version in zip(storages, versions, strict=True):
-            storage.version = version
-        for parameter, value in zip(self._gradients, values, strict=True):
-            if parameter is not None:
-                parameter._grad = Tensor(value, Storage(CPU))
+        versions = [(setattr, storage, "version", storage.version + change) for storage, change in storages]
+        undo = Undo()
+
+        def settle(values: list[Any]) -> list[Change]:
+            gradients = [
+                (setattr, leaf, "_grad", Tensor(value, Storage(CPU)))
+                for leaf, value in zip(self._gradients, values, strict=True)
+                if leaf is not None
+            ]
+            return [*versions, *gradients, *self._handed.handing_out(values), *undo.forgetting()]
+
+        try:
+            values = self._run(externals, undo, settle)
+        except BaseException:  # once more: the first time it may have been interrupted
+            undo.roll_back()
+            make(undo.leaving())
+            raise
+        self._handed.take_back()
         return _filled(self._result, values, args, kwargs)
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -227,21 +240,24 @@ class Replay:
         if difference is not None:
             raise Missed(difference)
 
-    def _run(self, externals: dict[int, Any], numbers: list[Any]) -> list[Any]:
-        """The arrays that are wanted. Gradients come to lie where those did that they replace."""
-        if not self._handed:
-            return self.plan.run(externals, numbers)
-        for leaf, had in zip(self._gradients, self._had, strict=True):
-            if leaf is not None and had:
-                leaf._grad = None
-        values = self.plan.run(externals, numbers, self._handed.free())
-        self._handed.hand_out(values)
-        return values
+    def _run(self, externals: dict[int, Any], undo: Undo, settle: Settle) -> list[Any]:
+        """The arrays that are wanted. Gradients come to lie where those did that others have replaced."""
+        try:
+            MODES.undo = undo.changes
+            numbers = self._numbers(undo)
+            memory = (self._handed.free(),) if self._handed else ()
+            values = self.plan.run(externals, numbers, settle, *memory)
+            MODES.undo = undo.before
+            return values
+        except BaseException:
+            undo.roll_back()
+            make(undo.leaving())
+            raise
 
-    def _numbers(self) -> list[Any]:
+    def _numbers(self, undo: Undo) -> list[Any]:
         """The numbers of this call, in their order."""
         scalars = list(self._scalars)
-        for step, numbers in zip(self._steps, advance(self._steps), strict=True):
+        for step, numbers in zip(self._steps, advance(self._steps, undo), strict=True):
             scalars[step.begin : step.end] = numbers
         states = [event.generator.reserve(event.words) for event in self.events if isinstance(event, Drawn)]
         drawn = iter(states)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from engine.compiler.arrays import owner
+from engine.compiler.changes import Change
 from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie, frozen
 from engine.compiler.reasons import ITERATION, Reason, reason_of_frame
 from engine.deferred import Deferred, Form, adopt
@@ -20,7 +21,6 @@ from engine.tensor import Tensor
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture
     from engine.compiler.report import Start
-    from engine.compiler.undo import Undo
 
 
 class Segment:
@@ -32,8 +32,26 @@ class Segment:
     """
 
     __slots__ = (
-        "_capture", "_owners", "_storages", "count", "deferring", "elements", "externals", "made", "met",
-        "node", "origins", "owners", "plan", "scalars", "seconds", "slots", "start", "tensors", "undo", "versions",
+        "_capture",
+        "_owners",
+        "_storages",
+        "count",
+        "deferring",
+        "elements",
+        "externals",
+        "is_over",
+        "made",
+        "met",
+        "node",
+        "origins",
+        "owners",
+        "plan",
+        "scalars",
+        "seconds",
+        "slots",
+        "start",
+        "tensors",
+        "versions",
     )  # fmt: skip
 
     def __init__(self, capture: Capture, root: Trie, start: Start) -> None:
@@ -49,8 +67,8 @@ class Segment:
         """By what it was run, where its path was known."""
         self.seconds = 0.0
         """That the plan took."""
-        self.undo: Undo | None = None
-        """By what a recording is undone, where its plan is to run in its place."""
+        self.is_over = False
+        """All that somebody holds is computed, and all that was to be written is."""
         self.node = root
         self.deferring = True
         """Whether the path is known so far."""
@@ -152,8 +170,9 @@ class Segment:
 
     def hand_out(self, tensor: Any, slot: int, form: Form, value: Any = None) -> None:
         """Gives a tensor what stands for the array in `slot`."""
-        tensor._array = deferred = Deferred(self, slot, form, value, [ref(tensor)])
+        deferred = Deferred(self, slot, form, value, [ref(tensor)])
         self.made.append(ref(deferred))
+        tensor._array = deferred  # last, so that whatever interrupts this finds what it has to take back
 
     def reason(self, asked: int | str | None) -> Reason:
         """Why the numbers of a slot are needed right now."""
@@ -179,29 +198,37 @@ class Segment:
         return wanted
 
     def settle(self) -> None:
-        """Lets go of what was recorded, once every array is there."""
+        """Lets go of what was recorded. What has no array keeps what tells why."""
         for reference in self.made:
             deferred = reference()
-            if deferred is not None:
+            if deferred is not None and deferred.value is not None:
                 deferred.segment = None
                 deferred.settle()
         self.made.clear()
         self._capture = None
 
-    def fail(self, error: BaseException) -> None:
-        """Has whoever asks for an array that could not be computed learn why."""
-        lost = Lost(error)
-        for deferred in self.alive():
-            deferred.segment = lost
-        self.settle_computed()
+    def abandoned(self, error: BaseException) -> list[Change]:
+        """What is to be changed where an error ends the recording: tensors get back the arrays that were to be written.
 
-    def settle_computed(self) -> None:
-        self.made = [ref for ref in self.made if (one := ref()) is not None and one.value is not None]
-        self.settle()
+        Whoever asks for another array learns why there is none.
+        """
+        lost = Lost(error)
+        found: list[Change] = [(setattr, self, "is_over", True)]
+        for deferred in self.alive():
+            array = self.externals.get(deferred.slot)
+            if array is None:
+                found.append((setattr, deferred, "segment", lost))
+            else:
+                owners = [tensor for owner in deferred.owners if (tensor := owner()) is not None]
+                found += [(setattr, tensor, "_array", array) for tensor in owners if tensor._array is deferred]
+                found.append((setattr, deferred, "value", array))
+        return found
 
     # -- asked by what it handed out
 
     def demand(self, slot: int) -> None:
+        if self.is_over:  # an exception kept it from settling
+            return
         assert self._capture is not None, "what is over has handed out arrays"
         self._capture.demand(self, asked=slot)
 
@@ -221,7 +248,8 @@ class Lost:
         self.error = error
 
     def demand(self, slot: int) -> None:
+        cause = "an op recorded before it failed" if isinstance(self.error, Exception) else "its call was interrupted"
         raise EngineError(
-            "this tensor was never computed, because an op recorded before it failed "
-            f"({type(self.error).__name__}: {self.error}). Compute it again."
+            f"this tensor was never computed, because {cause} ({type(self.error).__name__}: {self.error}). "
+            "Compute it again."
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.backend import Device
 from engine.compiler.arrays import most_at_once
+from engine.compiler.changes import Settle, make, nothing, written
 from engine.compiler.description import Description, Step
 from engine.compiler.instruction import Instruction, Slot, Trie, filled, has_scalars, operand
 from engine.dispatch.in_place import write
@@ -51,14 +52,24 @@ class Sequential:
             for slot in (*[one.number for one in call.inputs if isinstance(one, Slot)], *call.outputs):
                 last[slot] = place
         kept = set(wanted)
+        self._written = written_slots(calls)
         self._steps = [
             (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == place and slot not in kept])
             for place, call in enumerate(calls)
         ]
 
-    def run(self, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
-        """The arrays in the wanted slots; writes reach the external arrays themselves."""
-        arrays = dict(externals)
+    def run(self, externals: dict[int, Any], scalars: list[Any], settle: Settle = nothing) -> list[Any]:
+        """The arrays in the wanted slots; writes reach the external arrays themselves. An exception undoes them."""
+        saved = [(array, array.copy()) for array in map(externals.get, self._written) if array is not None]
+        try:
+            values = self._computed(dict(externals), scalars)
+            make([*settle(values), (saved.clear,)])
+        except BaseException:
+            make(written(array, copy) for array, copy in reversed(saved))
+            raise
+        return values
+
+    def _computed(self, arrays: dict[int, Any], scalars: list[Any]) -> list[Any]:
         for call, changing, done in self._steps:
             statics = filled(call.statics, scalars) if changing else call.statics
             inputs = [operand(one, arrays, scalars) for one in call.inputs]
@@ -91,6 +102,18 @@ class Sequential:
         return {slot: prod(form.shape) * form.dtype.itemsize for slot, form in found if slot not in self._wanted}
 
 
+def written_slots(calls: Sequence[Instruction]) -> list[int]:
+    """The slots of which calls write to the memory, through views as well, in the order of the first writes."""
+    roots: dict[int, int] = {}
+    found: dict[int, None] = {}
+    for call in calls:
+        if call.views and isinstance(call.inputs[0], Slot):
+            roots[call.outputs[0]] = roots.get(call.inputs[0].number, call.inputs[0].number)
+        elif call.in_place:
+            found[roots.get(call.outputs[0], call.outputs[0])] = None
+    return list(found)
+
+
 def _described(call: Instruction) -> Step:
     makes = tuple(f"{format_shape(form.shape)} {form.dtype}" for form in call.forms)
     name = f"{call.op.name}_" if call.in_place else call.op.name
@@ -108,4 +131,4 @@ def noted(op: Op, where: Place) -> Iterator[None]:
         raise
 
 
-__all__ = ["Sequential", "compute_call", "is_mixed", "noted"]
+__all__ = ["Sequential", "compute_call", "is_mixed", "noted", "written_slots"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from engine.backend import CPU
+from engine.compiler.changes import Change
 from engine.compiler.guards import Unreplayable
 from engine.compiler.instruction import Slot, Trie, frozen
+from engine.compiler.undo import Undo
 from engine.dispatch.run import number
 from engine.dtypes import NUMBERS
 from engine.modes import MODES
@@ -107,19 +109,11 @@ class Step:
         if calls != recorded:
             raise Missed(f"what a step of {type(self.optimizer).__name__} does")
 
-    def kept(self) -> Callable[[], None]:
-        """Puts back what a step changes apart from arrays."""
-        optimizer, steps = self.optimizer, self.optimizer.steps
-        states = [(param, param._storage.version, dict(optimizer.state[param])) for param, _, _ in self._due]
-
-        def put_back() -> None:
-            optimizer.steps = steps
-            for param, version, state in states:
-                param._storage.version = version
-                optimizer.state[param].clear()
-                optimizer.state[param].update(state)
-
-        return put_back
+    def undone(self) -> list[Change]:
+        """What takes a step back, apart from arrays."""
+        params = [param for param, _, _ in self._due]
+        versions = [(setattr, one, "version", one.version) for one in (param._storage for param in params)]
+        return [*versions, *step_undone(self.optimizer, params)]
 
     def _places(self, param: Tensor) -> list[tuple[int, str]]:
         """The ids of a parameter's array and of those that are remembered of it, with their names."""
@@ -148,16 +142,27 @@ def _recorded(event: Stepped, arrays: Mapping[int, Any], places: Mapping[int, An
     return found
 
 
-def advance(steps: Sequence[Step]) -> list[list[Any]]:
-    """The numbers of the optimizers' next steps; their counts go on. Raises Missed, and then nothing has changed."""
-    before = [step.kept() for step in steps]
+def step_undone(optimizer: Any, params: Iterable[Tensor]) -> list[Change]:
+    """What takes back the counts of a step, made from the last to the first."""
+    found: list[Change] = [(setattr, optimizer, "steps", optimizer.steps)]
+    for param in params:
+        state = optimizer.state[param]
+        found += [(state.update, dict(state)), (state.clear,)]
+    return found
+
+
+def advance(steps: Sequence[Step], undo: Undo) -> list[list[Any]]:
+    """The numbers of the optimizers' next steps; their counts go on, which `undo` can take back.
+
+    Raises Missed where a step is not the one that was recorded.
+    """
+    for step in steps:
+        undo.changes += step.undone()
     try:
         return [step.numbers() for step in steps]
-    except Exception as error:
-        for put_back in before:
-            put_back()
-        if isinstance(error, Missed):
-            raise
+    except Missed:
+        raise
+    except Exception as error:  # noqa: BLE001 - the function's Python raises it again
         raise Missed(f"a step that fails: {error}") from None
 
 
@@ -195,4 +200,4 @@ class _Numbers:
         self.calls.append((op, in_place, fixed, parts))
 
 
-__all__ = ["Missed", "Step", "Stepped", "advance"]
+__all__ = ["Missed", "Step", "Stepped", "advance", "step_undone"]

@@ -114,6 +114,8 @@ class HasHistory(TensorMethods):
                 raise ShapeError(
                     f"grad must be like its tensor: {me.spec} on {me.device}, not {value.spec} on {value.device}"
                 )
+        if MODES.undo is not None:
+            MODES.undo.append((setattr, self, "_grad", self._grad))
         self._grad = value
 
     def backward(
@@ -166,6 +168,8 @@ class HasHistory(TensorMethods):
 
     def _accumulate(self, gradient: Tensor, *, copy: bool) -> None:
         """Adds to `.grad`. Without `copy`, a gradient that is no view of something else is kept as it is."""
+        if MODES.undo is not None:
+            MODES.undo.append((setattr, self, "_grad", self._grad))
         if self._grad is None:
             if not copy and gradient._owns_memory:
                 self._grad = gradient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import setitem
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from engine.shape import count
 class Launch(Protocol):
     """Writes the call of a kernel."""
 
-    def __call__(self, emission: Emission, number: int, fused: Fused) -> str: ...
+    def __call__(self, emission: Emission, number: int, fused: Fused) -> None: ...
 
 
 class Emission:
@@ -37,6 +38,7 @@ class Emission:
             "matmul": xp.matmul,
             "empty": xp.empty,
             "copyto": xp.copyto,
+            "setitem": setitem,
             "in_order": xp.asarray,  # called with (array, None, "C"): an array, also of NumPy's single numbers
             "filled": filled,
             "xp": xp,
@@ -49,6 +51,10 @@ class Emission:
         """Line → what the op in it computes with."""
         self.static: set[Value] = set()
         """Values whose array is the same object in every run."""
+        self.changes: list[str] = []
+        """What is written outside once all else is computed: functions of C, and what they are called with."""
+        self.held: dict[str, None] = {}
+        """Arrays that these know by their ids."""
         self._lay_out()
         self._inputs()
         for number, step in enumerate(decisions.steps):
@@ -63,6 +69,23 @@ class Emission:
 
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
+
+    def is_late(self, number: int) -> bool:
+        """Whether a step writes to memory outside, which happens at the end."""
+        return number >= len(self.decisions.steps) - self.decisions.late
+
+    def call(self, number: int, step: Fused, name: str, given: list[str]) -> None:
+        """The call of a group's kernel, at its place among the steps or at the end."""
+        if self.is_late(number):
+            arrays = [value for value in (*step.inputs, *step.outputs) if value not in self.static]
+            self.held.update(dict.fromkeys(self.names[value] for value in arrays))
+            self.changes.append(f"({', '.join([name, *given])}),  # {step}")
+        else:
+            self.add(f"{name}({', '.join(given)})  # {step}")
+
+    def empty(self, value: Value) -> str:
+        """New memory for a value."""
+        return f"empty({value.shape!r}, {self._dtype(value)})"
 
     def keep(self, name: str, thing: Any) -> str:
         """Makes `thing` known under a name."""
@@ -96,7 +119,7 @@ class Emission:
         for value in step.outputs:
             self._result(value)
         if isinstance(step, Fused):
-            self.add(f"{self.launch(self, number, step)}  # {step}")
+            self.launch(self, number, step)
         elif step in self.decisions.routines:
             self._routine(number, step)
         elif step in self.decisions.copies:
@@ -118,7 +141,7 @@ class Emission:
         if place == "target":
             self.names[value] = self.names[self.decisions.graph.inputs[self.decisions.target[value]]]
         elif place == "output":
-            new, given = f"empty({value.shape!r}, {self._dtype(value)})", self.decisions.given.get(value)
+            new, given = self.empty(value), self.decisions.given.get(value)
             self.add(f"{self.name(value)} = {new if given is None else f'm[{given}] if {given} in m else {new}'}")
 
     def _dtype(self, value: Value) -> str:
@@ -223,9 +246,15 @@ class Emission:
             if value.base in outside and len(late) > 1:  # which may be written to before this one is
                 names[slot] = f"w{slot}"
                 self.add(f"w{slot} = {self.names[value]}.copy()")
-        for slot, _ in late:
-            self.add(f"copyto(x{slot}, {names[slot]}, casting='unsafe')")
-        self.add(f"return [{', '.join(self._output(output, roots) for output in graph.outputs)}]")
+        self.changes += [f"(setitem, x{slot}, ..., {names[slot]})," for slot, _ in late]
+        outputs = f"[{', '.join(self._output(output, roots) for output in graph.outputs)}]"
+        if not self.changes:
+            self.add(f"return {outputs}, [], []")
+            return
+        self.add(f"return {outputs}, [")
+        for change in self.changes:
+            self.add(f"    {change}")
+        self.add(f"], [{', '.join(self.held)}]")
 
     def _output(self, output: Output, roots: dict[int, str]) -> str:
         text = roots[output.root] if output.external is None else f"x{output.external}"

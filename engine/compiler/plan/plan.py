@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.backend import CPU
+from engine.compiler.changes import Settle, make, nothing
 from engine.compiler.description import Description, of_fused, of_node
 from engine.compiler.graph import Graph, Node, Value
 from engine.compiler.instruction import filled
@@ -39,7 +40,8 @@ class Plan:
     """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in memory laid out ahead.
 
     While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit; a GPU waits
-    for them. One run at a time: threads that share a plan take turns.
+    for them. One run at a time: threads that share a plan take turns. A run that an exception ends, on the CPU, has
+    changed nothing outside.
 
     Raises:
         Unplanned: not everything is on one device, or not on one that there are kernels for.
@@ -65,8 +67,10 @@ class Plan:
         self._run: Any = None
         self._forget: Any = None
         """Frees the text of the function in use."""
+        self._is_final = False
+        """The function in use waits for no kernel."""
         if self._gpu is None:
-            self._are_all_there()
+            self._is_final = self._are_all_there()
             self._write(Emission(decisions, self._memory, self._launched))
 
     def _decided(self, steps: list[Step]) -> tuple[Decisions, dict[Fused, Any]]:
@@ -75,7 +79,7 @@ class Plan:
             decisions = decide(self.graph, steps)
             kernels: dict[Fused, Any] = {}
             found: list[Step] = []
-            for step in steps:
+            for step in decisions.steps:
                 if isinstance(step, Node):
                     found.append(step)
                     continue
@@ -109,20 +113,26 @@ class Plan:
         return frozenset(self._decisions.given.values() if self._gpu is None else ())
 
     def run(
-        self, externals: dict[int, Any], scalars: list[Any], memory: Mapping[int, Any] = MappingProxyType({})
+        self,
+        externals: dict[int, Any],
+        scalars: list[Any],
+        settle: Settle = nothing,
+        memory: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
-        """The wanted arrays; writes reach the external arrays themselves.
+        """The wanted arrays; writes reach the external arrays themselves, all at once, after all else is computed.
 
         Args:
+            settle: what else is changed at that moment
             memory: for wanted arrays at places of `takes`, arrays of their form that nobody else has
         """
         with self._lock:
             if self._gpu is not None:
-                return self._run_there(self._gpu, externals, scalars)
-            if self._waiting and self._are_all_there():
+                return self._run_there(self._gpu, externals, scalars, settle)
+            if not self._is_final and self._are_all_there():
                 self._write(Emission(self._decisions, self._memory, self._launched))
+                self._is_final = True
             try:
-                return self._quietly(externals, scalars, memory)
+                return self._quietly(externals, scalars, settle, memory)
             except Exception as error:
                 self._explain(error, scalars)
                 raise
@@ -133,14 +143,14 @@ class Plan:
             self._waiting.pop()
         return not self._waiting
 
-    def _run_there(self, gpu: Gpu, externals: dict[int, Any], scalars: list[Any]) -> list[Any]:
+    def _run_there(self, gpu: Gpu, externals: dict[int, Any], scalars: list[Any], settle: Settle) -> list[Any]:
         """`run` on a GPU. What NVRTC does not compile runs node by node, each time."""
         if self._instead is None and self._run is None:
             self._begin_there(gpu)
         if self._instead is not None:
-            return self._instead.run(externals, scalars)
+            return self._instead.run(externals, scalars, settle)
         try:
-            return gpu.run(self._run, externals, scalars)
+            return gpu.run(self._run, externals, scalars, settle)
         except Exception as error:
             self._explain(error, scalars)
             raise
@@ -154,22 +164,31 @@ class Plan:
         self._waiting = []
         bound = gpu.bound(list(self.kernels.values()))
 
-        def launched(emission: Emission, number: int, fused: Fused) -> str:
-            name = emission.keep(f"kernel{number}", bound[fused])
-            return f"{name}({', '.join(_given(emission, fused))})"
+        def launched(emission: Emission, number: int, fused: Fused) -> None:
+            emission.call(number, fused, emission.keep(f"kernel{number}", bound[fused]), _given(emission, fused))
 
         with gpu.here():
             self._write(Emission(self._decisions, self._memory, launched, self.device))
 
-    def _quietly(self, externals: dict[int, Any], scalars: list[Any], memory: Mapping[int, Any]) -> list[Any]:
+    def _quietly(
+        self, externals: dict[int, Any], scalars: list[Any], settle: Settle, memory: Mapping[int, Any]
+    ) -> list[Any]:
         try:
-            return MODES.quiet(self._run, externals, scalars, memory)
+            return MODES.quiet(self._settled, externals, scalars, settle, memory)
         except RuntimeError as error:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or "cannot enter context" not in str(error):
                 raise
         with np.errstate(all="ignore"):  # a finalizer calls a compiled function in the middle of a kernel
-            return self._run(externals, scalars, memory)
+            return self._settled(externals, scalars, settle, memory)
+
+    def _settled(
+        self, externals: dict[int, Any], scalars: list[Any], settle: Settle, memory: Mapping[int, Any]
+    ) -> list[Any]:
+        values, changes, _held = self._run(externals, scalars, memory)
+        changes += settle(values)
+        make(changes)
+        return values
 
     def _write(self, emission: Emission) -> None:
         start_helpers()
@@ -184,20 +203,39 @@ class Plan:
         exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
         self._run = emission.known["run"]
 
-    def _launched(self, emission: Emission, number: int, fused: Fused) -> str:
+    def _launched(self, emission: Emission, number: int, fused: Fused) -> None:
         """The call of a kernel, by the ids of arrays, or of what stands in for it."""
         kernel = self.kernels[fused]
         if self._waiting or not kernel.ready:
-            name = emission.keep(f"group{number}", _standing_in(kernel))
-            given = [emission.names[value] for value in fused.inputs] + [f"s[{one.place}]" for one in fused.scalars]
-            return f"{name}({', '.join([*given, *(emission.names[value] for value in fused.outputs)])})"
+            self._standing_in(emission, number, fused)
+            return
         function, layout = kernel.entry
         name = emission.keep(f"kernel{number}", function)
         replaced = {output for output, _ in fused.in_place}
         written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
         given = [str(layout), *(_id(emission, value) for value in fused.inputs)]
         given += [f"s[{one.place}]" for one in fused.scalars]
-        return f"{name}({', '.join([*given, *(_id(emission, value) for value in written)])})"
+        emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
+
+    def _standing_in(self, emission: Emission, number: int, fused: Fused) -> None:
+        """The call of what gives the same numbers until a kernel is there.
+
+        It runs Python, which may be interrupted: what a kernel writes outside it computes apart.
+        """
+        kernel = self.kernels[fused]
+        given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.place}]" for one in fused.scalars)]
+        outputs = [emission.names[value] for value in fused.outputs]
+        if not emission.is_late(number):
+            name = emission.keep(f"group{number}", _kernel_or_stand_in(kernel))
+            emission.call(number, fused, name, [*given, *outputs])
+            return
+        for place, value in enumerate(fused.outputs):
+            if self._decisions.place[value] == "target":
+                emission.changes.append(f"(setitem, {outputs[place]}, ..., w{number}_{place}),  # {fused}")
+                outputs[place] = f"w{number}_{place}"
+                emission.add(f"{outputs[place]} = {emission.empty(value)}")
+        name = emission.keep(f"group{number}", _stand_in(kernel))
+        emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
 
     def _explain(self, error: BaseException, scalars: list[Any]) -> None:
         """Has the op behind the line that failed say what was wrong, as it does in eager mode."""
@@ -261,14 +299,27 @@ def _id(emission: Emission, value: Value) -> str:
     return str(id(emission.known[name])) if value in emission.static else f"id({name})"
 
 
-def _standing_in(kernel: Kernel) -> Any:
-    """What computes a group by its kernel as soon as that is there, and until then by what gives the same numbers."""
+def _kernel_or_stand_in(kernel: Kernel) -> Any:
+    """What computes a group by its kernel as soon as that is there."""
+    stand_in = _stand_in(kernel)
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)
 
     def run(*given: Any) -> None:
-        compute = kernel if kernel.ready else kernel.stand_in
-        compute(given[:inputs], given[inputs:first], given[first:])
+        if kernel.ready:
+            kernel(given[:inputs], given[inputs:first], given[first:])
+        else:
+            stand_in(*given)
+
+    return run
+
+
+def _stand_in(kernel: Kernel) -> Any:
+    inputs = len(kernel.fused.inputs)
+    first = inputs + len(kernel.fused.scalars)
+
+    def run(*given: Any) -> None:
+        kernel.stand_in(given[:inputs], given[inputs:first], given[first:])
 
     return run
 

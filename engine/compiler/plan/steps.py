@@ -22,7 +22,7 @@ from engine.ops.movement.primitives import reshape
 
 Place = Literal["input", "buffer", "fresh", "output", "target"]
 """Where a value lies: outside; in the plan's own memory; where an op put it; in new memory for the caller; in memory
-outside, which it is written to."""
+outside, which it is written to by a step at the end."""
 
 
 @dataclass
@@ -40,6 +40,8 @@ class Decisions:
     routines: dict[Node, Routine] = field(default_factory=dict)
     """What computes nodes in the place of NumPy."""
     strides: dict[Value, Strides] = field(default_factory=dict)
+    late: int = 0
+    """How many steps write to memory outside, together with what else a run changes. They are the last ones."""
     copies: set[Node] = field(default_factory=set)
     """Nodes that copy what might have been looked at as it is."""
 
@@ -69,16 +71,16 @@ def decide(graph: Graph, steps: Sequence[Step]) -> Decisions:
     found.copies = {node for node in copies if node.out.device is CPU and node.op is reshape}
     for value in graph.inputs.values():
         found.place[value], found.made_at[value] = "input", -1
-    for number, step in enumerate(steps):
+    for step in steps:
         if isinstance(step, Node) and (routine := routine_of(step)) is not None:
             found.routines[step] = routine
         for value in step.outputs:
-            found.made_at[value] = number
             is_given = step in found.routines or step in found.copies or writes_into(step)
             found.place[value] = "buffer" if is_given else "fresh"
-    _find_last(found)
+    _find_lives(found)
     _place_outputs(found)
     _place_targets(found)
+    _put_late(found)
     return found
 
 
@@ -101,17 +103,19 @@ def writes_into(step: Step) -> bool:
     return step.op.takes_out and step.op.kind == "elementwise" and step.out.dtype in NATIVE_FLOATS
 
 
-def _find_last(found: Decisions) -> None:
-    last, end = found.last, len(found.steps)
+def _find_lives(found: Decisions) -> None:
+    last = found.last = _last_reads(found) | dict.fromkeys(found.graph.results(), len(found.steps))
     for number, step in enumerate(found.steps):
-        for value in reads_of(step):
-            last[value] = number
-    for value in found.graph.results():
-        last[value] = end
+        found.made_at.update(dict.fromkeys(step.outputs, number))
     for step in reversed(found.steps):  # whoever reads a view reads what it is a view of
         if isinstance(step, Node) and step.op.view:
             for value in reads_of(step):
                 last[value] = max(last[value], last.get(step.out, -1))
+
+
+def _last_reads(found: Decisions) -> dict[Value, int]:
+    """Value → the last step that reads it."""
+    return {value: number for number, step in enumerate(found.steps) for value in reads_of(step)}
 
 
 def _place_outputs(found: Decisions) -> None:
@@ -137,6 +141,24 @@ def _place_targets(found: Decisions) -> None:
         read = found.last.get(old, -1)
         if read < made or (read == made and _reads_in_step(found.steps[made], old)):
             found.place[value], found.target[value] = "target", slot
+
+
+def _put_late(found: Decisions) -> None:
+    """Moves groups that write to memory outside to the end. What others read is copied there instead."""
+    results = {one.value for one in found.graph.outputs if one.external is None}
+    read, late, others = _last_reads(found), list[Step](), list[Step]()
+    for step in found.steps:
+        targets = [value for value in step.outputs if found.place[value] == "target"]
+        is_read = any(one in read or (one in results and found.place[one] != "output") for one in step.outputs)
+        if targets and isinstance(step, Fused) and not is_read:
+            late.append(step)
+            continue
+        others.append(step)
+        for value in targets:
+            found.place[value] = "buffer"
+            del found.target[value]
+    found.steps, found.late = [*others, *late], len(late)
+    _find_lives(found)
 
 
 def _reads_in_step(step: Step, old: Value) -> bool:

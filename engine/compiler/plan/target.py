@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.backend import CPU, Device, namespace
+from engine.compiler.changes import Settle, make
 from engine.compiler.graph import Graph, Unplanned
 from engine.compiler.kernels import Fused, Kernel, cuda
 from engine.compiler.kernels.layout import Strides
@@ -57,14 +58,16 @@ class Gpu:
         scratch = self.memory(self.scratch(kernels))
         return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
 
-    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any]) -> Any:
+    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any], settle: Settle) -> list[Any]:
         """Calls a plan's function, after what the plan did in another stream: both use one memory."""
         with self.here():
             stream = self.xp.cuda.get_current_stream()
             if self._stream is not None and stream.ptr != self._stream.ptr:
                 stream.wait_event(self._stream.record())
             self._stream = stream
-            return function(externals, scalars, {})
+            values, changes, _held = function(externals, scalars, {})
+            make([*changes, *settle(values)])
+            return values
 
 
 def kernel_for(gpu: Gpu | None, fused: Fused, strides: Sequence[Strides]) -> Kernel | cuda.Kernel:

@@ -1,0 +1,153 @@
+"""Ctrl+C in a compiled step: the step is applied whole or not at all, and training goes on to the same numbers.
+
+`GRADWIRE_INTERRUPTIONS=300` interrupts each kind of step at some 300 places.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import engine
+from engine.compiler.function import Compiled
+from tests.engine.compiler.interruptions import MODELS, TRAININGS, Interrupter, Training, train, training
+
+MOST = int(os.environ.get("GRADWIRE_INTERRUPTIONS", "0"))
+WAYS: dict[str, Callable[[Any], Compiled]] = {
+    "default": Compiled,
+    "fullgraph": lambda function: Compiled(function, fullgraph=True),
+    "exact": lambda function: Compiled(function, exact=True),
+    "replayed": lambda function: Compiled(function, exact=True, replays=MODELS),
+}
+FEW = {("mlp", "default"): 24, ("cnn", "fullgraph"): 12, ("gpt", "default"): 5, ("mlp", "replayed"): 60,
+       ("cnn", "replayed"): 50, ("lstm", "replayed"): 50}  # fmt: skip
+"""Places where the gate interrupts."""
+KINDS = [(name, way, MOST) for name in TRAININGS for way in WAYS] if MOST else [(*kind, FEW[kind]) for kind in FEW]
+State = dict[str, Any]
+
+
+def take(step: Callable[..., Any], training: Training, number: int) -> None:
+    step(training.model, training.optimizer, *training.batches[number % len(training.batches)])
+
+
+def places(step: Callable[..., Any], training: Training, number: int) -> int:
+    """At how many places a step can be interrupted. It is taken."""
+    counter = Interrupter()
+    assert not counter.call(lambda: take(step, training, number))
+    return counter.count
+
+
+@pytest.mark.parametrize(("name", "way", "most"), KINDS, ids=str)
+def test_a_known_step_is_whole(name: str, way: str, most: int) -> None:
+    apart, steps, expected = training(name), 2 * most + 16, list[State]()
+    step = WAYS[way](train)
+    for number in range(steps):
+        expected.append(apart.state())
+        take(step, apart, number)
+        engine.compiler.wait()
+    mine, number, found = training(name), 5, set[int]()
+    step = WAYS[way](train)
+    for before in range(number):
+        take(step, mine, before)
+    count = places(step, mine, number)
+    assert (step.replayed is not None) == (way == "replayed")
+    number += 1
+    for at in range(0, count, -(-count // most)):
+        was_interrupted = Interrupter(at).call(lambda number=number: take(step, mine, number))
+        state = mine.state()
+        is_taken = state != expected[number]
+        if is_taken:
+            assert state == expected[number + 1], f"torn by an interruption at place {at} of {count}"
+        assert was_interrupted or is_taken
+        found.add(is_taken)
+        number += is_taken
+        take(step, mine, number)
+        number += 1
+        assert mine.state() == expected[number], f"the step after an interruption at place {at} of {count}"
+    assert False in found
+
+
+@pytest.mark.parametrize("way", ["default", "exact"])
+def test_a_step_that_is_recorded_is_whole(way: str) -> None:
+    """The next call records what is left of it, or takes the plan."""
+
+    def after(number: int) -> State:
+        again = training("mlp")
+        for before in range(number):
+            take(WAYS[way](train), again, before)
+        return again.state()
+
+    most = max(6, MOST // 3)
+    mine, expected = training("mlp"), [after(0), after(1), after(2)]
+    count = places(WAYS[way](train), mine, 0)
+    for at in range(0, count, -(-count // most)):
+        mine = training("mlp")
+        step = WAYS[way](train)
+        was_interrupted = Interrupter(at).call(lambda step=step, mine=mine: take(step, mine, 0))
+        state = mine.state()
+        number = int(state != expected[0])
+        assert state == expected[number], f"torn by an interruption at place {at} of {count}"
+        assert was_interrupted or number == 1
+        take(step, mine, number)
+        state = mine.state()
+        if way == "exact":
+            assert state == expected[number + 1], f"the step after an interruption at place {at} of {count}"
+        assert state["steps"] == number + 1
+        assert state["generator"] == expected[number + 1]["generator"]
+
+
+SIGNALS = """
+import random, signal, sys, threading, time
+import engine
+from tests.engine.compiler.interruptions import train, training
+from tests.engine.compiler.test_interruptions import WAYS, take
+
+name, way, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
+apart, expected = training(name), []
+step = WAYS[way](train)
+for number in range(12 * most + 20):
+    expected.append(apart.state())
+    take(step, apart, number)
+    engine.compiler.wait()
+mine, number = training(name), 5
+step = WAYS[way](train)
+for before in range(number):
+    take(step, mine, before)
+began = time.perf_counter()
+take(step, mine, number)
+span, number, interrupted = time.perf_counter() - began, number + 1, 0
+chance = random.Random(0)
+while interrupted < most and number + 2 < len(expected):
+    timer = threading.Timer(chance.uniform(0, 1.5 * span), signal.raise_signal, [signal.SIGINT])
+    before = None
+    try:
+        timer.start()
+        take(step, mine, number)
+        timer.join()
+    except KeyboardInterrupt:
+        interrupted += 1
+    timer.join()
+    state = mine.state()
+    number += state != expected[number]
+    assert state == expected[number], f"torn by interruption {interrupted}"
+    take(step, mine, number)
+    number += 1
+    assert mine.state() == expected[number], f"the step after interruption {interrupted}"
+print(interrupted)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+@pytest.mark.parametrize("way", ["default", "replayed"])
+def test_signals_leave_a_step_whole(way: str) -> None:
+    most = max(8, MOST)
+    command = [sys.executable, "-c", SIGNALS, "mlp", way, str(most)]
+    done = subprocess.run(command, check=True, timeout=600, stdout=subprocess.PIPE, text=True)
+    assert int(done.stdout) >= most // 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
