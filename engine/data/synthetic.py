@@ -19,7 +19,7 @@ from engine.random import Generator
 from engine.registry import DATASETS, NonNegative, Range, Seed, Size
 from engine.shape import Shape, Spec, count
 
-Classes = Annotated[int, Range(ge=2)]
+Classes = Annotated[int, Range(ge=2, le=1_000_000)]
 
 
 class Synthetic(HeldOutSplits):
@@ -61,7 +61,8 @@ class Synthetic(HeldOutSplits):
         return ArraySamples(*self._drawn)
 
     def check(self) -> None:
-        size = self._count * max(count(self.input.shape), 1) * 8  # drawn in float64
+        drawn = max(self._count, self._classes or 0) * count(self.input.shape)
+        size = drawn * 8  # drawn in float64
         check_memory(type(self).__name__, size, "Make samples smaller.")
 
     @cached_property

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from engine.creation import ones_like, zeros
 from engine.dtypes import float64, int64
 from engine.metrics.metric import Metric, check_classes, check_equal
-from engine.registry import METRICS, FromInput, Range, Size
+from engine.registry import METRICS, FromInput, Range
 from engine.tensor import Tensor
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
-Classes: TypeAlias = Annotated[Size, FromInput(1)]
+Classes: TypeAlias = Annotated[int, Range(ge=1, le=1_000_000), FromInput(1)]
 
 LARGEST = 100
 """Classes up to which a confusion matrix is told as a table."""

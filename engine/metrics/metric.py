@@ -96,13 +96,13 @@ class Mean(Metric):
 
 
 def check_classes(metric: Metric, input: Tensor, target: Tensor, num_classes: int | None = None) -> None:
-    """Raises ShapeError unless there is a target for the scores, and no score for more than `num_classes` classes."""
+    """Raises ShapeError unless there is a target for the scores, and a score for each of `num_classes` classes."""
     if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise ShapeError(
             f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each, N; "
             f"found {format_shape(input.shape)} and {format_shape(target.shape)}."
         )
-    if num_classes is not None and input.shape[1] > num_classes:
+    if num_classes is not None and input.shape[1] != num_classes:
         raise ShapeError(
             f"{type(metric).__name__}: num_classes is {num_classes}, but the input has scores for {input.shape[1]} "
             f"classes. Set num_classes to {input.shape[1]}."

@@ -13,8 +13,8 @@ from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from engine.ops.indexing.index import gather_along
-from engine.ops.spatial.resample import averages, resample, spans
-from engine.shape import Dim, format_shape
+from engine.ops.spatial.resample import averages, check_places, resample, spans
+from engine.shape import Dim, count, format_shape
 from engine.tensor import Tensor
 
 OutputSizes: TypeAlias = int | Sequence[int | None] | None
@@ -96,6 +96,7 @@ def _wanted(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tu
 
 def _places(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
     """The flat positions of each window's elements, in order: windows × elements; short ones repeat their last."""
+    check_places(count(wanted))
     found = np.zeros((1, 1), np.int64)
     for size, want in zip(sizes, wanted, strict=True):
         index = spans(size, want)[0].T

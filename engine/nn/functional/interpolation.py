@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.nn.functional import adaptive_pooling
-from engine.ops.spatial.resample import Resampling, resample
+from engine.ops.spatial.resample import Resampling, check_places, resample
 from engine.shape import Dim, format_shape
 from engine.tensor import Tensor
 
@@ -130,6 +130,7 @@ def _along(
         raise ShapeError(f"interpolate: the symbolic size {old} cannot become {new}")
     if new < 1 or old < 1:
         raise ShapeError(f"interpolate: dimension {dim} of {format_shape(input.shape)} cannot become {new} long")
+    check_places(new)
     step = old / new if scale is None else scale
     if mode in ("nearest", "nearest-exact"):
         shift = 0.5 if mode == "nearest-exact" else 0.0

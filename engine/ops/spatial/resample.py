@@ -13,6 +13,9 @@ from engine.ops.record import op
 from engine.ops.rules import wrap_dim
 from engine.shape import Spec
 
+MOST_PLACES = 2**24
+"""Of one dimension that is resampled, or of one channel that is pooled: tables say where each comes from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
@@ -79,8 +82,15 @@ def averages(size: int, results: int) -> Resampling:
     return Resampling(index, valid / valid.sum(0), size)
 
 
+def check_places(places: int) -> None:
+    """Raises ShapeError where a table of so many places is larger than any that data in memory need."""
+    if places > MOST_PLACES:
+        raise ShapeError(f"{places:,} places are more than the {MOST_PLACES:,} that one result may have; ask for fewer")
+
+
 def spans(size: int, results: int) -> tuple[Any, Any]:
     """The elements of each of `results` parts that may overlap by one, terms × results; and which are not filler."""
+    check_places(results)
     place = np.arange(results)
     start, end = place * size // results, -(-(place + 1) * size // results)
     index = start + np.arange(int((end - start).max(initial=1)))[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import sys
 import time
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 import engine
 from engine.dtypes import float32
 from engine.shape import Spec
+from studio.document.model import Node
 from studio.lowering import budget
 from studio.lowering.budget import Budget, OverBudgetError
 from studio.lowering.evaluate import Evaluator
 from studio.nodes import catalogue
+from tests.studio.lowering.graphs import coded, digits, report
 
 SEQUENCE = Spec((4, 4, 8), float32)
 
@@ -37,6 +40,22 @@ def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, argument
     assert outcome.failure.startswith("checking it takes longer than 0.3 seconds with ")
     assert str(2**40) in outcome.failure
     assert sys.getprofile() is None
+
+
+def test_a_profiler_is_left_alone() -> None:
+    with cProfile.Profile() as profile:
+        outcome = Evaluator().evaluate(catalogue()["nn.GELU"], {"approximate": "none"}, {"input": SEQUENCE})
+        assert sys.getprofile() is profile
+    assert (outcome.failure, outcome.outputs) == ("", {"output": SEQUENCE})
+
+
+def test_repeated_enlargement_ends() -> None:
+    """Sizes grow by 10,000 with each layer; tables of so many places would fill the memory."""
+    layers = {f"n{place}": Node("nn.Upsample", {"scale_factor": 10_000}) for place in range(50)}
+    found = report(digits({**layers, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}))
+    assert any(problem.node == "n1" and "places" in problem.message for problem in found.errors)
+    pool = Node("nn.AdaptiveMaxPool2d", {"output_size": 2**30})
+    assert "ask for fewer" in coded(digits({"pool": pool}), "shape-mismatch").message
 
 
 def added(budget: Budget, times: int) -> engine.Tensor:
