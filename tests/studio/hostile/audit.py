@@ -38,7 +38,7 @@ WRITING = (
 """Events of which the arguments are paths that change."""
 
 PACKAGES = {"engine", "studio", "encodings", "numpy", "pyarrow", "PIL", "numba", "llvmlite", "rich", "safetensors"} | {
-    *("markdown_it", "mdurl", "pygments")  # rich renders help with them
+    *("linkify_it", "markdown_it", "mdurl", "pygments")  # rich renders help with them
 }
 """What may be imported late: the product, and what it declares to depend on."""
 
