@@ -86,7 +86,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
 def _completed(arguments: Sequence[str]) -> list[str]:
     """`--resume` without a run is the newest one; options here have no values that may be left out."""
     found = list(arguments)
-    for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=True)):
+    for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
         if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
             found[place] = "--resume="
     return found

@@ -135,7 +135,7 @@ class Run:
     @property
     def step(self) -> int:
         """Batches that are done, as far as known."""
-        return max(self.progress.step, int(self.last.get("step", 0)))
+        return max(self.progress.step, int(self.last.get("step") or 0))
 
     def read_document(self) -> Document:
         """What was trained. Raises FileError if its file is damaged."""

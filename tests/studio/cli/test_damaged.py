@@ -13,6 +13,7 @@ import pytest
 
 import engine
 from engine.data import numpy_files
+from studio.training.runs.history import Shelf, run_of
 from tests.studio.cli.conftest import Result
 
 
@@ -109,6 +110,16 @@ def test_a_run_json_of_nonsense(gradwire, project: Path, about: str) -> None:
     refused(gradwire("run", project, "--resume", "a"), "run.json: is damaged")
     listed = gradwire("runs", "list", project)
     assert listed.code == 0 and "run.json is damaged" in listed.err and "failed" in listed.out
+
+
+def test_a_run_whose_last_step_is_unknown_and_no_arguments_at_all(gradwire, project: Path) -> None:
+    folder = project.with_suffix(".runs") / "a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"state": "done", "last": {"step": null}}', encoding="utf-8")
+    [found] = Shelf(folder.parent).look()
+    assert run_of(found, []).step == 0
+    assert gradwire("runs", "list", project).code == 0
+    assert gradwire().code == 2
 
 
 def test_lines_of_nonsense_are_counted(gradwire, project: Path, trained: Path) -> None:
