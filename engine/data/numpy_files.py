@@ -51,6 +51,8 @@ class Stored:
     """Bytes of its header, which ends where its numbers begin."""
     checksum: int | None = None
     """CRC-32 of header and numbers that the archive states."""
+    state: tuple[str, int, int] | None = None
+    """The file's `stamp` when the checksum was read."""
 
     @property
     def size(self) -> int:
@@ -96,6 +98,8 @@ class Stored:
                 found = zlib.crc32(piece, found)
                 left -= len(piece)
         if left or found != self.checksum:
+            if stamp(self.path) != self.state:
+                raise DataError(f"{self.name}: has changed since it was opened. Open it again.")
             raise DataError(f"{self.name}: is damaged (its CRC-32 does not match). Save the file again.")
 
 
@@ -221,7 +225,7 @@ def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.Z
         header = file.tell()
     is_packed = info.compress_type != zipfile.ZIP_STORED
     offset = -1 if is_packed else _data_offset(raw, info) + header
-    found = Stored(path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC)
+    found = Stored(path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC, stamp(path))
     _check_size(found, info.file_size - header)
     ratio = _RATIOS.get(info.compress_type)
     is_too_small = ratio is not None and info.file_size > info.compress_size * ratio

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
+from engine.errors import DataError
 from studio.document import edits
 from studio.document.model import Document, Node, Training
 from studio.lowering.graph import Graph
@@ -202,10 +203,13 @@ def test_what_did_not_change_is_not_opened_again(tmp_path: Path) -> None:
     first, second = (opener.open(chain_to("c", made, graph(made), None)) for made in (one, other))
     assert first[:2] == second[:2]
     assert first[2] is not second[2]
+    before = len(first[0].train)
     arrays(tmp_path, np.ones((12, 3)), np.arange(12) % 2)
     third = opener.open(chain_to("c", one, graph(one), None))
     assert third[0] is not first[0]
-    assert len(third[0].train) > len(first[0].train)
+    assert len(third[0].train) > before
+    with pytest.raises(DataError, match="has changed since it was opened"):
+        _ = first[0].train
 
 
 def test_sources_that_were_left_are_let_go() -> None:
