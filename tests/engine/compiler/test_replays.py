@@ -143,7 +143,7 @@ EVENTS: dict[str, Callable[[Training, int], Any]] = {
     "unfused": lambda t, n: t.model.double(),
     "append": lambda t, n: t.model.append(nn.Tanh()),
     "another part": lambda t, n: t.model.__setitem__(2, nn.Tanh() if n % 2 else nn.SiLU()),
-    "class of a part": lambda t, n: setattr(t.model[2], "__class__", nn.Tanh if n % 2 else nn.ReLU),
+    "class of a part": lambda t, n: setattr(t.model[2], "__class__", nn.Tanh if n % 2 else nn.Softsign),
     "forward of a part": lambda t, n: setattr(t.model[2], "forward", lambda x: x * n),
     "forward hook removed": lambda t, n: t.model[2].register_forward_hook(lambda module, given, out: out * n).remove(),
     "backward hook": lambda t, n: t.model[2].register_full_backward_hook(lambda module, i, o: (i[0] * 2,)),
