@@ -187,7 +187,7 @@ def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compile
     compiled_step = Compiled(train, replays=())
     step = functools.partial(compiled_step if compiled else train, training.model, training.optimizer)
     for name, number, batch, recorded in events:
-        with suppress(AutogradError):  # hooks on what is frozen
+        with suppress(AutogradError, KeyError):  # hooks on what is frozen, swaps of what is parametrized
             EVENTS[name](training, number)
         for _ in range(number % 3 + 1):
             x, y = training.batches[batch % 3]
