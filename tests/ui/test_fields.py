@@ -272,7 +272,10 @@ def test_the_wheel_over_fields_of_other_panels_changes_nothing(
 def _state(field: QWidget) -> object:
     if isinstance(field, QComboBox):
         return field.currentIndex()
-    return field.text() if isinstance(field, QAbstractSpinBox) else field.value()
+    if isinstance(field, QAbstractSlider):
+        return field.value()
+    assert isinstance(field, QAbstractSpinBox)
+    return field.text()
 
 
 def test_every_field_is_one_that_keeps_these_rules() -> None:
