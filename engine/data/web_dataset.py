@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+from typing import IO, Annotated, Any, BinaryIO, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,7 +293,7 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
     """All files of a shard. Raises DataError for what is none, or could not have been meant."""
     end = shard.stat().st_size
     try:
-        with tarfile.open(fileobj=_Headers(file), mode="r:") as archive:  # pyright: ignore[reportArgumentType]
+        with tarfile.open(fileobj=cast("IO[bytes]", _Headers(file)), mode="r:") as archive:
             for info in archive:
                 name = info.name
                 if info.isdir():
