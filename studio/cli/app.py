@@ -22,15 +22,14 @@ from studio.cli.options import (
     Json,
     base,
     device_named,
-    fields,
     read,
     runs_folder,
-    sentence,
     sound,
+    tell,
     weights_named,
 )
 from studio.cli.output import OutputError
-from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, complain, explained, print_line, refuse
+from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, explained, print_line, refuse
 from studio.cli.running import Watch
 from studio.cli.sweep import sweep
 from studio.document import files
@@ -158,7 +157,8 @@ def run(
             start_from = weights_named(file, start_from)
             if not os.path.exists(start_from):
                 raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
-        sound(file, document, as_json=as_json)
+        warnings = sound(file, document, as_json=as_json).warnings
+    tell(file, warnings, as_json=as_json)
     session = Session(
         document,
         catalogue(),
@@ -174,7 +174,7 @@ def run(
         seed=seed,
         compile=compile,
     )
-    raise typer.Exit(Watch(session, as_json=as_json, quiet=quiet).run())
+    raise typer.Exit(Watch(session, told=warnings, as_json=as_json, quiet=quiet).run())
 
 
 @app.command()
@@ -183,11 +183,7 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
     with explained(as_json=as_json):
         document = read(file, assignments)
         report = check_document(document, catalogue(), base=base(file))
-    for problem in report.problems:
-        if as_json:
-            print_line({"event": "problem", **fields(problem)})
-        else:
-            complain(f"{problem.severity}: {sentence(file, problem)}")
+    tell(file, report.problems, as_json=as_json)
     errors = len(report.errors)
     warnings = len(report.problems) - errors
     if as_json:

@@ -15,7 +15,7 @@ from studio.document import files
 from studio.document.format import SUFFIX
 from studio.document.model import Document
 from studio.lowering.check import check
-from studio.lowering.report import Problem
+from studio.lowering.report import Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.resuming import named
 from studio.training.settings import Device
@@ -41,10 +41,11 @@ def read(file: Path, assignments: Sequence[str] | None) -> Document:
     return assign(files.load(file), catalogue(), assignments or ())
 
 
-def sound(file: Path, document: Document, *, as_json: bool) -> Document:
-    """A document without errors; ends the command if it has some."""
-    refuse_errors(file, check(document, catalogue(), base=base(file)).errors, as_json=as_json)
-    return document
+def sound(file: Path, document: Document, *, as_json: bool) -> Report:
+    """The check of a document without errors; ends the command if it has some."""
+    report = check(document, catalogue(), base=base(file))
+    refuse_errors(file, report.errors, as_json=as_json)
+    return report
 
 
 def base(file: Path) -> Path:
@@ -76,20 +77,18 @@ def refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> No
     for problem in errors:
         complain(sentence(file, problem))
         if as_json:
-            print_line({"event": "failed", "message": problem.message, **fields(problem)})
+            print_line({"event": "failed", **problem.as_dict()})
     if errors:
         raise typer.Exit(BAD_INPUT)
 
 
-def fields(problem: Problem) -> dict[str, str | None]:
-    return {
-        "severity": problem.severity,
-        "code": problem.code,
-        "message": problem.message,
-        "node": problem.node,
-        "port": problem.port,
-        "wire": None if problem.wire is None else str(problem.wire),
-    }
+def tell(file: Path, problems: Sequence[Problem], *, as_json: bool) -> None:
+    """Each problem on a line of its own: for people on standard error, or for programs on standard output."""
+    for problem in problems:
+        if as_json:
+            print_line({"event": "problem", **problem.as_dict()})
+        else:
+            complain(f"{problem.severity}: {sentence(file, problem)}")
 
 
 def sentence(file: Path, problem: Problem) -> str:
@@ -104,11 +103,11 @@ __all__ = [
     "Json",
     "base",
     "device_named",
-    "fields",
     "read",
     "refuse_errors",
     "runs_folder",
     "sentence",
     "sound",
+    "tell",
     "weights_named",
 ]

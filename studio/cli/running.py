@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -11,17 +12,23 @@ from studio.cli.interrupts import Interrupts
 from studio.cli.output import OutputError
 from studio.cli.problems import BAD_INPUT, CLOSED_PIPE, FAILED, print_line
 from studio.cli.screen import Screen
-from studio.training import Failed, Session, SessionEvent
+from studio.lowering.report import Problem
+from studio.training import Failed, Session, SessionEvent, Warned
 from studio.training.runs.lines import line, results
 
 _POLL_SECONDS = 0.05
 
 
 class Watch:
-    """Passes what a session tells on to people or, as lines of JSON, to programs."""
+    """Passes what a session tells on to people or, as lines of JSON, to programs.
 
-    def __init__(self, session: Session, *, as_json: bool, quiet: bool) -> None:
+    Args:
+        told: warnings that were printed before the run, so that a run that finds the same does not repeat them
+    """
+
+    def __init__(self, session: Session, *, told: Sequence[Problem] = (), as_json: bool, quiet: bool) -> None:
         self._session = session
+        self._told = frozenset(told)
         self._as_json = as_json
         self._screen = Screen(quiet=quiet or as_json)
         self._results: dict[str, Any] = {}
@@ -80,6 +87,8 @@ class Watch:
         return 0
 
     def _pass_on(self, event: SessionEvent) -> None:
+        if isinstance(event, Warned) and event.problem in self._told:
+            return
         self._screen.show(event)
         if isinstance(event, fit.Epoch):
             self._results = results(event)

@@ -24,6 +24,7 @@ from studio.cli.screen import tracked
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
+from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.lines import line
 from studio.training.runs.points import each_loss
@@ -105,7 +106,7 @@ def predict(
         for message in told:
             complain(f"warning: {message}")
             if as_json and out is not None:
-                print_line({"event": "warning", "message": message})
+                print_line({"event": "warning", **Problem("warning", "answers", message).as_dict()})
         try:
             _write(answered, names, classes, out)
         except OSError as error:

@@ -18,7 +18,11 @@ STEP = 232.0
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
-    return Fix(f"Set {param} to {value}", lambda document: edits.set_param(document, name, param, value))
+    return Fix(
+        f"Set {param} to {value}",
+        lambda document: edits.set_param(document, name, param, value),
+        _settings(name, {param: value}),
+    )
 
 
 def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
@@ -27,7 +31,26 @@ def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
             document = edits.set_param(document, name, param, value)
         return document
 
-    return Fix(title, edit)
+    return Fix(title, edit, _settings(name, values))
+
+
+def _settings(name: str, values: Mapping[str, Json]) -> tuple[str, ...]:
+    """The values as `--set` takes them; none unless it can take all."""
+    texts = [f"{name}.{param}={text}" for param, value in values.items() if (text := _setting(value)) is not None]
+    return tuple(texts) if len(texts) == len(values) else ()
+
+
+def _setting(value: Json) -> str | None:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float() | str():
+            return str(value)
+        case list():
+            texts = [_setting(each) for each in value]
+            return None if None in texts else ",".join(map(str, texts))
+        case _:
+            return None
 
 
 def clear(name: str, param: str, title: str | None = None) -> Fix:
@@ -58,7 +81,11 @@ def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:
 
 
 def follow(figure: str) -> Fix:
-    return Fix(f"Follow {figure}", lambda document: edits.set_training(document, follow=figure))
+    return Fix(
+        f"Follow {figure}",
+        lambda document: edits.set_training(document, follow=figure),
+        (f"training.follow={figure}",),
+    )
 
 
 def wire_up(source: End, target: End) -> Fix:
@@ -76,7 +103,7 @@ def retype(name: str, key: str) -> Fix:
         changed = replace(document.nodes[name], type=key, params={})
         return replace(document, nodes={**document.nodes, name: changed})
 
-    return Fix(f"Use {key.rpartition('.')[2]}", edit)
+    return Fix(f"Use {key.rpartition('.')[2]}", edit, (f"{name}={key}",))
 
 
 def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from engine.shape import Spec
 from studio.document.model import Document, Wire
 from studio.lowering.courses import Course
+from studio.lowering.help import HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,13 @@ class Fix:
 
     title: str
     edit: Callable[[Document], Document] = field(compare=False)
+    settings: tuple[str, ...] = ()
+    """What `--set` of the command line takes for the same edit: "adam.lr=0.001". Empty where wires or nodes change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong, where, and what to do. `code` is stable and has a help page."""
+    """Something that is wrong, where, and what to do. `code` is stable and has an entry in `HELP`."""
 
     severity: Literal["error", "warning"]
     code: str
@@ -33,6 +36,27 @@ class Problem:
     fix: Fix | None = None
     option: str = ""
     """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
+
+    @property
+    def help(self) -> str:
+        """Why problems with this code matter."""
+        return HELP.get(self.code, "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record that programs read, the same in every command."""
+        fix = self.fix
+        settings = [] if fix is None else list(fix.settings)
+        return {
+            "severity": self.severity,
+            "code": self.code,
+            "message": self.message,
+            "node": self.node,
+            "port": self.port,
+            "wire": None if self.wire is None else str(self.wire),
+            "fix": None if fix is None else fix.title,
+            "set": settings or ([self.option] if self.option else []),
+            "help": self.help,
+        }
 
 
 @dataclass(frozen=True, slots=True)

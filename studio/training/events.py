@@ -32,14 +32,20 @@ class Failed:
     refused: bool = False
     """A run was to go on and could not; it stays what it was."""
 
+    @property
+    def problem(self) -> Problem:
+        return Problem("error", "run-failed", self.message, node=self.node)
+
 
 @dataclass(frozen=True, slots=True)
 class Warned:
     """Something went wrong that the training survives."""
 
-    message: str
-    problem: Problem | None = None
-    """The same where it is about a node, with a remedy."""
+    problem: Problem
+
+    @property
+    def message(self) -> str:
+        return self.problem.message
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from engine.compiler import Explanation
 from studio.document.model import Document
 from studio.lowering.data_problems import data_problem
 from studio.lowering.program import LoweringError, Program, lower
+from studio.lowering.report import Problem
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
@@ -198,7 +199,7 @@ class Session:
 
     def _run(self) -> None:
         try:
-            with heard(lambda text: self._events.put(Warned(text))):
+            with heard(lambda text: self._warn("computing", [text])):
                 self._run_to_the_end()
         finally:
             self._ended.set()
@@ -239,7 +240,7 @@ class Session:
             self._check(resume, task, files)
             self._begin_record(resume.place)
         elif self._start_from is not None:
-            self._warn(resuming.begin_with(self._start_from, task))
+            self._warn("start-from", resuming.begin_with(self._start_from, task))
         if self._record is not None:
             self._record.describe(versions=versions(), machine=machine(), data=files)
         return task
@@ -252,7 +253,7 @@ class Session:
         self._record = Record(self.folder, self.document, asked, self._writer, place, lock)
         if not self._record.is_locked:
             found = "is on a file system without locks, so a second process that writes this run would not be noticed"
-            self._warn([f"{self.folder} {found}. Train it in one process at a time."])
+            self._warn("no-lock", [f"{self.folder} {found}. Train it in one process at a time."])
         if self._label is not None:
             self._record.describe(name=self._label)
         how = self.document.training
@@ -262,7 +263,7 @@ class Session:
 
     def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raises FileError if a run cannot go on as it was begun."""
-        self._warn([*resume.warnings, *resuming.of_schedules(resume, self.settings.epochs, self._lowered())])
+        self._warn("resume", [*resume.warnings, *resuming.of_schedules(resume, self.settings.epochs, self._lowered())])
         resuming.refuse_nothing_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
             begun = of_length(resume.document, self.settings, resume.settings)
@@ -294,7 +295,7 @@ class Session:
             compile=settings.compile,
         )
         if self._resume is not None:
-            self._warn(resuming.take_up(training, self._resume, self._planned, until=settings.epochs))
+            self._warn("resume", resuming.take_up(training, self._resume, self._planned, until=settings.epochs))
         try:
             for event in training:
                 if isinstance(event, fit.Done):
@@ -333,20 +334,20 @@ class Session:
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
         if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
-            self._events.put(Warned(problem.message, problem))
+            self._events.put(Warned(problem))
         if self._record is not None and not isinstance(event, fit.ValidationStep):
             self._record.take(event, self._weights)
-            self._warn(self._writer.news())
+            self._warn("disk", self._writer.news())
 
     def _warn_of_data(self, task: fit.Task) -> None:
         source = self._lowered().reading.source
         for found in splits_of(task).diagnostics(whole=True):
             problem = data_problem(source, found)
-            self._events.put(Warned(problem.message, problem))
+            self._events.put(Warned(problem))
 
-    def _warn(self, messages: Iterable[str]) -> None:
+    def _warn(self, code: str, messages: Iterable[str]) -> None:
         for message in messages:
-            self._events.put(Warned(message))
+            self._events.put(Warned(Problem("warning", code, message)))
 
     def _halts(self, *, after: fit.Event) -> bool:
         """Waits while paused. Whether the run is to stop."""
@@ -375,7 +376,7 @@ class Session:
                 self._lock.release()
             return
         self.unwritten = self._record.finish(ended, self._weights(), message, seconds=_PATIENCE_SECONDS)
-        self._warn(self._writer.news())
+        self._warn("disk", self._writer.news())
 
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()
@@ -386,7 +387,7 @@ class Session:
             try:
                 self._events.put(Looked(look(self._task, self.program)))
             except Exception as error:  # noqa: BLE001 - a look must not end the run; the step itself would
-                self._events.put(Warned(f"The autograd graph could not be made: {error}"))
+                self._warn("no-autograd-graph", [f"The autograd graph could not be made: {error}"])
 
     def _look_alone(self) -> None:
         """A look while no run is under way."""

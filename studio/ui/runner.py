@@ -203,7 +203,7 @@ class Runner(QObject):
                 self.looked.emit(event.snapshot)
             case Warned():
                 self._looks = 0
-                if event.problem is not None and self._live().document is self._store.document:
+                if event.problem.node is not None and self._live().document is self._store.document:
                     self._store.add_run_problem(event.problem)
             case _:
                 pass

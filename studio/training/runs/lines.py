@@ -53,10 +53,9 @@ def line(event: SessionEvent) -> dict[str, Any] | None:
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
         case Failed():
-            return {"event": "failed", "message": event.message, "node": event.node}
+            return {"event": "failed", **event.problem.as_dict()}
         case Warned():
-            at = {} if event.problem is None else {"node": event.problem.node}
-            return {"event": "warning", "message": event.message, **at}
+            return {"event": "warning", **event.problem.as_dict()}
         case _:
             return None
 

@@ -84,6 +84,7 @@ def test_a_run_tells_it_at_the_optimizer(session, digits, tmp_path: Path) -> Non
     run.start()
     assert run.join(600)
     [warned] = [event for event in run.events() if isinstance(event, Warned)]
-    assert warned.problem is not None and warned.problem.node == "adam"
+    assert warned.problem.node == "adam"
     assert "Lower lr of adam from 1e+06 to 100000" in warned.message == warned.problem.message
-    assert line(warned) == {"event": "warning", "message": warned.message, "node": "adam"}
+    assert line(warned) == {"event": "warning", **warned.problem.as_dict()}
+    assert warned.problem.as_dict()["set"] == ["adam.lr=100000.0"]
