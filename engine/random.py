@@ -124,6 +124,10 @@ class Generator:
             MODES.capture.reserved(self, words, state)
         return state
 
+    def reserved(self, words: int) -> Generator:
+        """A generator of the next `words` words, which this one skips. It may draw them at any time."""
+        return Generator(*self.reserve(words))
+
     # -- draws
 
     def bits(self, n: int) -> Words:
@@ -158,10 +162,11 @@ class Generator:
             raise ValueError(f"there is no int64 number from {low} to below {high}")
         shape, count = _shape(shape)
         span = high - low
-        if span <= 2**32:
+        words = words_of_integer(span)
+        if words == 1:
             below = high_product(self.bits(count), span)
         else:
-            below = high_product_128(self.bits(2 * count).reshape(count, 2), span)
+            below = high_product_128(self.bits(words * count).reshape(count, words), span)
         return (below + np.uint64(low & MASK)).view(np.int64).reshape(shape)
 
     def uniform_rows(self, rows: NDArray[np.int64], count: int) -> NDArray[np.float64]:
@@ -199,6 +204,11 @@ def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
     if any(size < 0 for size in sizes):
         raise ValueError(f"a shape has no negative sizes, but {sizes} has")
     return sizes, math.prod(sizes)
+
+
+def words_of_integer(span: int) -> int:
+    """How many words `Generator.integers` takes for each number out of `span`."""
+    return 1 if span <= 2**32 else 2
 
 
 def _is_single(dtype: DType) -> bool:

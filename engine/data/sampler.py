@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.dtypes import float64
-from engine.random import Generator, default_generator
+from engine.random import Generator, default_generator, words_of_integer
 
 T_co = TypeVar("T_co", covariant=True)
+
+CHUNK = 2**20
+"""How many sample numbers of a long order are drawn at a time: 8 MiB."""
 
 
 class Sampler(ABC, Generic[T_co]):
@@ -27,17 +31,17 @@ class Sampler(ABC, Generic[T_co]):
 
 
 class OrderedSampler(Sampler[int]):
-    """An order that is computed at once. Iteration gives plain ints, as in PyTorch."""
+    """An order that is computed in chunks. Iteration gives plain ints, as in PyTorch."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def order(self) -> NDArray[np.int64]:
-        """The sample numbers of one pass."""
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
+        """The sample numbers of one pass. The call takes all random words that they need from the generator."""
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.order().tolist())
+        return chain.from_iterable(chunk.tolist() for chunk in self.chunks())
 
 
 class SequentialSampler(OrderedSampler):
@@ -49,8 +53,9 @@ class SequentialSampler(OrderedSampler):
     def __len__(self) -> int:
         return len(self.data_source)
 
-    def order(self) -> NDArray[np.int64]:
-        return np.arange(len(self), dtype=np.int64)
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
+        size = len(self)
+        return (np.arange(start, min(start + CHUNK, size), dtype=np.int64) for start in range(0, size, CHUNK))
 
 
 class RandomSampler(OrderedSampler):
@@ -80,17 +85,19 @@ class RandomSampler(OrderedSampler):
     def __len__(self) -> int:
         return len(self.data_source) if self.num_samples is None else self.num_samples
 
-    def order(self) -> NDArray[np.int64]:
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
         generator = self.generator or default_generator
         count, size = len(self), len(self.data_source)
         if count == 0:
-            return np.empty(0, np.int64)
+            return ()
         if size == 0:
             raise ValueError(f"{count} samples cannot be drawn from an empty data set")
         if self.replacement:
-            return generator.integers(0, size, count)
-        passes = [generator.permutation(size) for _ in range(-(-count // size))]
-        return np.concatenate(passes)[:count]
+            drawn = generator.reserved(count * words_of_integer(size))
+            return (drawn.integers(0, size, part) for part in chunk_sizes(count))
+        passes = -(-count // size)
+        drawn = generator.reserved(passes * -(-size // 4) * 4)  # each permutation begins with a block of four words
+        return (drawn.permutation(size)[: count - size * number] for number in range(passes))
 
 
 class SubsetRandomSampler(OrderedSampler):
@@ -103,8 +110,8 @@ class SubsetRandomSampler(OrderedSampler):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def order(self) -> NDArray[np.int64]:
-        return self.indices[(self.generator or default_generator).permutation(len(self))]
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
+        return (self.indices[(self.generator or default_generator).permutation(len(self))],)
 
 
 class WeightedRandomSampler(OrderedSampler):
@@ -138,15 +145,18 @@ class WeightedRandomSampler(OrderedSampler):
     def __len__(self) -> int:
         return self.num_samples
 
-    def order(self) -> NDArray[np.int64]:
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
         generator = self.generator or default_generator
         if self.replacement:
-            ends = np.cumsum(self.weights)
-            return np.searchsorted(ends, generator.uniform(self.num_samples, float64) * ends[-1], side="right")
+            ends, drawn = np.cumsum(self.weights), generator.reserved(self.num_samples)
+            return (
+                np.searchsorted(ends, drawn.uniform(part, float64) * ends[-1], side="right")
+                for part in chunk_sizes(self.num_samples)
+            )
         # The smallest of exponential times are a draw without replacement (Efraimidis and Spirakis, 2006).
         with np.errstate(divide="ignore"):
             times = -np.log1p(-generator.uniform(len(self.weights), float64)) / self.weights
-        return np.argsort(times, kind="stable")[: self.num_samples].astype(np.int64, copy=False)
+        return (np.argsort(times, kind="stable")[: self.num_samples].astype(np.int64, copy=False),)
 
 
 class DistributedSampler(OrderedSampler):
@@ -200,11 +210,11 @@ class DistributedSampler(OrderedSampler):
         """Choose the order of the next pass; without it every pass has the same."""
         self.epoch = epoch
 
-    def order(self) -> NDArray[np.int64]:
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
         size = len(self.dataset)
         generator = Generator(self.seed).fork("order", self.epoch)
         order = generator.permutation(size) if self.shuffle else np.arange(size, dtype=np.int64)
-        return np.resize(order, self.total_size)[self.rank :: self.num_replicas]
+        return (np.resize(order, self.total_size)[self.rank :: self.num_replicas],)
 
 
 class BatchSampler(Sampler[list[int]]):
@@ -232,12 +242,32 @@ class BatchSampler(Sampler[list[int]]):
     def arrays(self) -> Iterator[NDArray[np.int64]]:
         """The batches as arrays."""
         if isinstance(self.sampler, OrderedSampler):
-            order = self.sampler.order()
-            cuts = range(0, len(order), self.batch_size)
-            batches = (order[start : start + self.batch_size] for start in cuts)
+            batches = regrouped(self.sampler.chunks(), self.batch_size)
         else:
             batches = (np.asarray(group, dtype=np.int64) for group in grouped(self.sampler, self.batch_size))
         return (batch for batch in batches if not self.drop_last or len(batch) == self.batch_size)
+
+
+def chunk_sizes(count: int) -> Iterator[int]:
+    """The sizes of the chunks in which `count` numbers are drawn: whole blocks of the generator, but for the last."""
+    return (min(CHUNK, count - start) for start in range(0, count, CHUNK))
+
+
+def regrouped(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[np.int64]]:
+    """Arrays of `size` consecutive numbers of all chunks; the last may be shorter."""
+    held: list[NDArray[np.int64]] = []
+    missing = size
+    for chunk in chunks:
+        start = 0
+        while len(chunk) - start >= missing:
+            held.append(chunk[start : start + missing])
+            yield held[0] if len(held) == 1 else np.concatenate(held)
+            start, missing, held = start + missing, size, []
+        if start < len(chunk):
+            held.append(chunk[start:])
+            missing -= len(chunk) - start
+    if held:
+        yield np.concatenate(held)
 
 
 def grouped(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

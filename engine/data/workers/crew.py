@@ -18,11 +18,14 @@ from typing import Any, NamedTuple, Protocol
 from engine.data.workers import process
 from engine.data.workers.environment import imports_as_here
 from engine.data.workers.loans import Loans
-from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
+from engine.data.workers.messages import STARTED, Failure, Pass, Reply, Request, Work
 from engine.data.workers.packing import check_packs, hear, pack, tell
 from engine.data.workers.segments import Segment, placed
 
 _PATIENCE = 6.0  # seconds for workers that are told to end; a little more than they give themselves
+
+
+_GUARD = "Put what the main module does under `if __name__ == '__main__':`."
 
 
 class Answer(NamedTuple):
@@ -80,6 +83,7 @@ class Processes:
         self._requests: list[connection.Connection] = []
         self._replies: list[connection.Connection] = []
         self._processes: list[BaseProcess] = []
+        self._started: set[int] = set()
         self._patience = [_PATIENCE]
         channels = (self._requests, self._replies)
         self.close = weakref.finalize(self, _end, os.getpid(), self._processes, channels, self._patience)
@@ -128,6 +132,9 @@ class Processes:
             worker = self._ready(workers, end if timeout else None, timeout)
             try:
                 reply: Reply = hear(self._replies[worker])
+                if reply == STARTED:
+                    self._started.add(worker)
+                    continue
                 asked = self._asked[worker].pop((reply.pass_number, reply.number), None)
                 loans = self._loans[worker]
                 loans.take_in(reply, asked, self._replies[worker])
@@ -170,6 +177,9 @@ class Processes:
         else:
             why = f"ended by itself with exit code {code}"
             hint = " Standard error may say more." if code else ""
+            if worker not in self._started:
+                why += " before it had imported the program's main module"
+                hint = f" {_GUARD} Standard error has its traceback."
         return f"DataLoader worker process {worker} (pid {dead.pid}) {why}.{hint} num_workers=0 does without processes."
 
 
@@ -229,7 +239,7 @@ def _check_main() -> None:
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(
             "DataLoader: the program's main module starts worker processes while it is imported by one of them. "
-            "Put what it does under `if __name__ == '__main__':`, or set num_workers=0."
+            f"{_GUARD} Or set num_workers=0."
         )
 
 

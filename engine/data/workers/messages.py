@@ -59,6 +59,10 @@ class Reply(NamedTuple):
     """Bytes of the segment if it is new; it follows."""
 
 
+STARTED = Reply(-1, -1)
+"""What each worker process says first: it has imported the program's main module."""
+
+
 class Failure(NamedTuple):
     """An exception on its way to another process."""
 

@@ -22,7 +22,7 @@ from engine.config import set_num_threads
 from engine.data.fetching import Stream, chance_of, set_chance, set_epoch
 from engine.data.workers.environment import restore
 from engine.data.workers.info import HERE, WorkerInfo
-from engine.data.workers.messages import Failure, Pass, Reply, Request, Work
+from engine.data.workers.messages import STARTED, Failure, Pass, Reply, Request, Work
 from engine.data.workers.packing import hear, pack, tell, unpack
 from engine.data.workers.segments import Place, Segment, placed, views
 from engine.random import manual_seed
@@ -53,6 +53,8 @@ def main(
     restore(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox = _Inbox(requests)
+    with contextlib.suppress(OSError):
+        tell(replies, STARTED)
     try:
         set_num_threads(1)
         memory = b"" if arrays is None else memoryview(arrays.memory)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections import Counter, namedtuple
 from typing import Any
 
@@ -23,6 +24,7 @@ from engine.data import (
     TensorDataset,
     random_split,
 )
+from engine.data.sampler import CHUNK
 from engine.random import Generator
 
 
@@ -129,6 +131,56 @@ def test_plain_sequences_and_streams() -> None:
         len(DataLoader(Stream()))
     with pytest.raises(ValueError, match="its own order"):
         DataLoader(Stream(), shuffle=True)
+
+
+def test_orders_in_chunks_are_those_of_one_draw() -> None:
+    many = CHUNK * 2 + 5
+    random = Generator(3)
+    few = range(CHUNK - 3)
+    assert list(RandomSampler(range(10), True, many, random)) == Generator(3).integers(0, 10, many).tolist()
+    assert random.get_state() == Generator(3, 0, -(-many // 4)).get_state()
+    wide = RandomSampler(range(2**33), True, many, random)
+    assert np.array_equal(np.concatenate([*wide.chunks()]), Generator(3, 0, -(-many // 4)).integers(0, 2**33, many))
+    passes = Generator(3)
+    whole = np.concatenate([passes.permutation(len(few)) for _ in range(3)])[:many]
+    again = Generator(3)
+    assert np.array_equal(np.concatenate([*RandomSampler(few, False, many, again).chunks()]), whole)
+    assert again.get_state() == passes.get_state()
+    batches = [*BatchSampler(SequentialSampler(range(many)), 1000).arrays()]
+    assert {len(batch) for batch in batches[:-1]} == {1000}
+    assert np.array_equal(np.concatenate(batches), np.arange(many))
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_draws_between_batches_leave_the_order(replacement: bool) -> None:
+    def order(draws: int) -> list[list[int]]:
+        engine.manual_seed(0)
+        batches = []
+        for batch in BatchSampler(RandomSampler(range(5), replacement, 20), 3):
+            engine.rand(draws)
+            batches.append(batch)
+        return batches
+
+    assert order(0) == order(7)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        RandomSampler(range(10), replacement=True, num_samples=2**27),
+        RandomSampler(range(10), num_samples=2**27),
+        data.WeightedRandomSampler([1.0, 2.0], 2**27),
+        SequentialSampler(range(2**27)),
+    ],
+    ids=["replacement", "passes", "weighted", "sequential"],
+)
+def test_long_orders_take_no_memory(sampler: Any) -> None:
+    tracemalloc.start()
+    try:
+        assert len(next(BatchSampler(sampler, 8).arrays())) == 8
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
 
 
 def test_no_batches() -> None:

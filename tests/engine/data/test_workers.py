@@ -461,19 +461,27 @@ def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_pat
             os.killpg(program.pid, signal.SIGKILL)
 
 
-def test_programs_that_start_workers_when_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("context", ["spawn", pytest.param("forkserver", marks=posix)])
+def test_programs_that_start_workers_when_imported(tmp_path: Path, context: str) -> None:
     path = tmp_path / "program.py"
     path.write_text(
         "from engine.data import DataLoader\n"
         "from tests.engine.data.worker_sets import Pictures\n"
-        "print(len(list(DataLoader(Pictures(4), num_workers=1))))\n",
+        "try:\n"
+        f"    print(len(list(DataLoader(Pictures(4), num_workers=1, multiprocessing_context={context!r}))))\n"
+        "except RuntimeError as error:\n"
+        "    if __name__ != '__main__':\n"
+        "        raise\n"
+        "    print(error)\n",
         encoding="utf-8",
     )
     command = [sys.executable, str(path)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     found = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
-    assert found.returncode == 1
-    assert "Put what it does under `if __name__ == '__main__':`" in found.stderr
+    assert found.returncode == 0
+    assert "before it had imported the program's main module" in found.stdout
+    assert "Put what the main module does under `if __name__ == '__main__':`" in found.stdout
+    assert "Put what the main module does under `if __name__ == '__main__':`" in found.stderr
 
 
 def test_padding_is_for_workers_as_well() -> None:
