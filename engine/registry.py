@@ -108,6 +108,9 @@ Probability = Annotated[float, Range(ge=0, le=1)]
 Positive = Annotated[float, Range(gt=0)]
 NonNegative = Annotated[float, Range(ge=0)]
 
+Learns = Literal["", "classes", "numbers", "answers"]
+"""Targets of a loss: class numbers or a probability for each class, numbers to come close to, yes or no."""
+
 REQUIRED: Any = inspect.Parameter.empty
 
 Kind = Literal["bool", "int", "float", "str", "choice", "path", "ints", "floats"]
@@ -247,6 +250,8 @@ class Entry:
     outputs: tuple[str, ...] = ("output",)
     tags: tuple[str, ...] = field(default=())
     """Further words that a search finds it by."""
+    learns: Learns = ""
+    """Of a loss: what its targets are, if only one thing makes sense."""
 
     @property
     def summary(self) -> str:
@@ -274,13 +279,14 @@ class Registry:
         was: tuple[str, ...] = (),
         outputs: tuple[str, ...] = ("output",),
         tags: tuple[str, ...] = (),
+        learns: Learns = "",
     ) -> Callable[[T], T]:
         def declare(target: T) -> T:
             key = f"{self.prefix}.{target.__name__}"
             for name in (key, *was):
                 if name in self._entries or name in self._old:
                     raise RegistryError(f"{name} is declared twice. Rename one of the two classes.")
-            self._entries[key] = Entry(key, target, category, title or target.__name__, was, outputs, tags)
+            self._entries[key] = Entry(key, target, category, title or target.__name__, was, outputs, tags, learns)
             self._old.update(dict.fromkeys(was, key))
             return target
 

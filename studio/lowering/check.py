@@ -71,7 +71,7 @@ class Checker:
             wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
         }
         return Report(
-            problems=tuple(sorted(problems, key=lambda problem: problem.severity)),
+            problems=tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.severity)),
             nodes={name: facts.info for name, facts in flow.facts.items()},
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},

@@ -37,6 +37,7 @@ HELP: Mapping[str, str] = {
     "shape-mismatch": "The shape that arrives is not one that the node can compute with.",
     "wrong-dtype": "Layers compute with float32; whole numbers and float64 are converted before them.",
     "wrong-target": "A loss for classes takes class numbers as targets; a loss for numbers takes numbers to learn.",
+    "wrong-encoding": "One-hot encoding makes a vector of each class number, with one place for each class.",
     "open-sizes": "Samples of one batch need the same size.",
     "too-large": "Parameters, activations or data would take more memory than this machine has.",
     # divisions and schedules

@@ -8,6 +8,7 @@ from engine.shape import Spec
 from studio.document.model import End, Node
 from studio.document.walk import walk
 from studio.lowering import fixes
+from studio.lowering.causes import ENCODER, few_classes, is_uneven, joined_batches, joins_batches
 from studio.lowering.evaluate import SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.graph import Graph
@@ -60,6 +61,8 @@ def value_mistakes(flow: Flow) -> Iterator[Problem]:
             yield from _in_place(flow, name)
         if facts.type.key == "ops.cat":
             yield from _joined_batches(flow, name, facts)
+        if facts.type.key == ENCODER:
+            yield from few_classes(flow, name)
 
 
 # -- around the loss --------------------------------------------------------------------------
@@ -177,23 +180,16 @@ def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
 
 def _joined_batches(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
     """Concatenation along the batch instead of the features, unless targets are joined, or samples parted, as well."""
-    spec = facts.spec(facts.type.inputs[0].name)
-    if spec is None or spec.ndim < 2 or facts.arguments.values.get("dim") not in (0, -spec.ndim):
+    if not joins_batches(facts):
         return
     judges = [
         judge
         for judge in (*flow.graph.having(Role.LOSS), *flow.graph.having(Role.METRIC))
         if name in flow.graph.upstream([judge])
     ]
-    if not judges or any(_is_uneven(flow.facts[judge]) for judge in judges if judge in flow.facts):
-        message = f"{name} joins its inputs along the batch, so there are more samples than targets. Set dim to 1."
-        yield Problem("warning", "joined-batches", message, node=name, fix=fixes.assign(name, "dim", 1))
-
-
-def _is_uneven(judge: Facts) -> bool:
-    """Whether a loss or metric gets other samples than targets."""
-    spec, target = judge.spec("input"), judge.spec("target")
-    return spec is None or target is None or spec.shape[:1] != target.shape[:1]
+    uneven = [flow.facts[judge] for judge in judges if judge in flow.facts and is_uneven(flow.facts[judge])]
+    if not any(facts.outcome.failure for facts in uneven) and (uneven or not judges):
+        yield joined_batches(name, "warning")
 
 
 # -- settings ---------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from engine.dtypes import float32, int64
+from engine.dtypes import float32
 from engine.shape import Dim, Spec, format_shape
 from studio.document.model import End, Node
 from studio.document.walk import walk
 from studio.lowering import fixes
 from studio.lowering.arguments import resolve
+from studio.lowering.causes import encoded_inputs, encoded_targets, joined_samples, main_source, missing_column
 from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
 from studio.lowering.origin import origin_of_rank, origin_of_size
@@ -66,7 +67,7 @@ def _unflattened_scores(flow: Flow, name: str, facts: Facts) -> Problem | None:
     ):
         return None
     first: str | None = None
-    for before in walk([name], lambda one: _main_source(flow, one)):
+    for before in walk([name], lambda one: main_source(flow, one)):
         layer = flow.facts[before]
         entering = layer.spec(layer.type.inputs[0].name) if layer.type.inputs else None
         if layer.type.group == "Linear" and entering is not None and entering.ndim > target.ndim + 1:
@@ -139,21 +140,19 @@ def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
     """A loss of classes gets numbers to learn, or a loss of numbers gets classes."""
     spec, target = facts.spec("input"), facts.spec("target")
     source = flow.graph.source(name, "target")
-    if facts.type.role is not Role.LOSS or spec is None or target is None or source is None:
+    if spec is None or target is None or source is None:
         return None
     numbers = target.dtype.is_floating_point
-    other = Spec(spec.shape[:1], int64) if numbers else Spec(spec.shape, float32)
-    if Evaluator().evaluate(facts.type, facts.arguments.values, {**facts.inputs, "target": other}).failure:
-        return None
-    if numbers and target.ndim == 2 and target.shape[1] == 1:
+    if facts.type.learns == "classes" and numbers and target.shape[1:] in ((), (1,)) and spec.shape != target.shape:
         message = (
             f"{name} learns classes, but {source.node} gives numbers to learn, {target}. "
             "Use a loss for numbers, such as MSELoss, or have the source give classes."
         )
         return Problem("error", "wrong-target", message, node=name, port="target")
-    if not numbers and target.ndim == 1 and spec.shape != target.shape:
+    if facts.type.learns in ("numbers", "answers") and not numbers and target.ndim == 1 and spec.shape != target.shape:
+        learned = "numbers" if facts.type.learns == "numbers" else "yes or no for each of its inputs"
         message = (
-            f"{name} learns numbers, but {source.node} gives class numbers, {target}. "
+            f"{name} learns {learned}, but {source.node} gives class numbers, {target}. "
             "Use CrossEntropyLoss, or have the source give numbers to learn."
         )
         return Problem(
@@ -164,17 +163,10 @@ def _wrong_goal(flow: Flow, name: str, facts: Facts) -> Problem | None:
 
 def _learn_numbers(flow: Flow, name: str) -> Fix | None:
     """Lets the source before a loader give numbers, if it can."""
-    *_, source = walk([name], lambda one: _main_source(flow, one))
+    *_, source = walk([name], lambda one: main_source(flow, one))
     task = flow.facts[source].type.param("task")
     numbers = [] if task is None else [choice for choice in task.choices if choice.startswith("number")]
     return fixes.assign(source, "task", numbers[0]) if numbers else None
-
-
-def _main_source(flow: Flow, name: str) -> list[str]:
-    """The node whose output arrives at the first input of another one."""
-    inputs = flow.facts[name].type.inputs
-    end = flow.graph.source(name, inputs[0].name) if inputs else None
-    return [] if end is None or end.node not in flow.facts else [end.node]
 
 
 def _branches(flow: Flow, name: str, facts: Facts) -> Problem | None:
@@ -229,11 +221,15 @@ def _general(flow: Flow, name: str, facts: Facts) -> Problem:
 
 
 EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
+    joined_samples,
+    encoded_inputs,
+    encoded_targets,
     _override,
     _unflattened_scores,
     _wrong_dtype,
     _open_sizes,
     _lone_column,
+    missing_column,
     _wrong_goal,
     _branches,
     _flattened_image,

@@ -149,6 +149,7 @@ def _node(
         params=(*entry.parameters, *further),
         tags=entry.tags,
         was=entry.was,
+        learns=entry.learns,
         role=role,
         target=entry.target,
     )

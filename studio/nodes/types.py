@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.registry import Parameter
+from engine.registry import Learns, Parameter
 
 
 class PortType(StrEnum):
@@ -69,6 +69,8 @@ class NodeType:
     tags: tuple[str, ...] = ()
     was: tuple[str, ...] = field(default=())
     """Keys it had in the past; still read from files."""
+    learns: Learns = ""
+    """Of a loss: what its targets are, if only one thing makes sense."""
     role: Role = Role.UNKNOWN
     target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     """The class or function that the node calls; None for what only the studio knows."""

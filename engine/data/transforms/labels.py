@@ -84,9 +84,8 @@ class LabelEncode(Fitted, Invertible):
         codes = self._order[np.minimum(places, len(self._known) - 1)]
         wrong = self._known[codes] != samples
         if wrong.any():
-            raise DataError(
-                f"LabelEncode: {samples[wrong][0]!r} is none of the {len(self.labels)} labels listed. Add it to labels."
-            )
+            label, count = samples[wrong].tolist()[0], len(self.labels)
+            raise DataError(f"LabelEncode: {label!r} is none of the {count} labels listed. Add it to labels.")
         return codes.astype(np.int64)
 
     def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from engine.tensor import Tensor
 GROUP = "Binary classification"
 
 
-@LOSSES.register(category=GROUP, title="Binary cross entropy", tags=("bce", "sigmoid", "multi-label"))
+@LOSSES.register(category=GROUP, title="Binary cross entropy", learns="answers", tags=("bce", "sigmoid", "multi-label"))
 class BCELoss(WeightedLoss):
     """How surprising yes or no is, ``-(y log x + (1 - y) log(1 - x))``, for probabilities such as `Sigmoid` gives.
 
@@ -35,7 +35,9 @@ class BCELoss(WeightedLoss):
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Binary cross entropy of logits", tags=("bce", "logits", "multi-label"))
+@LOSSES.register(
+    category=GROUP, title="Binary cross entropy of logits", learns="answers", tags=("bce", "logits", "multi-label")
+)
 class BCEWithLogitsLoss(WeightedLoss):
     """How surprising yes or no is to the network, which gives scores (logits). Contains the sigmoid.
 
@@ -64,7 +66,7 @@ class BCEWithLogitsLoss(WeightedLoss):
         )
 
 
-@LOSSES.register(category=GROUP, title="Soft margin", tags=("logistic",))
+@LOSSES.register(category=GROUP, title="Soft margin", learns="answers", tags=("logistic",))
 class SoftMarginLoss(Loss):
     """``log(1 + exp(-y x))`` for scores and targets that are 1 or -1.
 
@@ -79,7 +81,7 @@ class SoftMarginLoss(Loss):
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Multi-label soft margin", tags=("logits", "several classes"))
+@LOSSES.register(category=GROUP, title="Multi-label soft margin", learns="answers", tags=("logits", "several classes"))
 class MultiLabelSoftMarginLoss(WeightedLoss):
     """Binary cross entropy of logits, averaged over the classes of each sample.
 

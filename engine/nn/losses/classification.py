@@ -14,7 +14,7 @@ from engine.tensor import Tensor
 GROUP = "Classification"
 
 
-@LOSSES.register(category=GROUP, title="Cross entropy", tags=("classification", "softmax", "logits"))
+@LOSSES.register(category=GROUP, title="Cross entropy", learns="classes", tags=("classification", "softmax", "logits"))
 class CrossEntropyLoss(WeightedLoss):
     """How surprising the right class is to the network, ``-log softmax(input)[target]``.
 
@@ -52,7 +52,9 @@ class CrossEntropyLoss(WeightedLoss):
         )
 
 
-@LOSSES.register(category=GROUP, title="Negative log likelihood", tags=("classification", "log softmax"))
+@LOSSES.register(
+    category=GROUP, title="Negative log likelihood", learns="classes", tags=("classification", "log softmax")
+)
 class NLLLoss(WeightedLoss):
     """How surprising the right class is, ``-input[target]``, for log-probabilities such as `LogSoftmax` gives.
 
@@ -83,7 +85,7 @@ NLLLoss2d = NLLLoss
 """PyTorch's old name of it for images."""
 
 
-@LOSSES.register(category=GROUP, title="Multi-class hinge", tags=("svm", "margin"))
+@LOSSES.register(category=GROUP, title="Multi-class hinge", learns="classes", tags=("svm", "margin"))
 class MultiMarginLoss(WeightedLoss):
     """How much less than a margin the right class is ahead of the others, ``Σ max(0, margin - x[y] + x[i])ᵖ / C``.
 

@@ -13,7 +13,7 @@ from engine.tensor import Tensor
 GROUP = "Regression"
 
 
-@LOSSES.register(category=GROUP, title="Mean squared error", tags=("mse", "l2", "least squares"))
+@LOSSES.register(category=GROUP, title="Mean squared error", learns="numbers", tags=("mse", "l2", "least squares"))
 class MSELoss(Loss):
     """The squared distance from the target, ``(x - y)²``.
 
@@ -30,7 +30,7 @@ class MSELoss(Loss):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Mean absolute error", tags=("mae", "l1"))
+@LOSSES.register(category=GROUP, title="Mean absolute error", learns="numbers", tags=("mae", "l1"))
 class L1Loss(Loss):
     """The distance from the target, ``|x - y|``; outliers weigh less than with squares.
 
@@ -47,7 +47,7 @@ class L1Loss(Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Smooth L1", tags=("robust",))
+@LOSSES.register(category=GROUP, title="Smooth L1", learns="numbers", tags=("robust",))
 class SmoothL1Loss(Loss):
     """Squared near the target, straight far from it: ``(x - y)² / (2 beta)`` or ``|x - y| - beta / 2``.
 
@@ -72,7 +72,7 @@ class SmoothL1Loss(Loss):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
-@LOSSES.register(category=GROUP, title="Huber", tags=("robust",))
+@LOSSES.register(category=GROUP, title="Huber", learns="numbers", tags=("robust",))
 class HuberLoss(Loss):
     """Squared near the target, straight far from it: ``(x - y)² / 2`` or ``delta (|x - y| - delta / 2)``.
 
@@ -91,7 +91,7 @@ class HuberLoss(Loss):
         return F.huber_loss(input, target, self.reduction, self.delta)
 
 
-@LOSSES.register(category=GROUP, title="Poisson", tags=("counts", "negative log likelihood"))
+@LOSSES.register(category=GROUP, title="Poisson", learns="numbers", tags=("counts", "negative log likelihood"))
 class PoissonNLLLoss(Loss):
     """How surprising a count is if the input is the expected count, or its logarithm: ``exp(x) - y x``.
 
@@ -120,7 +120,7 @@ class PoissonNLLLoss(Loss):
         return F.poisson_nll_loss(input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Gaussian", tags=("uncertainty", "negative log likelihood"))
+@LOSSES.register(category=GROUP, title="Gaussian", learns="numbers", tags=("uncertainty", "negative log likelihood"))
 class GaussianNLLLoss(Loss):
     """How surprising the target is under a normal distribution whose mean and variance the network gives.
 
