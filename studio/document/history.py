@@ -97,6 +97,10 @@ class History:
         self._position = len(self._entries) - 1
         self._sealed = False
 
+    def amend(self, document: Document) -> None:
+        """Replace the present state: a consequence of the last edit, undone together with it."""
+        self._entries[self._position] = self._entries[self._position]._replace(document=document)
+
     def seal(self) -> None:
         """End the gesture: the next push is an entry of its own."""
         self._sealed = True

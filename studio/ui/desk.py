@@ -146,10 +146,10 @@ class Desk(QObject):
         self.compile.show_break(index)
 
     def begin(self) -> None:
-        """Show the whole graph, once, when the canvas has its final size."""
+        """Show the graph, once, when the canvas has its final size."""
         if not self._has_begun:
             self._has_begun = True
-            self.canvas.do.fit(self.project.store.document.nodes, animated=False)
+            self.canvas.do.open_at_readable_zoom()
 
     def run_when_checked(self) -> None:
         """Run as soon as the graph has been checked."""

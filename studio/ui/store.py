@@ -125,6 +125,18 @@ class Store(QObject):
         self._apply(old)
         return True
 
+    def amend(self, function: Callable[[Document], Document]) -> bool:
+        """Change the document as part of the last edit, so that one undo takes back both.
+
+        False, and nothing changes, where the present state is not an unsaved edit or could be redone from.
+        """
+        old = self.document
+        if not self.history.can_undo or self.history.can_redo or self.history.is_saved:
+            return False
+        self.history.amend(function(old))
+        self._apply(old)
+        return True
+
     def seal(self) -> None:
         """End a gesture: the next edit is one of its own even with the same merge key."""
         self.history.seal()

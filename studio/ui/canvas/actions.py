@@ -13,13 +13,14 @@ from studio.document.model import Document, End, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import arrange, changes
 from studio.ui.canvas.context import Context
+from studio.ui.canvas.detail import READABLE
 from studio.ui.canvas.geometry import GRID, HEADER, Box, bounds, snap
 from studio.ui.canvas.paths import Direction, beside
+from studio.ui.canvas.room import WIRE_ROOM
 from studio.ui.canvas.tidy import Tidy
 from studio.ui.canvas.wiring import Wiring
 
 _PASTE_STEP = 3.0 * GRID
-_BEHIND = 64.0
 _GRIP = QPointF(24.0, HEADER / 2)
 """Where a node that is dropped hangs at the pointer."""
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
@@ -70,7 +71,8 @@ class Actions:
         if wire is None:
             return None
         box = self._scene.nodes[name].box
-        place = self._free_place(box.right + _BEHIND, box.top)
+        new_box = self._scene.new_box(edits.fresh_name(self._store.document, kind.title), kind, (0, 0))
+        place = self._free_place(box.right + WIRE_ROOM, box.top, new_box)
         made: list[str] = []
 
         def function(document: Document) -> Document:
@@ -81,7 +83,10 @@ class Actions:
         return self._added(f"Add {kind.title} behind {name}", function, made)
 
     def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
-        """Put a new node into a wire, with its header at the pointer. None if it does not fit there."""
+        """Put a new node into a wire, with its header at the pointer, and push what is in the way to the right.
+
+        None if it does not fit there.
+        """
         at = pointer - _GRIP
         document, catalogue = self._store.document, self._store.catalogue
         name = edits.fresh_name(document, kind.title)
@@ -89,9 +94,12 @@ class Actions:
         if pair is None:
             return None
 
+        box = self._scene.new_box(name, kind, (snap(at.x()), snap(at.y())))
+        places = changes.room_in_wire(self._scene.boxes(), box, name, wire)
+
         def function(document: Document) -> Document:
-            document, _ = changes.added(document, kind, (snap(at.x()), snap(at.y())), name=name)
-            return changes.inserted(document, wire, pair)
+            document, _ = changes.added(document, kind, (box.left, box.top), name=name)
+            return changes.moved_together(changes.inserted(document, wire, pair), places)
 
         return self._added(f"Insert {kind.title} into a wire", function, [name])
 
@@ -105,11 +113,11 @@ class Actions:
         self._store.select(made[-1:])
         return made[-1]
 
-    def _free_place(self, x: float, y: float) -> tuple[float, float]:
-        """The place itself, or the first below it that is not covered."""
+    def _free_place(self, x: float, y: float, size: Box) -> tuple[float, float]:
+        """The place itself, or the first below it where a node of that size covers nothing."""
         x, y = snap(x), snap(y)
         for _ in range(64):
-            covered = self._scene.near(QRectF(x, y, 120, 48))[0]
+            covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
             lowest = max(
                 (node.box.bottom for node in covered if node.box.right > x and node.box.bottom > y), default=None
             )
@@ -273,6 +281,16 @@ class Actions:
 
     def fit_all(self) -> None:
         self.fit(self._store.document.nodes)
+
+    def open_at_readable_zoom(self) -> None:
+        """Show all nodes if their names can be read then, else the beginning of the graph."""
+        boxes = self._scene.boxes().values()
+        frame = bounds(boxes)
+        if frame is None:
+            self.fit((), animated=False)
+        else:
+            first = min(boxes, key=lambda box: (box.left, box.top))
+            self._camera.open_on(_rect(frame), QPointF(*first.center), READABLE)
 
     def fit(self, names: Iterable[str], *, animated: bool = True) -> None:
         """Show all of these nodes."""

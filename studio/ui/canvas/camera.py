@@ -80,6 +80,15 @@ class Camera(QObject):
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
         self._begin(min(max(scale, SMALLEST), LARGEST), rect.center(), None, animated)
 
+    def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
+        """Show all of `rect`, or, where that would need a scale below `smallest`, the part around `first`."""
+        size = self._view.viewport().size()
+        room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
+        scale = max(min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), 1.0), smallest)
+        x = _held(first.x(), rect.left(), rect.right(), room[0] / scale)
+        y = _held(first.y(), rect.top(), rect.bottom(), room[1] / scale)
+        self._begin(scale, QPointF(x, y), None, animated=False)
+
     def center_on(self, point: QPointF, *, animated: bool = True) -> None:
         self._begin(self._scale, point, None, animated)
 
@@ -132,6 +141,11 @@ class Camera(QObject):
         self._view.horizontalScrollBar().setValue(round(point.x() * scale - at.x()))
         self._view.verticalScrollBar().setValue(round(point.y() * scale - at.y()))
         self.changed.emit()
+
+
+def _held(wanted: float, low: float, high: float, room: float) -> float:
+    """The middle of a window of size `room` that lies within `low` and `high`, near `wanted`; or their middle."""
+    return (low + high) / 2 if high - low <= room else min(max(wanted, low + room / 2), high - room / 2)
 
 
 def _share(start: float, goal: float, now: float) -> float:

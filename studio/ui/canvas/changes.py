@@ -9,6 +9,8 @@ from studio.document.model import Document, End, Node, Wire
 from studio.lowering.graph import passed_through
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
+from studio.ui.canvas.geometry import Box, snap_up
+from studio.ui.canvas.room import WIRE_ROOM, clear_of, make_room
 from studio.ui.canvas.wiring import Wiring
 
 
@@ -74,6 +76,18 @@ def inserted(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Documen
     for new in pair:
         document = edits.connect(document, new)
     return document
+
+
+def room_in_wire(boxes: Mapping[str, Box], box: Box, name: str, wire: Wire) -> dict[str, tuple[float, float]]:
+    """Where a node with these bounds stands in a wire, and where the nodes go that it pushes to the right."""
+    others = {other: place for other, place in boxes.items() if other != name}
+    source, target = others[wire.source.node], others[wire.target.node]
+    forwards = target.left >= source.right
+    if forwards and box.left < source.right + WIRE_ROOM:
+        box = box.moved(snap_up(source.right + WIRE_ROOM) - box.left, 0)
+    box = clear_of(box, others.values())
+    ahead = {wire.target.node: WIRE_ROOM} if forwards else {}
+    return {name: (box.left, box.top), **make_room(others, box, name, ahead=ahead)}
 
 
 def removed_bridging(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:

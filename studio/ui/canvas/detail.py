@@ -9,6 +9,10 @@ SMALLEST_TEXT = 8.0
 """Pixels on the screen below which no text is drawn."""
 
 
+READABLE = 0.75
+"""The smallest scale at which names, captions and port labels of 11 pixels are all drawn."""
+
+
 class Detail(IntEnum):
     COLOR = 0
     """A node is a patch of its colour."""

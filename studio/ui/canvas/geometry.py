@@ -21,7 +21,7 @@ FIRST_PORT = HEADER + 12
 """Equal on every node, so that a chain of aligned nodes has straight wires."""
 
 _SIDE = 12
-_NARROWEST, _WIDEST = 112, 320
+_NARROWEST, _WIDEST = 112, 256
 _ICON = 24
 _GAP = 16
 _COLLAPSED = 24
@@ -93,7 +93,7 @@ Side = Literal["input", "output"]
 
 
 def node_layout(face: Face, measure: Measure) -> Layout:
-    """Width from the content, height on the grid."""
+    """Width from the content up to a maximum, height on the grid. Live values, which keep changing, do not count."""
     width = _width(face, measure)
     if face.collapsed:
         return Layout(width, _COLLAPSED, _spread(face.inputs, 0.0), _spread(face.outputs, width), line=None)
@@ -119,7 +119,7 @@ def _width(face: Face, measure: Measure) -> float:
         left = max((measure(label, "text") for label in face.input_labels), default=0.0)
         right = max((measure(label, "text") for label in face.output_labels), default=0.0)
         labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)
-    line = measure(face.line, "mono") + 2 * _SIDE
+    line = measure(face.summary, "mono") + 2 * _SIDE
     return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
 
 

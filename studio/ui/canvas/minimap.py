@@ -10,8 +10,11 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.scene import CanvasScene
 
-SIZE = QSize(184, 120)
-_PAD = 10.0
+_LARGEST = QSize(184, 120)
+_SMALLEST = QSize(80, 52)
+_SHARE = 5
+"""It is at most this part of the canvas in each direction."""
+_PAD = 8.0
 
 
 class Minimap(QWidget):
@@ -23,7 +26,8 @@ class Minimap(QWidget):
         self._camera = camera
         self._picture: QPixmap | None = None
         self._whole = Box(0, 0, 1, 1)
-        self.setFixedSize(SIZE)
+        self._held = False
+        self.setFixedSize(_LARGEST)
         self.setAccessibleName("Minimap")
         self.setToolTip("Minimap: press or drag to look there")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -34,6 +38,22 @@ class Minimap(QWidget):
         """The bounds of all nodes."""
         return self._whole
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a button of the mouse is down on it."""
+        return self._held
+
+    def fit_into(self, room: QSize) -> bool:
+        """Take a size that suits the canvas. False where the canvas is too small for a map."""
+        share = min(room.width() / _SHARE / _LARGEST.width(), room.height() / _SHARE / _LARGEST.height(), 1.0)
+        size = QSize(round(_LARGEST.width() * share), round(_LARGEST.height() * share))
+        if size.width() < _SMALLEST.width() or size.height() < _SMALLEST.height():
+            return False
+        if size != self.size():
+            self.setFixedSize(size)
+            self._picture = None
+        return True
+
     def refresh(self) -> None:
         """Paint the nodes anew."""
         self._picture = None
@@ -41,7 +61,12 @@ class Minimap(QWidget):
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._held = True
         self._look(event.position(), animated=True)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._held = False
+        self._camera.changed.emit()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._look(event.position(), animated=False)

@@ -12,12 +12,12 @@ from studio.document.difference import difference
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.graph import node_type
 from studio.lowering.report import NodeInfo, Problem, Report
-from studio.nodes.types import PortType
+from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Detail, Zoom
 from studio.ui.canvas.face import Face, face
 from studio.ui.canvas.far_layer import FarLayer
-from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.geometry import Box, bounds, node_layout
 from studio.ui.canvas.hit import NOTHING, Hit, pick
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.overlay import Overlay
@@ -57,6 +57,8 @@ class CanvasScene(QGraphicsScene):
         self._lit: frozenset[Wire] = frozenset()
         self._wiring: Wiring | None = None
         self._previewed: set[str] = set()
+        self._grown: dict[str, float] = {}
+        """Nodes that have become wider, with their widths before."""
         self.far = FarLayer(self.surface, self.nodes, self.wires)
         self.overlay = Overlay(self.surface)
         self.common = SelectionBox(self.surface)
@@ -211,6 +213,15 @@ class CanvasScene(QGraphicsScene):
         self._put({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
 
+    def take_grown(self) -> dict[str, float]:
+        """Nodes that have become wider since the last call, with their widths before."""
+        grown, self._grown = self._grown, {}
+        return grown
+
+    def new_box(self, name: str, kind: NodeType, at: tuple[float, float]) -> Box:
+        """The bounds that a new node of a type will have."""
+        return node_layout(face(name, Node(kind.key), kind), self.surface.style.measure).box(at)
+
     def frame_selection(self) -> Box | None:
         """Draw the common box around the selected nodes, if there are several, and tell where it is."""
         selected = [item.box for item in self.nodes.values() if item.look.selected]
@@ -288,7 +299,7 @@ class CanvasScene(QGraphicsScene):
             return
         moved = item.at != node.at
         item.setPos(*node.at)
-        if item.show_face(self._face(name, node)) or moved:
+        if self._show_face(name, node) or moved:
             self._reroute(self._at[name])
 
     def _rename_node(self, old: str, new: str) -> None:
@@ -326,8 +337,17 @@ class CanvasScene(QGraphicsScene):
     def _show_again(self, names: Iterable[str]) -> None:
         nodes = self._document.nodes
         for name in names:
-            if self.nodes[name].show_face(self._face(name, nodes[name])):
+            if self._show_face(name, nodes[name]):
                 self._reroute(self._at[name])
+
+    def _show_face(self, name: str, node: Node) -> bool:
+        """Show a node as it is now. True if its ports may have moved."""
+        item = self.nodes[name]
+        width = item.layout.width
+        changed = item.show_face(self._face(name, node))
+        if item.layout.width > width:
+            self._grown.setdefault(name, width)
+        return changed
 
     def _look_wired(self, names: Iterable[str]) -> None:
         for name in names:

@@ -29,6 +29,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
 from studio.nodes.types import NodeType
+from studio.ui.canvas import changes
 from studio.ui.canvas.actions import Actions
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.context import Context
@@ -39,6 +40,7 @@ from studio.ui.canvas.ground import paint_ground
 from studio.ui.canvas.hit import NOTHING, Hit
 from studio.ui.canvas.ontop import OnTop
 from studio.ui.canvas.pointing import Pointing
+from studio.ui.canvas.room import grow_into_room
 from studio.ui.canvas.scene import CanvasScene
 from studio.ui.canvas.tidy import Tidy
 from studio.ui.canvas.tips import described, tip
@@ -102,7 +104,7 @@ class CanvasView(QGraphicsView):
         self.tidy.finished.connect(self._take_places)
         self._pointing.moved.connect(self._place_bar)
         self.store.document_changed.connect(self._take_document)
-        self.store.report_changed.connect(self.top.minimap.refresh)
+        self.store.report_changed.connect(self._take_report)
         self.store.selection_changed.connect(self._take_selection)
         themes.changed.connect(self._take_theme)
 
@@ -287,9 +289,16 @@ class CanvasView(QGraphicsView):
         self._take_places()
         self._take_selection()
 
+    def _take_report(self) -> None:
+        """A caption or name that has grown pushes the neighbours, as part of the edit that made it grow."""
+        grown = self.canvas.take_grown()
+        places = grow_into_room(self.canvas.boxes(), grown) if grown and self.gesture is None else {}
+        if places:
+            self.store.amend(lambda document: changes.moved_together(document, places))
+        self.top.minimap.refresh()
+
     def _take_places(self) -> None:
         self.top.minimap.refresh()
-        self.top.place_minimap()
         self._place_bar()
 
     def _take_selection(self) -> None:
@@ -301,7 +310,6 @@ class CanvasView(QGraphicsView):
         if zoom != self.canvas.surface.zoom:
             self.canvas.set_zoom(zoom)
             self.zoom_changed.emit(zoom.scale)
-        self.top.place_minimap()
         self._place_bar()
 
     def _take_theme(self, theme: Theme) -> None:
@@ -312,6 +320,7 @@ class CanvasView(QGraphicsView):
     def _place_bar(self) -> None:
         drags = self.gesture is not None and self.canvas.overlay.isVisible()
         self.top.place_bar(busy=drags or self.canvas.has_preview)
+        self.top.place_minimap()
 
     def _say(self, text: str) -> None:
         self.top.say(text, self._pointing.at)
@@ -340,14 +349,13 @@ class CanvasView(QGraphicsView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.top.hint.place(self.viewport().rect())
-        self.top.place_minimap()
         self._place_bar()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._shown:
             self._shown = True
-            self.do.fit(self.canvas.nodes, animated=False)
+            self.do.open_at_readable_zoom()
             self._take_zoom()
 
 

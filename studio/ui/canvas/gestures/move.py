@@ -55,18 +55,22 @@ class Move(Gesture):
         self.move(pointer)
         self._clear()
         offset, wire = self._offset(pointer), self._wire
-        places = {name: (box.left + offset.dx, box.top + offset.dy) for name, box in self._boxes.items()}
+        boxes = {name: box.moved(offset.dx, offset.dy) for name, box in self._boxes.items()}
+        places = {name: (box.left, box.top) for name, box in boxes.items()}
+        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
         pair = (
             changes.insertion(self.context.store.document, self.context.store.catalogue, self._name, wire)
             if wire
             else None
         )
 
+        if wire and pair:
+            places |= changes.room_in_wire(self.context.scene.boxes(), boxes[self._name], self._name, wire)
+
         def function(document: Document) -> Document:
             document = changes.moved_together(document, places)
             return changes.inserted(document, wire, pair) if wire and pair else document
 
-        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
         title = f"Insert {self._name} into a wire" if pair else f"Move {what}"
         if not self.context.store.edit(title, function):
             self.context.scene.end_preview()

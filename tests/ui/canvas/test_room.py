@@ -1,0 +1,193 @@
+"""Nodes that are inserted or grow push their neighbours; nothing else comes to lie on something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering.report import NodeInfo
+from studio.nodes.catalogue import catalogue
+from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.room import make_room
+from studio.ui.canvas.view import CanvasView
+from studio.ui.store import Store
+from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.test_view import drop
+
+
+def overlapping(view: CanvasView) -> list[tuple[str, str]]:
+    boxes = view.canvas.boxes()
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
+
+
+def places(store: Store) -> dict[str, tuple[float, float]]:
+    return {name: node.at for name, node in store.document.nodes.items()}
+
+
+boxes = st.builds(
+    lambda x, y, width, height: Box(8 * x, 8 * y, 8 * (x + width), 8 * (y + height)),
+    st.integers(-40, 40),
+    st.integers(-20, 20),
+    st.integers(1, 20),
+    st.integers(1, 8),
+)
+
+
+@given(st.lists(boxes, max_size=12), boxes)
+def test_room_is_made_and_nothing_new_overlaps(others: list[Box], box: Box) -> None:
+    named = {str(number): other for number, other in enumerate(others)}
+    pushed = make_room(named, box)
+    after = {
+        name: other.moved(pushed[name][0] - other.left, 0) if name in pushed else other for name, other in named.items()
+    }
+    assert not any(place.meets(box) for place in after.values() if place.left >= box.left)
+    assert all(x >= named[name].left and y == named[name].top for name, (x, y) in pushed.items())
+    for a, b in combinations(named, 2):
+        assert named[a].meets(named[b]) or not after[a].meets(after[b])
+
+
+def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: Store) -> None:
+    before = places(store)
+    drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
+    assert overlapping(hand.view) == []
+    assert store.document.nodes["relu"].at[0] > before["relu"][0]
+    assert store.document.nodes["digits"].at == before["digits"]
+    gaps = [item.curve.end.x - item.curve.start.x for w, item in hand.view.canvas.wires.items() if "dropout" in str(w)]
+    assert min(gaps) >= 105  # "64×1×28×28" on the wire
+    store.undo()
+    assert places(store) == before
+
+
+def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store: Store) -> None:
+    store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
+    before = places(store)
+    goal = hand.wire("hidden.output -> relu.input")
+    hand.drag(hand.node("drop"), goal + QPoint(0, -20), goal)
+    assert wire("hidden.output -> drop.input") in store.document.wires
+    assert overlapping(hand.view) == []
+    store.undo()
+    assert places(store) == before
+
+
+def test_a_growing_caption_pushes_the_neighbours_in_the_step_that_made_it_grow(
+    view: CanvasView, store: Store, checks: Checks, qtbot: QtBot
+) -> None:
+    before = places(store)
+    checks.report = replace(
+        checks.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
+    )
+    store.edit("Set", lambda document: edits.set_param(document, "hidden", "out_features", 1_048_576))
+    qtbot.waitUntil(lambda: store.is_checked and places(store) != before)
+    assert overlapping(view) == []
+    assert store.history.position == 1
+    checks.report = replace(checks.report, nodes={})
+    store.undo()
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert places(store) == before
+
+
+def test_a_long_name_is_elided_and_pushes_the_neighbours(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+    name = "a_name_that_goes_on_for_much_longer_than_any_node_is_wide"
+    store.edit("Rename", lambda document: edits.rename(document, "hidden", name))
+    qtbot.waitUntil(lambda: store.is_checked and overlapping(view) == [])
+    assert view.canvas.nodes[name].layout.width <= 256
+    assert store.history.position == 1
+
+
+def test_opening_a_project_moves_nothing(make_view: MakeView, checks: Checks) -> None:
+    checks.report = replace(
+        checks.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
+    )
+    view = make_view(network())
+    assert view.store.document == network()
+    assert view.store.is_saved
+
+
+def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: CanvasView, store: Store) -> None:
+    store.edit("Remove", lambda document: edits.remove(document, ["relu", "loss", "adam"]))
+    store.select(["hidden"])
+    view.add_at_center(catalogue()["nn.ReLU"])
+    (item,) = (item for w, item in view.canvas.wires.items() if w.source.node == "hidden")
+    assert item.curve.end.x - item.curve.start.x >= 105
+
+
+# -- the minimap
+
+
+def map_on_canvas(view: CanvasView) -> tuple[QRect, bool]:
+    """Where the minimap is, and whether it covers a node."""
+    rect = view.top.minimap.geometry()
+    start, end = view.camera.to_scene(rect.topLeft()), view.camera.to_scene(rect.bottomRight())
+    area = Box(start.x(), start.y(), end.x(), end.y())
+    return rect, any(box.meets(area) for box in view.canvas.boxes().values())
+
+
+def test_the_minimap_leaves_the_corner_where_nodes_are(make_view: MakeView) -> None:
+    nodes = {f"n{index}": Node("nn.ReLU", at=(140 * index, 0)) for index in range(20)}
+    view = make_view(Document(nodes))
+    for x, y in ((600, 100), (600, -240), (600, 280), (1400, -250)):
+        view.camera.center_on(QPointF(x, y))
+        rect, covers = map_on_canvas(view)
+        assert view.top.minimap.isVisible()
+        assert not covers, rect
+
+
+def test_the_minimap_never_lies_over_the_selection_bar(make_view: MakeView, qtbot: QtBot) -> None:
+    view = make_view(network())
+    view.store.select(["loss", "adam"])
+    seen = 0
+    for x in range(200, 1400, 100):
+        for y in range(-260, 300, 70):
+            view.camera.center_on(QPointF(x, y))
+            if view.top.bar.isVisible() and view.top.minimap.isVisible():
+                seen += 1
+                assert not view.top.bar.geometry().intersects(view.top.minimap.geometry())
+    assert seen > 20
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [(QSize(1280, 640), True), (QSize(560, 420), True), (QSize(360, 260), False)], ids=str
+)
+def test_the_minimap_is_a_small_part_of_any_canvas(make_view: MakeView, size: QSize, shown: bool) -> None:
+    view = make_view(network())
+    view.window().resize(size)
+    view.camera.center_on(QPointF(3000, 0))
+    assert view.top.minimap.isVisible() is shown
+    room = view.viewport().size()
+    if shown:
+        assert view.top.minimap.width() * view.top.minimap.height() <= 0.045 * room.width() * room.height()
+
+
+def test_a_drag_in_the_minimap_keeps_it_in_its_corner(view: CanvasView, qtbot: QtBot) -> None:
+    view.camera.center_on(QPointF(3000, 0))
+    small = view.top.minimap
+    place = small.geometry()
+    qtbot.mousePress(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
+    assert view.camera.visible.center().x() < 1000
+    assert small.geometry() == place
+    qtbot.mouseRelease(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
+
+
+# -- opening
+
+
+def test_a_graph_opens_where_its_labels_can_be_read(make_view: MakeView) -> None:
+    nodes = {f"n{index}": Node("nn.ReLU", at=(300 * index, 0)) for index in range(12)}
+    view = make_view(Document(nodes))
+    view.window().resize(512, 350)
+    view.do.open_at_readable_zoom()
+    assert view.canvas.surface.zoom.detail is Detail.FULL
+    assert view.camera.scale >= 0.75
+    first = view.canvas.nodes["n0"].box
+    assert view.camera.visible.contains(QPointF(*first.center))
+    assert view.top.minimap.isVisible() is (view.viewport().height() >= 300)
