@@ -72,6 +72,13 @@ class FromInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Preset:
+    """What forms and project files use where the argument is left out, for a default that works only in scripts."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class FromTraining:
     """The argument equals how many epochs, or steps of the optimizer, a schedule has: what is left of the training."""
 
@@ -123,6 +130,8 @@ class Parameter:
     name: str
     kind: Kind
     default: Any = REQUIRED
+    is_preset: bool = False
+    """Whether `default` is not the function's own, so that generated code has to pass it."""
     optional: bool = False
     """None is allowed."""
     range: Range | None = None
@@ -371,10 +380,12 @@ def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | Non
     if kind is None:
         return None
     length, single = _length([bare for bare, _ in stripped])
+    preset = next((extra for extra in extras if isinstance(extra, Preset)), None)
     return Parameter(
         name=name,
         kind="path" if path else kind,
-        default=default,
+        default=default if preset is None else preset.value,
+        is_preset=preset is not None,
         optional=optional,
         range=next((extra for extra in extras if isinstance(extra, Range)), None),
         length=length,

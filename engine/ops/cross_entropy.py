@@ -49,8 +49,8 @@ def class_entropy(xp, x, target, weight=None, ignore_index: int = -100, reductio
         _row_losses(xp, x[block], exponentials[block], losses[block], norms[block])
     losses = xp.where(counted, own * shares, 0)
     result = losses if reduction == "none" else xp.asarray(losses.sum()) if x.shape[0] else _of_nothing(xp, reduction)
-    if reduction == "mean" and total is not None and x.shape[0] and not total > 0:
-        result = xp.asarray(total / total)  # as PyTorch: the mean of nothing is NaN
+    if total is not None and x.shape[0] and total == 0:
+        result = xp.asarray(result / total)  # as PyTorch: the mean of nothing is NaN
     kept[:, 0], kept[:, 1] = shares, shares / norms[:, 0]
     return xp.asarray(result, dtype), exponentials.view(xp.uint8), kept.view(xp.uint8)
 

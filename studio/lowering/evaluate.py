@@ -16,6 +16,7 @@ from engine.data.diagnostics import Diagnostic
 from engine.data.samples import Samples
 from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
+from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
 from studio.lowering.budget import Budget, OverBudgetError
 from studio.lowering.rates import Drive
@@ -343,7 +344,7 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
     tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
     first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
     positional = [tensors.pop(name) for name in first]
-    with Budget() as trace, engine.no_grad():
+    with Budget() as trace, engine.no_grad(), exact_shapes():
         result = function(*positional, **tensors)
     results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
     pairs = zip(node_type.outputs, results, strict=False)

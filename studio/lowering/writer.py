@@ -55,7 +55,7 @@ class Writer:
         return name
 
     def construct(self, name: str, positional: Iterable[ast.expr] = ()) -> ast.Call:
-        """`nn.Linear(in_features=64, out_features=128)`: what was set or inferred, by keyword."""
+        """`nn.Linear(in_features=64, out_features=128)`: what was set, inferred or preset, by keyword."""
         return self._made(name, positional, self._keywords(name))
 
     def mapped(self, name: str, before: str) -> ast.Call:
@@ -78,7 +78,8 @@ class Writer:
     def _keywords(self, name: str) -> dict[str, Any]:
         facts = self.facts(name)
         arguments = located(facts.type, facts.arguments.values, self.base)
-        shown = facts.arguments.explicit | facts.arguments.inferred
+        presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
+        shown = facts.arguments.explicit | facts.arguments.inferred | presets
         return {key: value for key, value in arguments.items() if key in shown}
 
     # -- what crosses from one method to another

@@ -6,7 +6,7 @@ import math
 
 from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
-from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, require_same_shape
 from engine.tensor import Tensor
 
 
@@ -24,7 +24,7 @@ def binary_cross_entropy_with_logits(
 
     `weight` and `pos_weight` broadcast over the input.
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy_with_logits", input, target)
     surprise = -logsigmoid(input)
     positive = surprise if pos_weight is None else ((pos_weight - 1) * target + 1) * surprise
@@ -42,7 +42,7 @@ def binary_cross_entropy(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
     least = math.exp(-100)
     loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
@@ -54,7 +54,7 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
 ) -> Tensor:
     """``log(1 + exp(-y x))`` for targets that are 1 or -1."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     return reduced(softplus(-target * input, threshold=math.inf), reduction)
 
 
@@ -67,6 +67,6 @@ def multilabel_soft_margin_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """`binary_cross_entropy_with_logits` averaged over the classes, which are the last dimension."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return reduced((loss if weight is None else loss * weight).mean(-1), reduction)

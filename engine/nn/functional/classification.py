@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.amp.casting import listed
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.class_entropy import class_losses
-from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import Owner, gather
 from engine.shape import format_shape
@@ -33,7 +33,7 @@ def cross_entropy(
         reduction: "mean" is weighted by `weight`
         label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
     if label_smoothing == 0 and not target.dtype.is_floating_point:
@@ -56,7 +56,7 @@ def nll_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     return _nll("nll_loss", input, target, weight, ignore_index, reduction)
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Literal
 
 from engine.amp.casting import listed
-from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
 from engine.tensor import Tensor
 
@@ -29,7 +29,7 @@ def kl_div(
             of elements, which is not
         log_target: `target` holds logarithms too
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     if log_target:
         loss = target.exp() * (target - input)
     else:

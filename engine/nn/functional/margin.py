@@ -8,7 +8,7 @@ from engine.amp.casting import listed
 from engine.creation import arange
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
-from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
@@ -24,7 +24,7 @@ def hinge_embedding_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, for distances ``x``."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     apart = where(target != 1, (margin - input).clamp(min=0), 0.0)
     return reduced(apart + where(target != -1, input, 0.0), reduction)
 
@@ -40,7 +40,7 @@ def margin_ranking_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``max(0, -y (x₁ - x₂) + margin)``: the first shall be larger where the target is 1, smaller where it is -1."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         shapes = " and ".join(format_shape(tensor.shape) for tensor in (input1, input2, target))
         raise ShapeError(f"margin_ranking_loss: all tensors need the same number of dimensions, not {shapes}")
@@ -58,7 +58,7 @@ def cosine_embedding_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``1 - cos(x₁, x₂)`` where the target is 1, ``max(0, cos(x₁, x₂) - margin)`` where it is -1."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     if tuple(input1.shape) != tuple(input2.shape) or target.ndim != input1.ndim - 1:
         raise ShapeError(
             "cosine_embedding_loss needs two N×D inputs and a target of N, or two vectors and a scalar, not "
@@ -89,7 +89,7 @@ def triplet_margin_loss(
 
     With `swap` the negative may also be compared with the positive, if those are nearer.
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     return triplet_margin_with_distance_loss(
         anchor,
         positive,
@@ -136,7 +136,7 @@ def multi_margin_loss(
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``Σ max(0, margin - x[y] + x[i])ᵖ / C`` over the wrong classes; scores ``N×C`` or ``C``, classes ``N`` or one."""
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
     _check_whole("multi_margin_loss", target)
@@ -163,7 +163,7 @@ def multilabel_margin_loss(
 
     `target` has the input's shape ``N×C`` or ``C`` and begins with the right classes; the first -1 ends them.
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     _check_whole("multilabel_margin_loss", target)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
         raise ShapeError(

@@ -52,7 +52,7 @@ def batch_norm(
         )
     flat = input.reshape(*input.shape[:2], count(input.shape[2:]))
     scaled, mean, variance, _ = normalize_channels(flat, weight, bias, eps)
-    if running_mean is not None and running_var is not None and input.device is not META:
+    if running_mean is not None and running_var is not None and input.device is not META and size:
         with no_grad():
             running_mean.lerp_(mean.detach(), momentum)
             running_var.lerp_(variance.detach() * (size / (size - 1)), momentum)

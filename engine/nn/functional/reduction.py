@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+import contextlib
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from engine.errors import ShapeError
 from engine.shape import format_shape
@@ -11,7 +15,9 @@ from engine.tensor import Tensor
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 Old: TypeAlias = Any
-"""`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and are refused."""
+"""`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and their meaning."""
+
+R = TypeVar("R")
 
 
 def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
@@ -25,27 +31,64 @@ def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
 
 
-def refuse_old(size_average: Old, reduce: Old) -> None:
-    """Raises TypeError if one of PyTorch's old arguments is used, and says what to write instead."""
+def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R | Reduction:
+    """`reduction`, or what PyTorch's two older arguments mean, if one of them is given; then it warns."""
     if size_average is None and reduce is None:
-        return
-    if reduce is False:
-        means = "none"
-    else:
-        means = "sum" if size_average is False else "mean"
-    raise TypeError(f"size_average and reduce were replaced by reduction. Pass reduction={means!r} instead.")
+        return reduction
+    meant: Reduction = "none" if reduce is not None and not reduce else "mean"
+    if meant == "mean" and size_average is not None and not size_average:
+        meant = "sum"
+    warnings.warn(f"size_average and reduce were replaced by reduction. Pass reduction={meant!r}.", stacklevel=3)
+    return meant
 
 
 def require_same_shape(loss: str, input: Tensor, target: Tensor) -> None:
-    """Raises ShapeError where PyTorch would broadcast and train on pairs that do not belong together."""
+    """Raises ShapeError where input and target would broadcast: pairs that do not belong together."""
+    if tuple(input.shape) != tuple(target.shape):
+        raise ShapeError(_different_shapes(loss, input, target))
+
+
+def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
+    """Warns where input and target broadcast, which PyTorch does too. Within `exact_shapes` it raises ShapeError."""
     if tuple(input.shape) == tuple(target.shape):
         return
+    message = _different_shapes(loss, input, target)
+    if _SHAPES.exact or not _broadcast(input, target):
+        raise ShapeError(message)
+    warnings.warn(f"{message} They broadcast, so the result is likely to be wrong.", stacklevel=4)
+
+
+class _Shapes(threading.local):
+    """Whether losses refuse, in this thread, shapes that PyTorch broadcasts with a warning."""
+
+    exact = False
+
+
+_SHAPES = _Shapes()
+
+
+@contextlib.contextmanager
+def exact_shapes() -> Iterator[None]:
+    """Within it no loss broadcasts its input and target: they have one shape, or it raises ShapeError."""
+    before, _SHAPES.exact = _SHAPES.exact, True
+    try:
+        yield
+    finally:
+        _SHAPES.exact = before
+
+
+def _broadcast(input: Tensor, target: Tensor) -> bool:
+    pairs = zip(reversed(input.shape), reversed(target.shape), strict=False)
+    return all(a == b or 1 in (a, b) for a, b in pairs)
+
+
+def _different_shapes(loss: str, input: Tensor, target: Tensor) -> str:
     remedy = "Make both the same shape."
     if input.ndim == target.ndim + 1 and tuple(input.shape[:-1]) == tuple(target.shape) and input.shape[-1] == 1:
         remedy = "Use input.squeeze(-1) or target.unsqueeze(-1)."
     elif target.ndim == input.ndim + 1 and tuple(target.shape[:-1]) == tuple(input.shape) and target.shape[-1] == 1:
         remedy = "Use target.squeeze(-1) or input.unsqueeze(-1)."
-    raise ShapeError(
+    return (
         f"{loss} compares numbers one by one, but the input is {format_shape(input.shape)} "
         f"and the target {format_shape(target.shape)}. {remedy}"
     )

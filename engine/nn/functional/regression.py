@@ -1,4 +1,4 @@
-"""Losses between numbers and numbers. Input and target have one shape where PyTorch would broadcast them unasked."""
+"""Losses between numbers and numbers. Where input and target have different shapes, they broadcast, with a warning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from engine.amp.casting import listed
 from engine.errors import ShapeError
-from engine.nn.functional.reduction import Old, Reduction, reduced, refuse_old, require_same_shape
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, warn_of_broadcast
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensor import Tensor
@@ -22,10 +22,10 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """Squared error ``(x - y)²``; the mean is weighted by `weight`."""
-    refuse_old(size_average, reduce)
-    require_same_shape("mse_loss", input, target)
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    warn_of_broadcast("mse_loss", input, target)
     difference = input - target
-    return _weighted(difference * difference, weight, reduction)
+    return _weighted(difference * difference, input, weight, reduction)
 
 
 @listed
@@ -38,9 +38,9 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """Absolute error ``|x - y|``; the mean is weighted by `weight`."""
-    refuse_old(size_average, reduce)
-    require_same_shape("l1_loss", input, target)
-    return _weighted((input - target).abs(), weight, reduction)
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    warn_of_broadcast("l1_loss", input, target)
+    return _weighted((input - target).abs(), input, weight, reduction)
 
 
 @listed
@@ -53,13 +53,13 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """``(x - y)² / (2 beta)`` where ``|x - y| < beta``, else ``|x - y| - beta / 2`` (Girshick, arXiv 1504.08083)."""
-    refuse_old(size_average, reduce)
-    require_same_shape("smooth_l1_loss", input, target)
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
         raise ValueError(f"beta must be ≥ 0, not {beta}")
-    if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
     distance = (input - target).abs()
+    if beta == 0:
+        return reduced(distance, reduction)
     quadratic = distance * distance * (0.5 / beta)
     return reduced(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
 
@@ -76,13 +76,13 @@ def huber_loss(
 
     The mean is over all elements, also with `weight`, as in PyTorch.
     """
-    require_same_shape("huber_loss", input, target)
+    warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
         raise ValueError(f"delta must be > 0, not {delta}")
     distance = (input - target).abs()
     linear = (distance - 0.5 * delta) * delta
     loss = where(distance <= delta, distance * distance * 0.5, linear)
-    return reduced(loss if weight is None else loss * _fitting(weight, loss), reduction)
+    return reduced(loss if weight is None else loss * _fitting(weight, input), reduction)
 
 
 @listed
@@ -100,7 +100,7 @@ def poisson_nll_loss(
 
     `input` is the logarithm of the expected count, or the count itself without `log_input`; then `eps` is added to it.
     """
-    refuse_old(size_average, reduce)
+    reduction = chosen_reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         safe = where(target > 1, target, 1.0)
@@ -119,7 +119,7 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """``(log v + (x - y)² / v) / 2``, how surprising `target` is under a normal distribution of variance `var`.
 
-    `var` has the shape of `input`, or 1 in its last dimension, or lacks that dimension; it counts as `eps` at least,
+    `var` has the shape of `input`, or 1 in one of its dimensions, or lacks the last one; it counts as `eps` at least,
     to which gradients pay no heed. With `full` the constant ``log(2π) / 2`` is added.
     """
     variance = _variance(input, var)
@@ -141,23 +141,25 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
         return var
     if tuple(var.shape) == tuple(input.shape[:-1]):
         return var.unsqueeze(-1)
-    if var.ndim == input.ndim and tuple(var.shape[:-1]) == tuple(input.shape[:-1]) and var.shape[-1] == 1:
-        return var
+    if var.ndim == input.ndim:
+        different = [own for own, size in zip(var.shape, input.shape, strict=True) if own != size]
+        if different == [1]:
+            return var
     raise ShapeError(
         f"gaussian_nll_loss: var must be {format_shape(input.shape)} as the input, or that without its last "
-        f"dimension, not {format_shape(var.shape)}"
+        f"dimension or with 1 in one dimension, not {format_shape(var.shape)}"
     )
 
 
-def _weighted(loss: Tensor, weight: Tensor | None, reduction: Reduction) -> Tensor:
+def _weighted(loss: Tensor, input: Tensor, weight: Tensor | None, reduction: Reduction) -> Tensor:
     """The mean of weighted losses is divided by the sum of the weights."""
     if weight is None:
         return reduced(loss, reduction)
-    loss = loss * _fitting(weight, loss)
+    loss = loss * _fitting(weight, input)
     return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
 
 
-def _fitting(weight: Tensor, loss: Tensor) -> Tensor:
-    if tuple(weight.shape) != tuple(loss.shape):
-        raise ShapeError(f"weight must be {format_shape(loss.shape)} as the input, not {format_shape(weight.shape)}")
+def _fitting(weight: Tensor, input: Tensor) -> Tensor:
+    if tuple(weight.shape) != tuple(input.shape):
+        raise ShapeError(f"weight must be {format_shape(input.shape)} as the input, not {format_shape(weight.shape)}")
     return weight

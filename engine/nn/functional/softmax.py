@@ -50,7 +50,7 @@ def _guessed(name: str, input: Tensor, dim: int | None) -> int:
         return dim
     guess = 0 if input.ndim in (0, 1, 3) else 1
     warnings.warn(
-        f"{name} without dim goes along dimension {guess} here, by the number of dimensions. Say which one you mean.",
+        f"{name} without dim uses dimension {guess} for an input with {input.ndim} dimensions. Pass dim.",
         stacklevel=3,
     )
     return guess

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from engine.errors import ShapeError
 from engine.nn import functional as F
 from engine.nn.module import Module
-from engine.registry import LAYERS
+from engine.registry import LAYERS, Preset
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -15,7 +17,7 @@ GROUP = "Activation"
 class AlongOneDimension(Module):
     """A layer whose only argument is the dimension it works along. With dim=None it guesses as PyTorch does."""
 
-    def __init__(self, dim: int | None = -1) -> None:
+    def __init__(self, dim: Annotated[int | None, Preset(-1)] = None) -> None:
         super().__init__()
         self.dim = dim
 
@@ -27,8 +29,8 @@ class AlongOneDimension(Module):
 class Softmax(AlongOneDimension):
     """Turns scores into probabilities that sum to 1 along one dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``. The shape stays.
 
-    `CrossEntropyLoss` contains it: feed that loss the scores themselves. PyTorch guesses `dim` if it is left out;
-    here it is the last.
+    `CrossEntropyLoss` contains it: feed that loss the scores themselves. If `dim` is left out, it is chosen as
+    in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On the canvas it is the last.
 
     Args:
         dim: the dimension along which the outputs sum to 1
@@ -42,7 +44,8 @@ class Softmax(AlongOneDimension):
 class Softmin(AlongOneDimension):
     """Softmax of the negated input: the smallest score has the largest probability. The shape stays.
 
-    PyTorch guesses `dim` if it is left out; here it is the last.
+    If `dim` is left out, it is chosen as in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On
+    the canvas it is the last.
 
     Args:
         dim: the dimension along which the outputs sum to 1
@@ -58,7 +61,8 @@ class LogSoftmax(AlongOneDimension):
 
     Safe for large numbers. The shape stays.
 
-    PyTorch guesses `dim` if it is left out; here it is the last.
+    If `dim` is left out, it is chosen as in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On
+    the canvas it is the last.
 
     Args:
         dim: the dimension along which the exponentials of the outputs sum to 1

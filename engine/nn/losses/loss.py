@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.nn.functional.reduction import Old, Reduction, refuse_old
+from engine.nn.functional.reduction import Old, Reduction, chosen_reduction
 from engine.nn.module import Module
 from engine.tensor import Tensor
 
@@ -12,8 +12,7 @@ class Loss(Module):
 
     def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
         super().__init__()
-        refuse_old(size_average, reduce)
-        self.reduction: Reduction = reduction
+        self.reduction: Reduction = chosen_reduction(size_average, reduce, reduction)
 
 
 class WeightedLoss(Loss):

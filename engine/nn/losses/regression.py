@@ -157,8 +157,7 @@ class KLDivLoss(Loss):
         reduction: Literal["mean", "sum", "none", "batchmean"] = "mean",
         log_target: bool = False,
     ) -> None:
-        super().__init__(size_average, reduce)
-        self.reduction = reduction  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(size_average, reduce, reduction)  # pyright: ignore[reportArgumentType]
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from engine.errors import ShapeError
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
@@ -17,9 +19,10 @@ from engine.shape import Spec, format_shape
 def normalize_channels(xp, x, weight=None, bias=None, eps: float = 1e-5):
     """(x − mean) / √(var + eps) · weight + bias by channel of N×C×P; mean; variance; and what weight multiplies."""
     wide = x if x.dtype.itemsize > 2 else x.astype(xp.float32)
-    mean = wide.mean(axis=(0, 2))
+    size = x.shape[0] * x.shape[2]
+    mean = wide.mean(axis=(0, 2)) if size else xp.full(x.shape[1], np.nan, wide.dtype)
     scaled = wide - mean[:, None]
-    var = xp.einsum("ncp,ncp->c", scaled, scaled) / (x.shape[0] * x.shape[2] or float("nan"))
+    var = xp.einsum("ncp,ncp->c", scaled, scaled) / (size or float("nan"))
     scaled *= (1 / xp.sqrt(var + eps))[:, None]
     out = scaled.copy() if weight is None else scaled * weight[:, None]
     if bias is not None:

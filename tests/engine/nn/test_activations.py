@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine import nn
 from engine.errors import ShapeError
 from engine.nn import functional as F
 
@@ -121,11 +122,15 @@ def test_arguments_are_pytorchs(name: str) -> None:
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 4), (2, 2, 2, 2)])
 def test_a_dimension_that_is_left_out(name: str, shape: Any) -> None:
     x, y = both(np.random.default_rng(0).standard_normal(shape))
-    with pytest.warns(UserWarning, match="Say which one you mean"):
+    with pytest.warns(UserWarning, match="Pass dim"):
         ours = getattr(F, name)(x)
     with pytest.warns(UserWarning, match="dim"):
         theirs = getattr(TF, name)(y)
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy())
+    layer = {"softmax": "Softmax", "softmin": "Softmin", "log_softmax": "LogSoftmax"}[name]
+    with pytest.warns(UserWarning, match="Pass dim"):
+        made = getattr(nn, layer)()(x)
+    np.testing.assert_array_equal(made.detach().numpy(), ours.detach().numpy())
 
 
 def test_softmax_in_another_dtype() -> None:

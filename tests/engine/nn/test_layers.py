@@ -89,11 +89,11 @@ CASES = [
     case("Hardtanh", 5, 4, inplace=True),
     case("Softplus", 5, 4),
     case("Softplus", 5, 4, beta=3.0, threshold=1.0),
-    Case("Softmax", (5, 4), other={"dim": -1}),
+    case("Softmax", 5, 4, dim=-1),
     case("Softmax", 2, 5, 4, dim=1),
-    Case("LogSoftmax", (5, 4), other={"dim": -1}),
+    case("LogSoftmax", 5, 4, dim=-1),
     case("LogSoftmax", 2, 5, 4, dim=0),
-    Case("Softmin", (5, 4), other={"dim": -1}),
+    case("Softmin", 5, 4, dim=-1),
     case("Softmin", 2, 5, 4, dim=1),
     case("Softmax2d", 2, 3, 4, 5),
     case("Softmax2d", 3, 4, 5),
@@ -306,6 +306,18 @@ def test_batch_norm_counts_batches_and_averages_them_without_momentum() -> None:
     assert layer.num_batches_tracked.item() == 3
     assert layer.running_mean.item() == pytest.approx(4)
     assert layer.running_var.item() == pytest.approx(2)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3, 0)])
+@pytest.mark.parametrize("momentum", [None, 0.1])
+def test_batch_norm_of_an_empty_batch_leaves_the_running_statistics(
+    shape: tuple[int, ...], momentum: float | None
+) -> None:
+    layer = nn.BatchNorm1d(3, momentum=momentum)
+    assert layer(engine.ones(shape)).shape == shape
+    np.testing.assert_array_equal(layer.running_mean.numpy(), np.zeros(3))
+    np.testing.assert_array_equal(layer.running_var.numpy(), np.ones(3))
+    assert layer.num_batches_tracked.item() == 1
 
 
 def test_batch_norm_of_one_value_per_channel_says_what_to_do() -> None:

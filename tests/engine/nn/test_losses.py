@@ -14,6 +14,7 @@ import engine
 from engine import nn
 from engine.errors import DTypeError, ShapeError
 from engine.nn import functional as F
+from engine.nn.functional.reduction import exact_shapes
 from engine.registry import LOSSES
 from engine.shape import Dim
 
@@ -276,8 +277,11 @@ def test_class_weights_are_buffers() -> None:
 
 # -- what PyTorch lets pass, and what is refused with a remedy ------------------------------------
 
+BROADCASTING = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+SINGLE = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
-@pytest.mark.parametrize("name", ["MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss"])
+
+@pytest.mark.parametrize("name", [*BROADCASTING, *SINGLE])
 @pytest.mark.parametrize(
     ("input", "target", "remedy"),
     [
@@ -286,9 +290,38 @@ def test_class_weights_are_buffers() -> None:
         ((64, 3), (3,), "same shape"),
     ],
 )
-def test_shapes_that_would_broadcast_are_refused(name: str, input: Any, target: Any, remedy: str) -> None:
-    with pytest.raises(ShapeError, match=remedy):
-        getattr(nn, name)()(engine.zeros(*input), engine.zeros(*target))
+def test_shapes_that_broadcast_are_pointed_out(name: str, input: Any, target: Any, remedy: str) -> None:
+    rows, answers = (np.random.default_rng(0).uniform(0, 1, shape) for shape in (input, target))
+    ours = lambda: getattr(F, name)(engine.tensor(rows), engine.tensor(answers))  # noqa: E731
+    with exact_shapes(), pytest.raises(ShapeError, match=remedy):
+        ours()
+    if name in SINGLE:
+        with pytest.raises(ShapeError, match=remedy):
+            ours()
+        return
+    torch = pytest.importorskip("torch")
+    with pytest.warns(UserWarning, match=f"{remedy}.*They broadcast"):
+        found = ours()
+    with pytest.warns(UserWarning, match="different to the input size"):
+        wanted = getattr(torch.nn.functional, name)(torch.tensor(rows), torch.tensor(answers))
+    assert found.item() == pytest.approx(wanted.item())
+
+
+def test_shapes_that_cannot_broadcast() -> None:
+    for name in BROADCASTING:
+        with pytest.raises(ShapeError, match="one by one"):
+            getattr(F, name)(engine.zeros(3), engine.zeros(2))
+
+
+@pytest.mark.parametrize("weight", [[-1.0, -2.0, 1.0], [-1.0, 1.0, 3.0], [0.0, 0.0, 1.0]])
+def test_weights_whose_sum_is_not_positive(weight: list[float]) -> None:
+    torch = pytest.importorskip("torch")
+    scores, classes = np.arange(6.0).reshape(2, 3) / 7, np.array([0, 1])
+    ours = F.cross_entropy(engine.tensor(scores), engine.tensor(classes), weight=engine.tensor(weight).double())
+    theirs = torch.nn.functional.cross_entropy(
+        torch.tensor(scores), torch.tensor(classes), weight=torch.tensor(weight).double()
+    )
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy())
 
 
 @pytest.mark.parametrize(
@@ -368,19 +401,24 @@ def test_weights_of_elements(name: str, reduction: Any) -> None:
         getattr(F, name)(engine.tensor(x), engine.tensor(y), weight=engine.ones(3))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "remedy"),
-    [
-        ({"size_average": False}, "'sum'"),
-        ({"size_average": True}, "'mean'"),
-        ({"reduce": False}, "'none'"),
-        ({"reduce": True, "size_average": False}, "'sum'"),
-    ],
-)
-def test_old_arguments_name_the_new_one(arguments: dict[str, Any], remedy: str) -> None:
-    for call in (nn.MSELoss, nn.CrossEntropyLoss, lambda **k: F.l1_loss(engine.ones(1), engine.ones(1), **k)):
-        with pytest.raises(TypeError, match=f"Pass reduction={remedy}"):
-            call(**arguments)
+@pytest.mark.parametrize("size_average", [None, False, True])
+@pytest.mark.parametrize("reduce", [None, False, True])
+def test_old_arguments_mean_what_they_meant(size_average: bool | None, reduce: bool | None) -> None:
+    torch = pytest.importorskip("torch")
+    if size_average is None and reduce is None:
+        return
+    for name in ("MSELoss", "CrossEntropyLoss", "TripletMarginLoss"):
+        with pytest.warns(UserWarning, match="reduction="):
+            ours = getattr(nn, name)(size_average=size_average, reduce=reduce)
+        with pytest.warns(UserWarning, match="reduction="):
+            theirs = getattr(torch.nn, name)(size_average=size_average, reduce=reduce)
+        assert ours.reduction == theirs.reduction
+    x, y = engine.tensor([1.0, 5.0]), engine.tensor([2.0, 2.0])
+    with pytest.warns(UserWarning, match="reduction="):
+        found = F.l1_loss(x, y, size_average, reduce)
+    with pytest.warns(UserWarning, match="reduction="):
+        wanted = torch.nn.functional.l1_loss(torch.tensor(x.numpy()), torch.tensor(y.numpy()), size_average, reduce)
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
 
 
 @pytest.mark.parametrize(
@@ -393,6 +431,7 @@ def test_old_arguments_name_the_new_one(arguments: dict[str, Any], remedy: str) 
             "cannot be negative",
         ),
         (lambda: F.gaussian_nll_loss(engine.ones(2, 3), engine.ones(2, 3), engine.ones(3)), ShapeError, "2×3"),
+        (lambda: F.gaussian_nll_loss(engine.ones(2, 3), engine.ones(2, 3), engine.ones(1, 1)), ShapeError, "2×3"),
         (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2)), DTypeError, "whole numbers"),
         (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(3).long()), ShapeError, "N×C"),
         (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2).long(), p=3), ValueError, "p must be 1 or 2"),

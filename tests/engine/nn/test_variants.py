@@ -133,7 +133,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "results, not numbers": {"return_indices"},
     "of a bag PyTorch looks up the numbers of another index": {"scale_grad_by_freq"},
     "where and how weights are made": {"device", "dtype", "sparse", "max_norm"},
-    "PyTorch's older words, which are refused": {"size_average", "reduce"},
+    "PyTorch's older words, which have a test of their own": {"size_average", "reduce"},
     "tried in every case": {"inplace", "reduction"},
     "modules of one's own": {"custom_encoder", "custom_decoder"},
     "as min_val and max_val": {"min_value", "max_value"},

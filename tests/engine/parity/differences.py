@@ -61,9 +61,6 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "a sensible default where PyTorch has none, or warns of its own": (
         "torch.meshgrid(indexing='ij')",
-        "torch.nn.LogSoftmax(dim=-1)",
-        "torch.nn.Softmax(dim=-1)",
-        "torch.nn.Softmin(dim=-1)",
         "torch.random.fork_rng(device_type='cuda')",
         "torch.utils.checkpoint.checkpoint(use_reentrant=False)",
         "torch.utils.checkpoint.checkpoint_sequential(use_reentrant=False)",

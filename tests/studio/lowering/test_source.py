@@ -63,6 +63,13 @@ def source(base: Document) -> str:
     return lower(base, catalogue(), name="net").source
 
 
+def test_presets_are_written_out() -> None:
+    text = source(
+        digits({"flatten": "nn.Flatten", "out": Node("nn.Linear", {"out_features": 10}), "probabilities": "nn.Softmax"})
+    )
+    assert "self.probabilities = nn.Softmax(dim=-1)" in text
+
+
 def test_the_source_of_the_digits_example() -> None:
     path = ROOT / "examples" / "digits_mlp.gradwire"
     assert lower(load(path), catalogue(), base=path.parent, name=path.stem).source == GOLDEN
