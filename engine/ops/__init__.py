@@ -1,6 +1,6 @@
 """The ops, one record each, by kind. Importing this package declares them all."""
 
-from engine.ops import attention, cross_entropy, one_thread, random, row_blocks, softmax
+from engine.ops import attention, cross_entropy, one_thread, probabilities, random, row_blocks, softmax
 from engine.ops.composite import COMPOSITES, composite
 from engine.ops.elementwise import (
     activation,
@@ -82,6 +82,7 @@ __all__ = [
     "op",
     "operators",
     "parts",
+    "probabilities",
     "pool",
     "place",
     "primitives",

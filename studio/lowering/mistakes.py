@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from engine.shape import Spec
 from studio.document.model import End, Node
@@ -153,11 +154,14 @@ def _data_classes(flow: Flow, loss: str) -> int | None:
 
 
 def _two_linear(graph: Graph, name: str) -> Iterator[Problem]:
-    """Two linear layers with nothing between them that bends."""
+    """Two linear layers with nothing between them that bends.
+
+    Not where one of two convolutions is grouped: depthwise and pointwise ones stand for one with far more parameters.
+    """
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
     before = None if end is None else _linear_behind(graph, end)
-    if before is None or before == name:
+    if before is None or before == name or any(_is_grouped(graph, one) for one in (before, name)):
         return
     message = (
         f"{before} and {name} have no activation between them, so together they do no more than one linear layer. "
@@ -166,6 +170,11 @@ def _two_linear(graph: Graph, name: str) -> Iterator[Problem]:
     direct = graph.feeding[name].get(port)
     fix = None if direct is None else fixes.insert(End(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
     yield Problem("warning", "no-activation", message, node=name, fix=fix)
+
+
+def _is_grouped(graph: Graph, name: str) -> bool:
+    groups = graph.document.nodes[name].params.get("groups", 1)
+    return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
 
 
 def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
@@ -209,7 +218,7 @@ def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
 
 def _loader(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
     values = facts.arguments.values
-    if values.get("shuffle") is False:
+    if values.get("shuffle") is False and not _is_one_batch(flow, name, values.get("batch_size")):
         message = f"{name} gives the training samples in the same order each epoch, which slows learning. Shuffle them."
         yield Problem("warning", "not-shuffled", message, node=name, fix=fixes.assign(name, "shuffle", True))
     if values.get("batch_size") == 1:
@@ -217,6 +226,16 @@ def _loader(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
         if batch_norm is not None:
             message = f"{batch_norm} needs the spread of several samples, but {name} gives one. Set batch_size to 32."
             yield Problem("error", "batch-norm-single", message, node=name, fix=fixes.assign(name, "batch_size", 32))
+
+
+def _is_one_batch(flow: Flow, name: str, size: Any) -> bool:
+    """Whether each step takes all training samples, in which case their order does not matter."""
+    facts = flow.facts[name]
+    samples = next(iter(facts.inputs.values()), None)
+    if not isinstance(size, int) or not isinstance(samples, SampleSpec) or samples.is_stream:
+        return False
+    count = flow.count(name)
+    return count is not None and count <= size
 
 
 def _needs_several(name: str, facts: Facts, flow: Flow) -> bool:

@@ -7,6 +7,7 @@ import math
 from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, require_same_shape
+from engine.ops.probabilities import least_probability
 from engine.tensor import Tensor
 
 
@@ -41,10 +42,14 @@ def binary_cross_entropy(
     reduce: Old = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite."""
+    """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite.
+
+    Raises:
+        RangeError: a number in `input` is NaN or not between 0 and 1; compiled steps check it in each run, too.
+    """
     reduction = chosen_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
-    least = math.exp(-100)
+    least = least_probability(input)
     loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
     return reduced(loss if weight is None else loss * weight, reduction)
 

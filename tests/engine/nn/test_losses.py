@@ -377,6 +377,20 @@ def test_binary_cross_entropy_stays_finite_for_certain_answers() -> None:
     np.testing.assert_allclose(loss.numpy(), [100, 100], rtol=1e-3)
 
 
+@pytest.mark.parametrize("wrong", [-0.25, 1.5, float("nan")])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_binary_cross_entropy_refuses_what_is_no_probability(wrong: float, compiled: bool) -> None:
+    function = engine.compile(F.binary_cross_entropy) if compiled else F.binary_cross_entropy
+    target = engine.tensor([1.0, 0.0])
+    for _ in range(4):
+        assert function(engine.tensor([0.5, 0.5]), target).item() == pytest.approx(np.log(2))
+    with pytest.raises(RuntimeError, match=rf"the input holds {wrong:.6g}, but probabilities are between 0 and 1"):
+        function(engine.tensor([0.5, wrong]), target).item()
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, wrong]), torch.tensor([1.0, 0.0]))
+    assert function(engine.tensor([0.5, 0.5]), target).item() == pytest.approx(np.log(2)), "it goes on"
+
+
 def test_batchmean_is_the_divergence() -> None:
     arguments = np.log([[0.2, 0.8], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.0, 1.0]])
     ours = F.kl_div(*map(engine.tensor, arguments), reduction="batchmean")

@@ -42,6 +42,24 @@ def test_each_mistake_is_found_alone_and_its_fix_leaves_none(code: str) -> None:
     assert report(fixed(MISTAKES[code], problem)).problems == ()
 
 
+def test_a_fixed_order_is_no_mistake_where_one_batch_has_all_samples() -> None:
+    whole = changed(mlp(), "batches", params={"shuffle": False, "batch_size": 1797})
+    assert codes(changed(whole, "adam", type="optim.LBFGS", params={"line_search_fn": "strong_wolfe"})) == []
+    assert codes(changed(whole, "batches", params={"shuffle": False, "batch_size": 1000})) == ["not-shuffled"]
+
+
+def test_a_depthwise_and_a_pointwise_convolution_need_no_activation_between() -> None:
+    def pair(groups: int) -> Document:
+        depthwise = Node("nn.Conv2d", {"out_channels": 4, "kernel_size": 3, "groups": groups})
+        first = Node("nn.Conv2d", {"out_channels": 4, "kernel_size": 1})
+        pointwise = Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 1})
+        chain = {"first": first, "relu": "nn.ReLU", "depthwise": depthwise, "pointwise": pointwise, "tanh": "nn.Tanh"}
+        return digits({**chain, **FLATTEN, **LOGITS})
+
+    assert codes(pair(4)) == []
+    assert codes(pair(1)) == ["no-activation"]
+
+
 def test_the_evidence_is_in_the_message() -> None:
     assert only(MISTAKES["too-many-classes"]).message == (
         "The data have 10 classes, but logits gives scores for 12: the others are never right. "
