@@ -18,6 +18,9 @@ from engine.random import Generator
 from engine.registry import DATASETS, Count, Range, Seed
 from engine.shape import Spec
 
+MOST_DIVISIONS = 8
+"""One after the other. Only the last one counts, and each doubles the ways to a sample."""
+
 
 class Redivided(Splits):
     """All samples of other splits, training and validation together, divided anew. Subclasses give `_held`."""
@@ -27,6 +30,11 @@ class Redivided(Splits):
             raise DataError(
                 "a stream cannot be divided, as nobody knows how many samples it has. Let its source keep some for "
                 "validation, or turn stream off."
+            )
+        if splits.divisions == MOST_DIVISIONS:
+            raise DataError(
+                f"samples can be divided {MOST_DIVISIONS} times, one after the other, and only the last time counts. "
+                "Remove the divisions before it."
             )
         self._splits = splits
         self._seed = seed
@@ -60,6 +68,10 @@ class Redivided(Splits):
     def validation(self) -> Samples | None:
         held = self._kept_back
         return PickedSamples(self._everything, held).with_augmentations(False) if len(held) else None
+
+    @property
+    def divisions(self) -> int:
+        return self._splits.divisions + 1
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -64,6 +64,11 @@ class Splits(ABC):
         return False
 
     @property
+    def divisions(self) -> int:
+        """How many times, one after the other, these samples were divided anew."""
+        return 0
+
+    @property
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The files that the samples come from; a folder stands for all that is directly in it."""
@@ -175,6 +180,10 @@ class MappedSplits(Splits):
     @property
     def is_stream(self) -> bool:
         return self._splits.is_stream
+
+    @property
+    def divisions(self) -> int:
+        return self._splits.divisions
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -14,6 +14,8 @@ from engine.ops.record import Op
 
 SECONDS = 10.0
 """For what makes a node, and for what it does with its inputs. The largest layer that types allow takes half."""
+TOTAL_SECONDS = 60.0
+"""For all nodes of a project together, except for reading data."""
 MOST_OPS = 100_000
 
 _EVENTS = 256

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
 from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
-from studio.lowering.budget import Budget, OverBudgetError
+from studio.lowering.budget import TOTAL_SECONDS, Budget, OverBudgetError
+from studio.lowering.optimizer_trial import try_steps
 from studio.lowering.rates import Drive
 from studio.nodes.derive import MAPPING
 from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
@@ -68,6 +70,9 @@ class Outcome:
 
 
 NOTHING = Outcome({})
+_TOO_LATE = f"the nodes before it take {TOTAL_SECONDS:g} seconds to check"
+GIVEN_UP = replace(NOTHING, failure=_TOO_LATE, fails_on="arguments")
+"""Of a node that no time is left for. Another check tries it again."""
 
 Part: TypeAlias = tuple[NodeType, Mapping[str, Any]]
 """A node that makes or divides samples, with its arguments."""
@@ -91,11 +96,16 @@ class Evaluator:
         self.remembered = remembered
         self.evaluations = 0
         """How many outcomes were not remembered but worked out."""
+        self._spent = 0.0  # seconds of this check, without those of reading data
         self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
         self._counts: OrderedDict[Any, tuple[Any, Stamp]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
+
+    def begin_check(self) -> None:
+        """Another check begins, with all of its time."""
+        self._spent = 0.0
 
     def evaluate(self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]) -> Outcome:
         """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
@@ -104,8 +114,13 @@ class Evaluator:
         if held is not None and (not held[1] or held[1] == stamp([path for path, _ in held[1]])):
             self._outcomes.move_to_end(key)
             return held[0]
+        if self._spent > TOTAL_SECONDS and node_type.role is not Role.SOURCE:
+            return GIVEN_UP
         self.evaluations += 1
+        began = time.monotonic()
         outcome, files = _attempt(node_type, arguments, inputs)
+        if node_type.role is not Role.SOURCE:
+            self._spent += time.monotonic() - began
         if node_type.role is Role.SOURCE and outcome.failure:
             return outcome  # a missing file may be there the next time
         self._outcomes[key] = (outcome, stamp(files))
@@ -256,7 +271,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             metric = target(**arguments)
             return lambda inputs: _called(node_type, metric.update, inputs, 0)
         case Role.OPTIMIZER:
-            _try_steps(target, arguments)
+            try_steps(target, arguments)
         case Role.SCHEDULER:
             return lambda inputs: _scheduled(node_type, arguments, inputs)
         case Role.LOSS_SUM:
@@ -264,22 +279,6 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.UNKNOWN:
             pass
     return lambda _: NOTHING
-
-
-def _try_steps(optimizer: Any, arguments: Mapping[str, Any]) -> None:
-    """Two steps of an optimizer with one number: some arguments only fail there."""
-    number = engine.ones(1, requires_grad=True)
-    made = optimizer([number], **arguments)
-
-    def closure() -> Any:
-        made.zero_grad()
-        loss = (number * number).sum()
-        loss.backward()
-        return loss
-
-    with engine.enable_grad(), np.errstate(all="ignore"):
-        for _ in range(2):
-            made.step(closure)
 
 
 def made_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.shape import Spec
 from studio.document.model import Document, End, Node
 from studio.lowering.arguments import Arguments, located, resolve
-from studio.lowering.evaluate import NOTHING, Division, Evaluator, Outcome, SampleSpec, Value
+from studio.lowering.evaluate import GIVEN_UP, NOTHING, Division, Evaluator, Outcome, SampleSpec, Value
 from studio.lowering.graph import Graph, passed_through
 from studio.lowering.length import length_of, parts_of
 from studio.lowering.rates import Drive, Length
@@ -62,6 +62,7 @@ class Flow:
         self._evaluator, self._base = evaluator, base
         self._length: Length | None = None
         known = {} if previous is None else previous.facts
+        evaluator.begin_check()
         for name in graph.order:
             node, node_type = document.nodes[name], graph.types[name]
             inputs, length = self._inputs(name), self._length_for(name)
@@ -101,6 +102,8 @@ class Flow:
 
 def _holds(facts: Facts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:
     """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
+    if facts.outcome is GIVEN_UP:
+        return False
     old = facts.node
     same = old is node or (old.params is node.params and old.muted == node.muted)
     return same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE

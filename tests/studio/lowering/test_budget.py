@@ -13,11 +13,12 @@ import engine
 from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
-from studio.lowering import budget
+from studio.lowering import budget, evaluate, optimizer_trial
 from studio.lowering.budget import Budget, OverBudgetError
+from studio.lowering.check import Checker
 from studio.lowering.evaluate import Evaluator
 from studio.nodes import catalogue
-from tests.studio.lowering.graphs import coded, digits, report
+from tests.studio.lowering.graphs import coded, digits, document, mlp, report
 
 SEQUENCE = Spec((4, 4, 8), float32)
 
@@ -56,6 +57,38 @@ def test_repeated_enlargement_ends() -> None:
     assert any(problem.node == "n1" and "places" in problem.message for problem in found.errors)
     pool = Node("nn.AdaptiveMaxPool2d", {"output_size": 2**30})
     assert "ask for fewer" in coded(digits({"pool": pool}), "shape-mismatch").message
+
+
+@pytest.mark.timeout(60)
+def test_trying_an_optimizer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimizer_trial, "SECONDS", 0.2)
+    endless = {"max_iter": 1_000_000, "max_eval": 1_000_000, "tolerance_grad": 0.0, "tolerance_change": 0.0, "lr": 1e-9}
+    began = time.monotonic()
+    assert Evaluator().evaluate(catalogue()["optim.LBFGS"], endless, {}).failure == ""
+    assert time.monotonic() - began < 10
+    assert sys.getprofile() is None
+
+
+@pytest.mark.timeout(60)
+def test_a_chain_of_divisions_ends() -> None:
+    """Each takes training and validation samples of the one before: twice the work."""
+    divisions = {f"d{number}": Node("data.HoldOut", {"stratify": True}) for number in range(40)}
+    last = ["digits", *divisions]
+    wires = [f"{a}.samples -> {b}.samples" for a, b in zip(last, [*divisions, "batches"], strict=True)]
+    found = report(document({"digits": "data.Digits", "batches": "data.Batches", **divisions}, wires))
+    problem = next(problem for problem in found.problems if problem.code == "bad-division")
+    assert problem.node == "d8"
+    assert "8 times" in problem.message
+
+
+def test_all_nodes_together_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later check looks again at nodes that there was no time for."""
+    checker = Checker()
+    monkeypatch.setattr(evaluate, "TOTAL_SECONDS", 0.0)
+    errors = checker.examine(mlp(), catalogue())[1].errors
+    assert any("the nodes before it take 60 seconds to check" in problem.message for problem in errors)
+    monkeypatch.undo()
+    assert not checker.examine(mlp(), catalogue())[1].errors
 
 
 def added(budget: Budget, times: int) -> engine.Tensor:
