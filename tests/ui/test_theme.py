@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import combinations
 
 import pytest
 from PySide6.QtGui import QColor
@@ -11,6 +13,8 @@ from pytestqt.qtbot import QtBot
 from engine.resources import asset
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui import stylesheet, theme
+from studio.ui.canvas.flow import Flow
+from studio.ui.canvas.style import Style, flow_color
 from studio.ui.theme import Theme, ThemeManager, contrast
 
 NAMES = ("light", "dark")
@@ -56,7 +60,7 @@ def test_graphics_have_contrast(each: Theme) -> None:
     colors = [each.category(name) for name in CATEGORIES]
     colors += [each.port(kind) for kind in PortType]
     colors += [QColor(value) for value in each.series]
-    colors.append(each.color("border-strong"))
+    colors += [each.color("border-strong"), each.color("target")]
     for color in colors:
         for ground in ("background", "surface", "raised"):
             assert contrast(color, each.color(ground)) >= 3, color.name()
@@ -88,3 +92,37 @@ def test_changing_the_mode_tells_the_new_theme(qtbot: QtBot) -> None:
 def test_an_unknown_token_is_refused() -> None:
     with pytest.raises(KeyError):
         theme.load("light").color("nonsense")
+
+
+SEEN_BY: dict[str, tuple[tuple[float, ...], ...]] = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+"""Machado, Oliveira, Fernandes, "A physiologically-based model for simulation of color vision deficiency", 2009."""
+
+
+def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+    """CIELAB coordinates of a colour as somebody with a colour vision deficiency sees it."""
+    linear = [
+        v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
+        for v in (color.redF(), color.greenF(), color.blueF())
+    ]
+    r, g, b = (min(max(sum(m * v for m, v in zip(row, linear, strict=True)), 0.0), 1.0) for row in matrix)
+    xyz = (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
+    )
+    x, y, z = (math.cbrt(v) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("deficiency", SEEN_BY)
+def test_inputs_targets_and_losses_are_told_apart(each: Theme, deficiency: str) -> None:
+    flows = (Flow.INPUT, Flow.TARGET, Flow.LOSS)
+    seen = [lab(flow_color(each, flow), SEEN_BY[deficiency]) for flow in flows]
+    for a, b in combinations(seen, 2):
+        assert math.dist(a, b) > 8
+    pens = [Style(each).wire[flow].dashPattern() for flow in flows]
+    assert all(a != b for a, b in combinations(pens, 2))

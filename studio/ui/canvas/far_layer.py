@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.document.model import Wire
-from studio.nodes.types import PortType
+from studio.ui.canvas.flow import Flow
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_item import WireItem
@@ -31,7 +31,7 @@ class FarLayer(QGraphicsRectItem):
         self._wires = wires
         self._stale = True
         self._patches: dict[str, list[QRectF]] = {}
-        self._paths: dict[PortType, QPainterPath] = {}
+        self._paths: dict[Flow, QPainterPath] = {}
 
     def refresh(self) -> None:
         """Draw anew what changed. Costs nothing while the layer is hidden."""
@@ -50,8 +50,8 @@ class FarLayer(QGraphicsRectItem):
             self._gather()
         style = self._surface.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for kind, path in self._paths.items():
-            painter.setPen(style.wire_far[kind])
+        for flow, path in self._paths.items():
+            painter.setPen(style.wire_far[flow])
             painter.drawPath(path)
         for wire in self._wires.values():
             if wire.is_lit or wire.is_selected or wire.error:
@@ -86,9 +86,9 @@ class FarLayer(QGraphicsRectItem):
         patches: defaultdict[str, list[QRectF]] = defaultdict(list)
         for node in self._nodes.values():
             patches[node.face.category].append(_rect(node))
-        paths: defaultdict[PortType, QPainterPath] = defaultdict(QPainterPath)
+        paths: defaultdict[Flow, QPainterPath] = defaultdict(QPainterPath)
         for wire in self._wires.values():
-            paths[wire.kind].addPath(wire.path)
+            paths[wire.flow].addPath(wire.path)
         self._patches, self._paths, self._stale = dict(patches), dict(paths), False
 
     def _frame(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 from studio.nodes.types import Port
 from studio.ui.canvas.detail import Detail, Zoom, readable
 from studio.ui.canvas.face import Face
+from studio.ui.canvas.flow import flow
 from studio.ui.canvas.geometry import CORNER, HEADER, PORT, Layout
 from studio.ui.canvas.style import MONO_PX, NAME_PX, TEXT_PX, Style, interface_font
 
@@ -159,17 +160,18 @@ def _paint_state(painter: QPainter, layout: Layout, look: Look, style: Style) ->
 
 def _paint_ports(painter: QPainter, node: Sketch, look: Look, style: Style) -> None:
     for index, (port, place) in enumerate(node.ports):
+        carried = flow(port.type, port.name)
         key = f"{'input' if index < len(node.face.inputs) else 'output'}.{port.name}"
         if key in look.glowing:
             painter.setPen(style.no_pen)
-            painter.setBrush(style.port_glow[port.type])
+            painter.setBrush(style.port_glow[carried])
             painter.drawEllipse(place, PORT + 5, PORT + 5)
         grown = 1.5 if key == look.hovered else 0.0
         if key in look.wired or key == look.hovered:
             painter.setPen(style.rim)
-            painter.setBrush(style.port_brush[port.type])
+            painter.setBrush(style.port_brush[carried])
         else:
-            painter.setPen(style.port_ring[port.type])
+            painter.setPen(style.port_ring[carried])
             painter.setBrush(style.body)
             grown -= 0.5
         painter.drawEllipse(place, PORT + grown, PORT + grown)

@@ -95,7 +95,11 @@ class CanvasScene(QGraphicsScene):
         if change.wires_removed or change.wires_added:
             self._graph = None
             self._look_wired(
-                {end.node for w in (*change.wires_removed, *change.wires_added) for end in (w.source, w.target)}
+                {
+                    change.renamed.get(end.node, end.node)
+                    for wire in (*change.wires_removed, *change.wires_added)
+                    for end in (wire.source, wire.target)
+                }
             )
             self._show_again(self._unknown_types())
         self.far.refresh()

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui import fonts, icons
+from studio.ui.canvas.flow import Flow
 from studio.ui.canvas.geometry import Measure, Role
 from studio.ui.theme import Theme, mix
+
+DASHES: dict[Flow, tuple[float, ...]] = {
+    Flow.SAMPLES: (),
+    Flow.INPUT: (),
+    Flow.TARGET: (4, 2.5),
+    Flow.LOSS: (8, 2, 1.5, 2),
+    Flow.OPTIMIZER: (1.5, 2),
+}
+"""Lengths of dashes and gaps on wires of 2 pixels, in widths: not all people see the colours."""
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 
@@ -58,13 +69,15 @@ class Style:
             name: QBrush(mix(theme.color("raised"), color, share + 0.12)) for name, color in self.category.items()
         }
 
-        self.port = {kind: theme.port(kind) for kind in PortType}
-        self.port_brush = {kind: QBrush(color) for kind, color in self.port.items()}
-        self.port_glow = {kind: QBrush(theme.port(kind, 0.35)) for kind in PortType}
-        self.port_ring = {kind: QPen(color, 1.5) for kind, color in self.port.items()}
-        self.wire = {kind: wire_pen(color, 2.0) for kind, color in self.port.items()}
-        self.wire_lit = {kind: wire_pen(mix(color, self.text, 0.35), 3.0) for kind, color in self.port.items()}
-        self.wire_far = {kind: wire_pen(theme.port(kind, 0.8), 1.0) for kind in PortType}
+        self.flow = {flow: flow_color(theme, flow) for flow in Flow}
+        self.port_brush = {flow: QBrush(color) for flow, color in self.flow.items()}
+        self.port_glow = {flow: QBrush(flow_color(theme, flow, 0.35)) for flow in Flow}
+        self.port_ring = {flow: QPen(color, 1.5) for flow, color in self.flow.items()}
+        self.wire = {flow: wire_pen(color, 2.0, DASHES[flow]) for flow, color in self.flow.items()}
+        self.wire_lit = {
+            flow: wire_pen(mix(color, self.text, 0.35), 3.0, DASHES[flow]) for flow, color in self.flow.items()
+        }
+        self.wire_far = {flow: wire_pen(flow_color(theme, flow, 0.8), 1.0) for flow in Flow}
         self.wire_error = wire_pen(self.error, 2.0)
         self.wire_error_lit = wire_pen(self.error, 3.0)
         self.wire_selected = wire_pen(self.accent, 3.0)
@@ -102,8 +115,19 @@ def hairline(color: QColor) -> QPen:
     return pen
 
 
-def wire_pen(color: QColor, width: float) -> QPen:
-    return QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+def flow_color(theme: Theme, flow: Flow, alpha: float = 1.0) -> QColor:
+    """Inputs have the colour of tensors."""
+    if flow is Flow.TARGET:
+        return theme.color("target", alpha)
+    return theme.port(PortType.TENSOR if flow is Flow.INPUT else PortType(flow.value), alpha)
+
+
+def wire_pen(color: QColor, width: float, dashes: Sequence[float] = ()) -> QPen:
+    pen = QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+    if dashes:
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([length * 2 / width for length in dashes])
+    return pen
 
 
 @functools.lru_cache(maxsize=1024)

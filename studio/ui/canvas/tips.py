@@ -19,7 +19,7 @@ def tip(store: Store, scene: CanvasScene, hit: Hit) -> str:
     if hit.wire is None:
         return ""
     item = scene.wires[hit.wire]
-    return _joined(f"<b>{html.escape(str(hit.wire))}</b>", _mono(item.label), _error(item.error))
+    return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.flow}", _mono(item.label), _error(item.error))
 
 
 def described(store: Store, scene: CanvasScene) -> str:

@@ -11,6 +11,7 @@ from studio.nodes.types import PortType
 from studio.ui.canvas import wire_label, wire_paint
 from studio.ui.canvas.curve import Curve, wire_curve
 from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.flow import Flow, flow
 from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_label import Label
@@ -77,6 +78,10 @@ class WireItem(QGraphicsRectItem):
             self.update()
 
     @property
+    def flow(self) -> Flow:
+        return flow(self.kind, self.wire.source.port, self.wire.target.port)
+
+    @property
     def is_lit(self) -> bool:
         return self._lit
 
@@ -86,7 +91,7 @@ class WireItem(QGraphicsRectItem):
 
     def pen(self) -> QPen:
         return wire_paint.pen(
-            self._surface.style, self.kind, lit=self._lit, selected=self._selected, failed=bool(self.error)
+            self._surface.style, self.flow, lit=self._lit, selected=self._selected, failed=bool(self.error)
         )
 
     def set_quiet(self, quiet: bool) -> None:

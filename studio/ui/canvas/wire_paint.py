@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
-from studio.nodes.types import PortType
 from studio.ui.canvas.curve import Curve
 from studio.ui.canvas.detail import Zoom
+from studio.ui.canvas.flow import Flow
 from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.style import Style
 
@@ -22,12 +22,12 @@ def curve_path(curve: Curve) -> QPainterPath:
     return path
 
 
-def pen(style: Style, kind: PortType, *, lit: bool, selected: bool, failed: bool) -> QPen:
+def pen(style: Style, flow: Flow, *, lit: bool, selected: bool, failed: bool) -> QPen:
     if selected:
         return style.wire_selected
     if failed:
         return style.wire_error_lit if lit else style.wire_error
-    return (style.wire_lit if lit else style.wire)[kind]
+    return (style.wire_lit if lit else style.wire)[flow]
 
 
 def paint_mark(painter: QPainter, curve: Curve, style: Style, zoom: Zoom, label: Box | None) -> None:

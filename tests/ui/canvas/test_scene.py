@@ -201,3 +201,23 @@ def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
     view.camera.zoom_to(0.1)
     view.store.edit("Add", lambda document: edits.add(document, "new", document.nodes["relu"]))
     assert canvas.nodes["new"].flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents
+
+
+def test_wires_of_inputs_targets_and_losses_have_lines_of_their_own(view: CanvasView) -> None:
+    pens = {str(each): item.pen() for each, item in view.canvas.wires.items()}
+    lines = [
+        pens["batches.input -> hidden.input"],
+        pens["batches.target -> loss.target"],
+        pens["loss.loss -> adam.loss"],
+    ]
+    assert len({pen.color().name() for pen in lines}) == 3
+    assert len({tuple(pen.dashPattern()) for pen in lines}) == 3
+    assert pens["relu.output -> loss.input"] == pens["batches.input -> hidden.input"]
+
+
+def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(view: CanvasView, store: Store) -> None:
+    """One undo step may hold a rename and a wire."""
+    store.edit("Rename", lambda document: edits.rename(document, "adam", "best"), merge="one")
+    store.edit("Add", lambda document: edits.connect(document, wire("best.optimizer -> best.loss")), merge="one")
+    store.undo()
+    assert view.canvas.nodes["adam"].look.wired == {"input.loss"}

@@ -11,6 +11,7 @@ from studio.document import edits
 from studio.document.model import Document, End, Wire
 from studio.ui.canvas.context import Context, Pointer
 from studio.ui.canvas.curve import Curve, wire_curve
+from studio.ui.canvas.flow import flow
 from studio.ui.canvas.geometry import PORT, Point
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.hit import NOTHING, Hit
@@ -118,10 +119,10 @@ class DrawWire(Gesture):
 
 
 def _draw(curve: Curve, loose: Point, wiring: Wiring, refused: bool, painter: QPainter, surface: Surface) -> None:
-    style = surface.style
+    style, carried = surface.style, flow(wiring.kind, wiring.fixed.port)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(style.wire_error if refused else style.wire_lit[wiring.kind])
+    painter.setPen(style.wire_error if refused else style.wire_lit[carried])
     painter.drawPath(curve_path(curve))
     painter.setPen(style.rim)
-    painter.setBrush(style.error if refused else style.port_brush[wiring.kind])
+    painter.setBrush(style.error if refused else style.port_brush[carried])
     painter.drawEllipse(QPointF(*loose), PORT, PORT)
