@@ -98,7 +98,7 @@ def test_a_template_trains_to_the_figure_in_its_description(each: Template) -> N
 def test_the_mnist_examples_lack_only_their_folder(path: Path) -> None:
     [problem] = check(load(path), catalogue()).problems
     assert (problem.severity, problem.code, problem.node) == ("error", "missing-parameter", "mnist")
-    assert "--set mnist.folder=PATH" in problem.message
+    assert problem.option == "mnist.folder=PATH"
 
 
 def test_the_convolutional_mnist_example_is_the_template_with_other_data() -> None:
