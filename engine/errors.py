@@ -4,7 +4,19 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    """Base of all engine errors."""
+    """Base of all engine errors.
+
+    Args:
+        text: where it went wrong, what was found, and what to do
+        in_code: what to do where that is Python, as a sentence behind the text
+        place: file and line of the call that it is about, if that is not in the traceback
+    """
+
+    def __init__(self, text: object = "", *, in_code: str = "", place: tuple[str, int] | None = None) -> None:
+        super().__init__(f"{text} {in_code}" if in_code else text)
+        self.text = str(text)
+        self.in_code = in_code
+        self.place = place
 
 
 class ShapeError(EngineError, ValueError, RuntimeError):
@@ -49,6 +61,10 @@ class LinAlgError(EngineError, RuntimeError):
 
 class AutogradError(EngineError, RuntimeError):
     """A backward pass that cannot be run."""
+
+
+class StaleTensorError(AutogradError):
+    """A tensor that a gradient needs was changed in place after it had been saved."""
 
 
 class GradcheckError(AutogradError):

@@ -19,7 +19,7 @@ def promote(op: Op, arrays: list[Any]) -> DType | None:
     """Brings `arrays` to one dtype, in place, and names it. Python numbers stay Python numbers."""
     result = _common(op, arrays) or _promoted(op, arrays)
     if op.numbers and result is dtypes.bool_:
-        raise DTypeError(f"{op.name}() is not defined for booleans. Convert with .long() or .float().")
+        raise DTypeError(f"{op.name}() is not defined for booleans.", in_code="Convert with .long() or .float().")
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from engine.errors import AutogradError
+from engine.errors import AutogradError, StaleTensorError
 from engine.graph.node import Edge, Node, PassThrough, at_place
 from engine.modes import MODES, Packing
 
@@ -64,10 +64,12 @@ def with_history(tensor: Any, edge: Edge) -> Any:
 
 
 def refuse_changed(what: str, call: str, where: Any, tensor: Any, version: int) -> NoReturn:
-    raise AutogradError(
+    raise StaleTensorError(
         f"{what} of {call}(){at_place(where)}, {tensor.spec}, is needed for its gradient but was "
-        f"changed in place afterwards (version {tensor._storage.version}, saved at {version}). "
-        "Use the out-of-place op, or clone() before changing it."
+        "changed in place afterwards.",
+        in_code=f"It has version {tensor._storage.version}, but version {version} was saved. "
+        "Use the out-of-place op, or clone() before changing it.",
+        place=where,
     )
 
 

@@ -118,7 +118,7 @@ def same_dtype(name: str, *specs: Any) -> None:
     found = [spec.dtype for spec in specs if isinstance(spec, Spec)]
     if any(dtype is not found[0] for dtype in found):
         names = ", ".join(dtype.name for dtype in found)
-        raise DTypeError(f"{name}: the tensors must have one dtype, not {names}. Convert with .to(dtype).")
+        raise DTypeError(f"{name}: the tensors must have one dtype, not {names}.", in_code="Convert with .to(dtype).")
 
 
 def window_size(size: Any, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> Any:

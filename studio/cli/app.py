@@ -213,7 +213,7 @@ def explain(
     try:
         found = explain_step(task, program)
     except Exception as error:  # noqa: BLE001 - whatever ends the step is told with its node
-        refuse(str(error), as_json=as_json, node=program.node_of(error), code=FAILED)
+        refuse(program.told(error), as_json=as_json, node=program.node_of(error), code=FAILED)
     else:
         if as_json:
             print_line({"event": "explained", **found.as_dict()})

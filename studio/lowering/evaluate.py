@@ -22,6 +22,7 @@ from engine.shape import Dim, Spec
 from studio.lowering.budget import TOTAL_SECONDS, Budget, OverBudgetError
 from studio.lowering.optimizer_trial import try_steps
 from studio.lowering.rates import Drive
+from studio.lowering.translation import told
 from studio.nodes.derive import MAPPING
 from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
@@ -367,7 +368,7 @@ def _parameter_count(module: Any) -> int:
 
 
 def _failed(error: Exception, part: str, settings: str = "") -> Outcome:
-    text = str(error) or type(error).__name__
+    text = told(error) or type(error).__name__
     if isinstance(error, (EngineError, ValueError, TypeError)):
         return Outcome({}, failure=text, fails_on=part)
     if isinstance(error, MemoryError):

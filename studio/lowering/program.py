@@ -13,12 +13,14 @@ from types import TracebackType
 from typing import Any
 
 from engine import fit
+from engine.errors import EngineError
 from studio.document.model import Document
 from studio.lowering.check import examine
 from studio.lowering.identifiers import UnsafeSyntaxError
 from studio.lowering.reading import Reading, reading_of
 from studio.lowering.report import Problem
 from studio.lowering.source import write
+from studio.lowering.translation import told
 from studio.lowering.verification import verified
 from studio.nodes.catalogue import Catalogue
 
@@ -73,6 +75,10 @@ class Program:
         number = min(line for line, owner in self.lines.items() if owner == node)
         return self.source.splitlines()[number - 1].strip()
 
+    def told(self, error: BaseException) -> str:
+        """The text of an error with the nodes of the canvas in place of lines and Python."""
+        return told(error, self.node_at)
+
     def node_at(self, filename: str, line: int) -> str | None:
         """The node of a line, such as `engine.inspect` and tracebacks report it."""
         return self.lines.get(line) if filename == self.filename else None
@@ -82,7 +88,7 @@ class Program:
 
         Of one that came up while batches were made, the node that read or transformed their samples.
         """
-        found = None
+        found = self.node_at(*error.place) if isinstance(error, EngineError) and error.place is not None else None
         trace: TracebackType | None = error.__traceback__
         while trace is not None:
             found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found

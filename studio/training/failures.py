@@ -16,15 +16,17 @@ def failed(error: Exception, program: Program | None, *, refused: bool = False) 
         node = error.problems[0].node
     detail = account_of(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
-    message = message_of(error)
+    message = message_of(error, program)
     if program is not None and node is not None and not by_input:
         message = f"{message.rstrip('.')}. Program line: {program.line_of(node)}"
     return Failed(message, node, detail, by_input, refused)
 
 
-def message_of(error: Exception) -> str:
+def message_of(error: Exception, program: Program | None = None) -> str:
     """One line."""
     match error:
+        case EngineError() if program is not None:
+            return program.told(error)
         case EngineError() | LoweringError() | FileError():
             return str(error)
         case MemoryError():

@@ -138,15 +138,17 @@ def _total(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
 def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if target.dtype.is_floating_point:
         raise DTypeError(
-            f"{loss}: classes are whole numbers (int64), but the target is {target.dtype.name}. Use target.long()."
+            f"{loss}: classes are whole numbers (int64), but the target is {target.dtype.name}.",
+            in_code="Use target.long().",
         )
     dim = _class_dim(input)
     expected = (*input.shape[:dim], *input.shape[dim + 1 :])
     if tuple(target.shape) != expected:
-        hint = " Use target.squeeze(1)." if tuple(target.shape) == (*expected[:1], 1, *expected[1:]) else ""
+        hint = "Use target.squeeze(1)." if tuple(target.shape) == (*expected[:1], 1, *expected[1:]) else ""
         raise ShapeError(
             f"{loss}: an input of {format_shape(input.shape)} needs a target of {format_shape(expected)}, "
-            f"one class for each sample, but the target is {format_shape(target.shape)}.{hint}"
+            f"one class for each sample, but the target is {format_shape(target.shape)}.",
+            in_code=hint,
         )
     if weight is not None and tuple(weight.shape) != (input.shape[dim],):
         raise ShapeError(

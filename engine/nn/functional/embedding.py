@@ -52,7 +52,9 @@ _ROWS = Owner("embedding", "rows of the weight")
 
 def _check_index(name: str, input: Tensor) -> None:
     if input.dtype.kind != 1:
-        raise DTypeError(f"{name} looks up whole numbers, but the input is {input.dtype.name}. Use input.long().")
+        raise DTypeError(
+            f"{name} looks up whole numbers, but the input is {input.dtype.name}.", in_code="Use input.long()."
+        )
 
 
 def _frequencies(input: Tensor) -> Tensor:

@@ -67,7 +67,8 @@ def linear_cross_entropy(
     if rest and input.ndim == 1:
         raise ShapeError(
             f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} needs a batch of inputs N×I, "
-            f"not {format_shape(input.shape)}. Add a dimension with input.unsqueeze(0)."
+            f"not {format_shape(input.shape)}.",
+            in_code="Add a dimension with input.unsqueeze(0).",
         )
     if linear_bias is not None and tuple(linear_bias.shape) != tuple(linear_weight.shape[:-1]):
         raise ShapeError(

@@ -182,7 +182,9 @@ def multilabel_margin_loss(
 
 def _check_whole(loss: str, target: Tensor) -> None:
     if target.dtype.is_floating_point:
-        raise DTypeError(f"{loss}: classes are whole numbers (int64), not {target.dtype.name}. Use target.long().")
+        raise DTypeError(
+            f"{loss}: classes are whole numbers (int64), not {target.dtype.name}.", in_code="Use target.long()."
+        )
 
 
 __all__ = [

@@ -52,10 +52,10 @@ def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
     """Warns where input and target broadcast, which PyTorch does too. Within `exact_shapes` it raises ShapeError."""
     if tuple(input.shape) == tuple(target.shape):
         return
-    message = _different_shapes(loss, input, target)
+    message, remedy = _different_shapes(loss, input, target)
     if _SHAPES.exact or not _broadcast(input, target):
-        raise ShapeError(message)
-    warnings.warn(f"{message} They broadcast, so the result is likely to be wrong.", stacklevel=4)
+        raise ShapeError(message, in_code=remedy)
+    warnings.warn(f"{message} {remedy} They broadcast, so the result is likely to be wrong.", stacklevel=4)
 
 
 class _Shapes(threading.local):
@@ -82,7 +82,8 @@ def _broadcast(input: Tensor, target: Tensor) -> bool:
     return all(a == b or 1 in (a, b) for a, b in pairs)
 
 
-def _different_shapes(loss: str, input: Tensor, target: Tensor) -> str:
+def _different_shapes(loss: str, input: Tensor, target: Tensor) -> tuple[str, str]:
+    """What is wrong, and what to write instead."""
     remedy = "Make both the same shape."
     if input.ndim == target.ndim + 1 and tuple(input.shape[:-1]) == tuple(target.shape) and input.shape[-1] == 1:
         remedy = "Use input.squeeze(-1) or target.unsqueeze(-1)."
@@ -90,5 +91,5 @@ def _different_shapes(loss: str, input: Tensor, target: Tensor) -> str:
         remedy = "Use target.squeeze(-1) or input.unsqueeze(-1)."
     return (
         f"{loss} compares numbers one by one, but the input is {format_shape(input.shape)} "
-        f"and the target {format_shape(target.shape)}. {remedy}"
-    )
+        f"and the target {format_shape(target.shape)}."
+    ), remedy

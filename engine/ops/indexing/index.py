@@ -272,7 +272,9 @@ def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
     """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
     place = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
-        raise DTypeError(f"{name}: the index must be whole numbers, not {index.dtype.name}. Convert with .long().")
+        raise DTypeError(
+            f"{name}: the index must be whole numbers, not {index.dtype.name}.", in_code="Convert with .long()."
+        )
     if index.ndim != len(shape):
         raise ShapeError(f"{name}: the index has {index.ndim} dimensions, the tensor {len(shape)}; they must be equal")
     for i, (a, b) in enumerate(zip(index.shape, shape, strict=True)):
@@ -388,7 +390,7 @@ def take(x: Any, index: Any) -> Any:
 def one_hot(x: Any, num_classes: int = -1) -> Any:
     """Whole numbers as rows with a single 1 among `num_classes`; −1 takes as many as the largest needs."""
     if x.dtype is not int64:
-        raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}. Convert with .long().")
+        raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}.", in_code="Convert with .long().")
     if num_classes == -1:
         if x.numel() == 0:
             raise ShapeError("one_hot: without elements there is no largest one. Give num_classes.")
