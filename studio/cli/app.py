@@ -29,7 +29,7 @@ from studio.cli.options import (
     weights_named,
 )
 from studio.cli.output import OutputError
-from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, explained, print_line, refuse
+from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, explained, print_line, refuse, say
 from studio.cli.running import Watch
 from studio.cli.sweep import sweep
 from studio.document import files
@@ -94,9 +94,9 @@ def _completed(arguments: Sequence[str]) -> list[str]:
 def _print_version(wanted: bool) -> None:
     if wanted:
         try:
-            typer.echo(f"gradwire {version('gradwire')}")
+            say(f"gradwire {version('gradwire')}")
         except PackageNotFoundError:
-            typer.echo("gradwire (not installed; running from its sources)")
+            say("gradwire (not installed; running from its sources)")
         raise typer.Exit
 
 
@@ -191,7 +191,7 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
         print_line({"event": "checked", "errors": errors, "warnings": warnings, **figures})
     elif not errors:
-        typer.echo(f"{file}: ready to run, {report.parameters:,} parameters, {_counted(warnings, 'warning')}")
+        say(f"{file}: ready to run, {report.parameters:,} parameters, {_counted(warnings, 'warning')}")
     if errors:
         raise typer.Exit(BAD_INPUT)
 
@@ -218,7 +218,7 @@ def explain(
         if as_json:
             print_line({"event": "explained", **found.as_dict()})
         else:
-            typer.echo(found.text(source=source))
+            say(found.text(source=source))
 
 
 for command in (sweep, data, using.evaluate, using.predict, using.find_rate, using.overfit):
@@ -236,13 +236,13 @@ def nodes(as_json: Json = False) -> None:
             print_line(record(node_type))
     else:
         for text in table(catalogue()):
-            typer.echo(text)
+            say(text)
 
 
 @app.command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of project files."""
-    typer.echo(json.dumps(schema(), indent=2))
+    say(json.dumps(schema(), indent=2))
 
 
 @app.command("templates")
@@ -255,7 +255,7 @@ def list_templates(as_json: Json = False) -> None:
         if as_json:
             print_line({"key": each.key, "title": each.title, "summary": each.summary})
         else:
-            typer.echo(f"{each.key:{width}}  {each.title}")
+            say(f"{each.key:{width}}  {each.title}")
 
 
 @app.command()
@@ -272,7 +272,7 @@ def new(
         if os.path.exists(out) and not force:
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
         files.save(document, out)
-    typer.echo(f"{out}: made from {key}")
+    say(f"{out}: made from {key}")
 
 
 def _counted(number: int, noun: str) -> str:

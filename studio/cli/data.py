@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from studio.cli.options import Assignments, File, Json, base, read
-from studio.cli.problems import InputError, explained, print_line, refuse
+from studio.cli.problems import InputError, explained, plain, print_line, refuse, say
 from studio.document.model import Document
 from studio.lowering.graph import Graph
 from studio.nodes.catalogue import catalogue
@@ -18,6 +18,8 @@ from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Preview
 from studio.training.data.statistics import Progress, describing
 
+_LONGEST_NAME = 60
+"""Characters of a class or column; `--json` has all."""
 _MOST_LINES = 40
 """Classes or columns that are listed for people; `--json` has all."""
 
@@ -46,7 +48,7 @@ def data(
         print_line({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
         return
     for line in _lines(found, chain[0].name):
-        typer.echo(line)
+        say(line)
 
 
 def _chosen(document: Document, graph: Graph, node: str | None) -> str:
@@ -83,23 +85,31 @@ def _lines(found: Statistics, source: str) -> Iterator[str]:
         first = "the first " if part.is_stream else ""
         yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{seen}"
     if found.class_names:
-        width = max(5, *(len(name) for name in found.class_names[:_MOST_LINES]))
+        classes = [_name(name) for name in found.class_names[:_MOST_LINES]]
+        width = max(5, *map(len, classes))
         yield ""
         yield f"{'class':{width}}" + "".join(f" {part.part:>12}" for part in found.parts)
-        for number, name in enumerate(found.class_names[:_MOST_LINES]):
+        for number, name in enumerate(classes):
             yield f"{name:{width}}" + "".join(f" {part.classes[number]:12,}" for part in found.parts)
         yield from _more(len(found.class_names), "classes")
     training = found.parts[0]
     channels = [*training.channels, *training.targets]
-    width = max(len(channel.name) for channel in channels[:_MOST_LINES])
+    columns = [_name(channel.name) for channel in channels[:_MOST_LINES]]
+    width = max(map(len, columns))
     yield ""
     titles = ("low", "high", "mean", "std", "missing", "infinite")
     yield " " * width + "".join(f" {title:>11}" for title in titles) + "  (training)"
-    for channel in channels[:_MOST_LINES]:
-        yield f"{channel.name:{width}}" + _figures(channel)
+    for name, channel in zip(columns, channels, strict=False):
+        yield f"{name:{width}}" + _figures(channel)
     yield from _more(len(channels), "columns")
     for finding in found.findings:
         yield f"{finding.severity}: {finding.message}"
+
+
+def _name(name: str) -> str:
+    """On one line that is not too long."""
+    shown = plain(name.replace("\n", " "))
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
 def _figures(channel: ChannelFigures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,10 @@ from studio.document.errors import DocumentError, FileError
 from studio.lowering.program import LoweringError
 
 FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""All but the end of a line; and what turns the direction of writing."""
 
 
 class InputError(Exception):
@@ -46,8 +51,18 @@ def refuse(message: str, *, as_json: bool = False, node: str | None = None, code
     raise typer.Exit(code)
 
 
+def plain(text: str) -> str:
+    """A text that may come from a file, as a terminal shows it: control characters are written out, not obeyed."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str) -> None:
+    """A line of standard output."""
+    sys.stdout.write(f"{plain(text)}\n")
+
+
 def complain(message: str) -> None:
-    sys.stderr.write(f"gradwire: {message}\n")
+    sys.stderr.write(f"gradwire: {plain(message)}\n")
 
 
 def print_line(content: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from studio.cli.options import File, Json, runs_folder
-from studio.cli.problems import InputError, complain, explained, print_line
+from studio.cli.problems import InputError, complain, explained, print_line, say
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.comparing import MISSING, Row, facts
 from studio.training.runs.exporting import table_of, told, write_csv, write_tensorboard
@@ -36,12 +36,12 @@ def list_runs(file: File, as_json: Json = False) -> None:
             print_line(_record(run))
         return
     if not runs:
-        typer.echo(f"{file}: no runs in {runs_folder(file)}")
+        say(f"{file}: no runs in {runs_folder(file)}")
     titles = ("number", "name", "state", "started", "epochs", "val_loss", "best", "folder")
     lines = [titles, *([_text(value) for value in _line(run)] for run in runs)] if runs else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        typer.echo("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        say("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
 
 @app.command()
@@ -60,10 +60,10 @@ def show(
         print_line({group.title.lower(): {row.name: _plain(row) for row in group.rows} for group in groups})
         return
     if other is not None:
-        typer.echo(" | ".join(run.name for run in chosen))
+        say(" | ".join(run.name for run in chosen))
     for group in groups:
         if other is None or group.differs:
-            typer.echo(group.title)
+            say(group.title)
             _print_rows(group.rows, 1, only_differences=other is not None)
 
 
@@ -141,7 +141,7 @@ def _line(run: Run) -> tuple[Any, ...]:
 def _print_rows(rows: Iterable[Row], depth: int, *, only_differences: bool) -> None:
     for row in rows:
         if row.differs or not only_differences:
-            typer.echo(f"{'  ' * depth}{row.name}: {' | '.join(map(_text, row.values))}")
+            say(f"{'  ' * depth}{row.name}: {' | '.join(map(_text, row.values))}")
             _print_rows(row.rows, depth + 1, only_differences=only_differences)
 
 
@@ -158,7 +158,7 @@ def _is_json(value: Any) -> bool:
 def _text(value: Any) -> str:
     if value is None or value is MISSING:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
 
 
 __all__ = ["app"]

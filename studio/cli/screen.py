@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from engine import fit
+from studio.cli.problems import plain
 from studio.training import Failed, SessionEvent, Warned
 from studio.training.heard import heard
 from studio.training.progress import total
@@ -78,7 +79,7 @@ class Screen:
     def say(self, text: str, *, always: bool = False) -> None:
         """A line above the bar; not when quiet, unless `always`."""
         if always or not self._quiet:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(plain(text), markup=False, soft_wrap=True)
 
     def _show_start(self, event: fit.Started) -> None:
         self._started = event
@@ -118,7 +119,11 @@ def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) 
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
     shown = console.is_terminal and not hidden
     bar = Progress(*columns, console=console, transient=True, disable=not shown)
-    with bar, heard(lambda text: console.print(f"warning: {text}", markup=False, highlight=False, soft_wrap=True)):
+
+    def warn(text: str) -> None:
+        console.print(f"warning: {plain(text)}", markup=False, highlight=False, soft_wrap=True)
+
+    with bar, heard(warn):
         yield from bar.track(items, total=count, description=doing)
 
 

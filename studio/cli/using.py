@@ -19,7 +19,7 @@ from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batches import length
 from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound, weights_named
-from studio.cli.problems import FAILED, InputError, complain, explained, print_line, refuse
+from studio.cli.problems import FAILED, InputError, complain, explained, print_line, refuse, say
 from studio.cli.screen import tracked
 from studio.document.errors import FileError
 from studio.document.model import Document
@@ -56,11 +56,11 @@ def evaluate(
         print_line({**(line(found) or {}), "event": "evaluated"})
         return
     for name, value in {"loss": found.val_loss, **each_loss(found.val_losses), **found.val_metrics}.items():
-        typer.echo(f"{name} {value:.6g}")
+        say(f"{name} {value:.6g}")
     for name, table in found.tables.items():
-        typer.echo(f"{name}: rows are targets, columns answers")
+        say(f"{name}: rows are targets, columns answers")
         for row in table:
-            typer.echo(" ".join(f"{count:6}" for count in row))
+            say(" ".join(f"{count:6}" for count in row))
 
 
 def predict(
@@ -137,9 +137,9 @@ def find_rate(
         if as_json:
             print_line({"event": "found", "rate": event.rate, "lowest": event.lowest})
         elif event.rate is None:
-            typer.echo("The loss falls with none of them. Look for what is wrong with `overfit`.")
+            say("The loss falls with none of them. Look for what is wrong with `overfit`.")
         else:
-            typer.echo(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
+            say(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
 
 
 def overfit(
@@ -165,7 +165,7 @@ def overfit(
         )
         refuse(message, code=FAILED)
     if not as_json:
-        typer.echo(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
+        say(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
 
 
 def _task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from studio.cli.problems import plain
 from studio.cli.sweep.space import Values, described
 
 _STYLES = {"done": "green", "running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim"}
@@ -69,7 +70,7 @@ class Board:
     def say(self, text: str, *, always: bool = False) -> None:
         """A line above the table; not when quiet, unless `always`."""
         if always or not self._quiet:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(plain(text), markup=False, soft_wrap=True)
 
     def refresh(self) -> None:
         if self._live is not None:
@@ -115,7 +116,7 @@ class Board:
         table.add_column("at epoch", justify="right")
         table.add_column("")
         for row in ranked[:limit]:
-            values = [row.values.get(place, "") for place in places]
+            values = [Text(plain(row.values.get(place, ""))) for place in places]  # a plain str would be markup
             figures = [_figure(row.figures.get(name)) for name in names]
             state = Text(row.progress if row.state == "running" else row.state, style=_STYLES[row.state])
             table.add_row(str(row.number), *values, *figures, str(row.figures.get("epoch", "")), state)
