@@ -12,6 +12,9 @@ from studio.lowering.graph import Graph
 from studio.lowering.report import Problem
 from studio.nodes.types import Role
 
+FEW = 5
+"""Nodes that a message about many of them names."""
+
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
 
 
@@ -67,9 +70,17 @@ def _parts(graph: Graph) -> Iterator[Problem]:
 
 def _loaders(graph: Graph) -> Iterator[Problem]:
     used = [name for name in graph.having(Role.LOADER) if name in graph.needed]
-    for name in used[1:]:
-        message = f"{name} is a second loader beside {used[0]}. Batches come from one loader: remove one of the two."
-        yield Problem("error", "several-loaders", message, node=name)
+    if len(used) == 2:
+        message = f"{used[1]} is a second loader beside {used[0]}. Batches come from one loader: remove one of the two."
+        yield Problem("error", "several-loaders", message, node=used[1])
+    elif len(used) > 2:
+        shown = ", ".join(used[1:FEW])
+        more = f" and {len(used) - FEW:,} more" if len(used) > FEW else ""
+        message = (
+            f"There are {len(used):,} loaders: beside {used[0]} also {shown}{more}. Batches come from one loader: "
+            "remove all but one."
+        )
+        yield Problem("error", "several-loaders", message, node=used[1])
 
 
 def _scalar_losses(flow: Flow) -> Iterator[Problem]:

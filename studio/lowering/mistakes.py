@@ -118,12 +118,19 @@ def _linear_behind(graph: Graph, end: End) -> str | None:
 
 def _classes(flow: Flow, loss: str, facts: Facts) -> Iterator[Problem]:
     """Scores for another number of classes than the data have."""
-    scores, classes = facts.spec("input"), _data_classes(flow, loss)
+    scores, target, classes = facts.spec("input"), facts.spec("target"), _data_classes(flow, loss)
     end = flow.graph.source(loss, "input")
-    if facts.type.key not in ("nn.CrossEntropyLoss", "nn.NLLLoss") or scores is None or scores.ndim < 2:
+    if (
+        facts.type.key not in ("nn.CrossEntropyLoss", "nn.NLLLoss")
+        or scores is None
+        or target is None
+        or scores.ndim < 2
+    ):
         return
     if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
         return
+    if facts.outcome.failure and scores.ndim != target.ndim + 1:
+        return  # dimension 1 holds no scores, and the shape is a problem of its own
     if classes == 1:
         message = f"All targets are of one class, so {loss} has nothing to tell apart. Check the labels of the data."
         yield Problem("warning", "one-class", message, node=loss)

@@ -88,6 +88,46 @@ def test_a_network_that_lost_its_last_dimension() -> None:
     lower(mended, catalogue()).build()
 
 
+def test_a_missing_flatten_is_one_problem_with_one_fix() -> None:
+    convolution = {"conv": Node("nn.Conv2d", {"out_channels": 4, "kernel_size": 3}), "relu": "nn.ReLU"}
+    wires = ["logits.output -> accuracy.input", "batches.target -> accuracy.target"]
+    document = digits({**convolution, **LOGITS}, accuracy="metrics.Accuracy", wires=wires)
+    problem = only(document)
+    assert problem.fix is not None and problem.fix.title == "Insert Flatten before logits"
+    assert report(fixed(document, problem)).problems == ()
+
+
+def test_an_error_is_kept_beside_a_warning_of_the_same_cause() -> None:
+    """A loss that feeds nothing has the problem first, but it stops no run there."""
+    document = digits(
+        {**LOGITS},
+        aside="nn.CrossEntropyLoss",
+        wires=["logits.output -> aside.input", "batches.target -> aside.target"],
+    )
+    [error] = report(document).errors
+    assert (error.code, error.node) == ("shape-mismatch", "cross_entropy")
+
+
+@pytest.mark.parametrize(("count", "end"), [(2, "beside batches. "), (127, "b2, b3, b4 and 122 more. ")])
+def test_many_loaders_are_one_problem(count: int, end: str) -> None:
+    names = [f"b{place}" for place in range(1, count)]
+    document = digits({**FLATTEN, **LOGITS}, **{name: Node("data.Batches") for name in names})
+    losses = {f"loss_{name}": Node("nn.CrossEntropyLoss") for name in names}
+    sums = {f"sum_{name}": Node("studio.LossSum") for name in names}
+    document = replace(document, nodes={**document.nodes, **losses, **sums})
+    changes, before = [], "cross_entropy.loss"
+    for name in names:
+        changes += [f"scale.samples -> {name}.samples", f"{name}.target -> loss_{name}.target"]
+        changes += [
+            f"logits.output -> loss_{name}.input",
+            f"{before} -> sum_{name}.a",
+            f"loss_{name}.loss -> sum_{name}.b",
+        ]
+        before = f"sum_{name}.loss"
+    problem = only(rewired(document, *changes, f"{before} -> adam.loss"))
+    assert problem.code == "several-loaders" and end in problem.message
+
+
 def test_wrong_targets_follow_what_a_loss_declares() -> None:
     def problem(loss: str, outputs: int) -> Problem:
         return only(
