@@ -85,10 +85,10 @@ class Curve:
         )
 
 
-def wire_curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
-    """From an output to an input."""
+def wire_curve(start: tuple[float, float], end: tuple[float, float], *, lane: float | None = None) -> Curve:
+    """From an output to an input, along a level `lane` if one is given."""
     a, b = Point(*start), Point(*end)
-    return Curve((_forwards(a, b),) if b.x >= a.x - _BACK else _backwards(a, b))
+    return Curve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane))
 
 
 def _forwards(start: Point, end: Point) -> Bezier:
@@ -98,10 +98,11 @@ def _forwards(start: Point, end: Point) -> Bezier:
     return Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end)
 
 
-def _backwards(start: Point, end: Point) -> tuple[Bezier, ...]:
+def _backwards(start: Point, end: Point, lane: float | None = None) -> tuple[Bezier, ...]:
     """A turn, a level lane halfway between the rows, and a turn; so that it crosses no node of either row."""
     middle = (start.y + end.y) / 2
-    lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
+    if lane is None:
+        lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
     out, back = Point(start.x, lane), Point(end.x, lane)
     third = (back.x - out.x) / 3
     return (

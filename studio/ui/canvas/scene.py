@@ -22,6 +22,7 @@ from studio.ui.canvas.hit import NOTHING, Hit, pick
 from studio.ui.canvas.node_item import NodeItem
 from studio.ui.canvas.overlay import Overlay
 from studio.ui.canvas.paths import Graph
+from studio.ui.canvas.routing import Routing
 from studio.ui.canvas.selection_box import SelectionBox
 from studio.ui.canvas.style import Style
 from studio.ui.canvas.surface import Surface
@@ -57,6 +58,7 @@ class CanvasScene(QGraphicsScene):
         self._lit: frozenset[Wire] = frozenset()
         self._wiring: Wiring | None = None
         self._previewed: set[str] = set()
+        self._routing = Routing(self.nodes, self.wires, self._near_box)
         self._grown: dict[str, float] = {}
         """Nodes that have become wider, with their widths before."""
         self.far = FarLayer(self.surface, self.nodes, self.wires)
@@ -102,6 +104,7 @@ class CanvasScene(QGraphicsScene):
                 }
             )
             self._show_again(self._unknown_types())
+        self._routing.settle()
         self.far.refresh()
         self.moved.emit()
 
@@ -124,6 +127,7 @@ class CanvasScene(QGraphicsScene):
         for wire, item in self.wires.items():
             error = errors.get(wire) or errors.get(wire.target, "")
             item.carry(self._kind(wire), report.wires.get(wire, ""), error)
+        self._routing.settle()
         self.far.refresh()
 
     def _take_selection(self, names: frozenset[str]) -> None:
@@ -139,6 +143,7 @@ class CanvasScene(QGraphicsScene):
         for item in self.nodes.values():
             item.restyle()
         self._reroute(self.wires.values())
+        self._routing.settle()
         self.far.refresh()
         self.update()
 
@@ -237,10 +242,13 @@ class CanvasScene(QGraphicsScene):
         touched: set[WireItem] = set()
         for name, at in places.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
+                self._routing.disturb(item.box)
                 item.setPos(*at)
+                self._routing.disturb(item.box)
                 touched |= self._at[name]
         if touched or places:
             self._reroute(touched)
+            self._routing.settle()
             self.surface.revision += 1
             self.far.refresh()
             self.moved.emit()
@@ -285,8 +293,11 @@ class CanvasScene(QGraphicsScene):
             [item for item in found if isinstance(item, WireItem)],
         )
 
+    def _near_box(self, box: Box) -> tuple[list[NodeItem], list[WireItem]]:
+        return self.near(QRectF(box.left, box.top, box.width, box.height))
+
     def _is_covered(self, box: Box, curve: Curve) -> bool:
-        nodes, wires = self.near(QRectF(box.left, box.top, box.width, box.height))
+        nodes, wires = self._near_box(box)
         return any(node.box.meets(box) for node in nodes) or any(
             item.curve is not curve and item.curve.enters(box) for item in wires
         )
@@ -300,10 +311,13 @@ class CanvasScene(QGraphicsScene):
             item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
             self.nodes[name] = item
             self.addItem(item)
+            self._routing.disturb(item.box)
             return
+        self._routing.disturb(item.box)
         moved = item.at != node.at
         item.setPos(*node.at)
         if self._show_face(name, node) or moved:
+            self._routing.disturb(item.box)
             self._reroute(self._at[name])
 
     def _rename_node(self, old: str, new: str) -> None:
@@ -312,7 +326,9 @@ class CanvasScene(QGraphicsScene):
         self._show_again([new])
 
     def _remove_node(self, name: str) -> None:
-        self.removeItem(self.nodes.pop(name))
+        item = self.nodes.pop(name)
+        self._routing.disturb(item.box)
+        self.removeItem(item)
         self._at.pop(name, None)
 
     def _add_wire(self, wire: Wire) -> None:
@@ -321,18 +337,21 @@ class CanvasScene(QGraphicsScene):
         item = WireItem(self.surface, wire, self._kind(wire), start, end)
         item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
         self.wires[wire] = item
+        self._routing.touch(item)
         self._at[wire.source.node].add(item)
         self._at[wire.target.node].add(item)
         self.addItem(item)
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
+        self._routing.forget(item)
         self._at[wire.source.node].discard(item)
         self._at[wire.target.node].discard(item)
         self.removeItem(item)
 
     def _reroute(self, items: Iterable[WireItem]) -> None:
         for item in items:
+            self._routing.touch(item)
             source, target = item.wire.source, item.wire.target
             item.route(
                 self.nodes[source.node].port("output", source.port), self.nodes[target.node].port("input", target.port)
@@ -342,6 +361,7 @@ class CanvasScene(QGraphicsScene):
         nodes = self._document.nodes
         for name in names:
             if self._show_face(name, nodes[name]):
+                self._routing.disturb(self.nodes[name].box)
                 self._reroute(self._at[name])
 
     def _show_face(self, name: str, node: Node) -> bool:

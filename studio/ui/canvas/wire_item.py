@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
@@ -12,7 +14,8 @@ from studio.ui.canvas import wire_label, wire_paint
 from studio.ui.canvas.curve import Curve, wire_curve
 from studio.ui.canvas.detail import Zoom
 from studio.ui.canvas.flow import Flow, flow
-from studio.ui.canvas.geometry import Point
+from studio.ui.canvas.geometry import Box, Point
+from studio.ui.canvas.router import around
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_label import Label
 
@@ -37,15 +40,26 @@ class WireItem(QGraphicsRectItem):
         self._selected = False
         self._lifted = False
         self._found: tuple[tuple[int, Zoom, str, bool], Label | None] | None = None
-        self.curve: Curve = wire_curve(start, end)
+        self._direct = wire_curve(start, end)
+        self.curve: Curve = self._direct
         self.path: QPainterPath = wire_paint.curve_path(self.curve)
         self._frame()
 
     def route(self, start: Point, end: Point) -> None:
         """Follow the nodes at its ends."""
-        if start == self.curve.start and end == self.curve.end:
+        if start == self._direct.start and end == self._direct.end:
             return
-        self.curve = wire_curve(start, end)
+        self._direct = wire_curve(start, end)
+        self._follow(self._direct)
+
+    def avoid(self, find: Callable[[Box], Sequence[Box]]) -> None:
+        """Run around the nodes that `find` gives for a box, which are not those at its ends."""
+        curve = around(self._direct, find)
+        if curve != self.curve:
+            self._follow(curve)
+
+    def _follow(self, curve: Curve) -> None:
+        self.curve = curve
         self.path = wire_paint.curve_path(self.curve)
         self._found = None
         self._frame()

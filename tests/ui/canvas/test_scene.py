@@ -217,7 +217,8 @@ def test_wires_of_inputs_targets_and_losses_have_lines_of_their_own(view: Canvas
 
 def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(view: CanvasView, store: Store) -> None:
     """One undo step may hold a rename and a wire."""
-    store.edit("Rename", lambda document: edits.rename(document, "adam", "best"), merge="one")
-    store.edit("Add", lambda document: edits.connect(document, wire("best.optimizer -> best.loss")), merge="one")
+    store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout")))
+    store.edit("Rename", lambda document: edits.rename(document, "drop", "half"), merge="one")
+    store.edit("Connect", lambda document: edits.connect(document, wire("digits.samples -> half.input")), merge="one")
     store.undo()
-    assert view.canvas.nodes["adam"].look.wired == {"input.loss"}
+    assert view.canvas.nodes["drop"].look.wired == frozenset()

@@ -1,0 +1,118 @@
+"""Wires run around nodes, on the same way for the same places."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.document.templates import templates
+from studio.ui.canvas.curve import Curve, wire_curve
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.router import around, enters
+from studio.ui.canvas.view import CanvasView
+from studio.ui.store import Store
+from tests.ui.canvas.conftest import MakeView, wire
+from tests.ui.canvas.hand import Hand
+
+places = st.tuples(st.integers(-60, 60).map(lambda n: 8.0 * n), st.integers(-20, 20).map(lambda n: 8.0 * n))
+boxes = st.builds(
+    lambda at, width, height: Box(at[0], at[1], at[0] + width, at[1] + height), places, st.just(120.0), st.just(56.0)
+)
+
+
+def routed(direct: Curve, nodes: list[Box]) -> Curve:
+    return around(direct, lambda area: [box for box in nodes if box.meets(area)])
+
+
+@given(places, places, st.lists(boxes, max_size=8))
+def test_a_way_around_is_smooth_and_never_worse(
+    start: tuple[float, float], end: tuple[float, float], nodes: list[Box]
+) -> None:
+    direct = wire_curve(start, end)
+    curve = routed(direct, nodes)
+    assert (curve.start, curve.end) == (direct.start, direct.end)
+    assert sum(enters(curve, box) for box in nodes) <= sum(enters(direct, box) for box in nodes)
+    for before, after in pairwise(curve.pieces):
+        assert before.end == after.start
+        assert before.second.y == before.end.y == after.first.y
+    assert curve.pieces[0].first.y == start[1]
+    assert curve.pieces[-1].second.y == end[1]
+    assert curve == routed(direct, nodes[::-1])
+
+
+@pytest.mark.parametrize("end", [(700.0, 30.0), (700.0, 150.0), (-500.0, 30.0), (560.0, -90.0)])
+def test_a_node_at_port_height_is_passed(end: tuple[float, float]) -> None:
+    node = Box(300.0, 0.0, 440.0, 64.0) if end[0] > 0 else Box(-260.0, 70.0, -120.0, 134.0)
+    direct = wire_curve((100.0, 36.0), end)
+    curve = routed(direct, [node, node.moved(0, 400)])
+    assert not enters(curve, node)
+    assert curve.distance(node.center) >= node.height / 2
+
+
+def test_a_free_wire_stays_as_it_is() -> None:
+    direct = wire_curve((0, 0), (400, 0))
+    assert routed(direct, [Box(100, 40, 200, 90)]) is direct
+
+
+def hits(view: CanvasView) -> list[tuple[str, str]]:
+    """Wires with the nodes that they run behind."""
+    boxes = view.canvas.boxes()
+    return [
+        (str(each), name)
+        for each, item in view.canvas.wires.items()
+        for name, box in boxes.items()
+        if name not in (each.source.node, each.target.node) and enters(item.curve, box)
+    ]
+
+
+def test_wires_of_templates_run_behind_no_node(make_view: MakeView) -> None:
+    for template in templates():
+        assert hits(make_view(template.document)) == [], template.title
+
+
+def skipping() -> Document:
+    nodes = {name: Node("nn.ReLU", at=(200 * number, 0)) for number, name in enumerate("abcd")}
+    return Document(nodes, (wire("a.output -> d.input"),))
+
+
+def test_wires_follow_nodes_that_come_move_and_go(make_view: MakeView) -> None:
+    view = make_view(skipping())
+    (item,) = view.canvas.wires.values()
+    assert hits(view) == []
+    assert len(item.curve.pieces) > 1
+    before = item.curve
+    hand = Hand(view)
+    start = hand.node("b")
+    hand.hold(start, start + QPoint(0, 6), start + QPoint(0, 12))
+    assert hits(view) == []
+    hand.release(start)
+    hand.drag(hand.node("b"), hand.node("b") + QPoint(0, 240))
+    assert hits(view) == []
+    view.store.edit("Remove", lambda document: edits.remove(document, ["c"]))
+    assert len(item.curve.pieces) == 1
+    view.store.undo()
+    view.store.undo()
+    assert item.curve == before
+
+
+def test_laid_out_skip_wires_run_behind_no_node(make_view: MakeView, store: Store) -> None:
+    del store
+    view = make_view(skipping())
+    chain = ("a.output -> b.input", "b.output -> c.input", "c.output -> d.input")
+
+    def function(document: Document) -> Document:
+        document = edits.disconnect(document, document.wires)
+        document = edits.add(document, "e", Node("add.Add", at=(0, 300)))
+        for text in chain:
+            document = edits.connect(document, wire(text))
+        return document
+
+    view.store.edit("Wire", function)
+    view.do.lay_out()
+    assert hits(view) == []
