@@ -38,7 +38,13 @@ class Person:
         self.window, self._qtbot = window, qtbot
 
     def click(self, widget: QWidget) -> None:
+        self._qtbot.waitUntil(lambda: self._is_in_place(widget), timeout=3000)
         QTest.mouseClick(self.window.windowHandle(), Qt.MouseButton.LeftButton, pos=self._middle(widget))
+
+    def _is_in_place(self, widget: QWidget) -> bool:
+        """Whether a click reaches the widget: one that was just shown has no place until the layout is done."""
+        hit = self.window.childAt(self._middle(widget))
+        return hit is not None and (hit is widget or widget.isAncestorOf(hit))
 
     def enter(self, field: QWidget) -> None:
         """Click into a field and select what is in it."""
