@@ -13,7 +13,7 @@ from engine.backend import namespace
 from engine.creation import from_array
 from engine.dispatch import run_in_place
 from engine.dtypes import bool_, uint8
-from engine.errors import AutogradError, IndexTypeError, PositionError, ShapeError
+from engine.errors import AutogradError, DTypeError, IndexTypeError, PositionError, ShapeError
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
@@ -185,6 +185,11 @@ def _plain(item: slice) -> slice:
 
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at the positions that the index tensors give, or adds them to what is there."""
+    if values.dtype is not self.dtype:
+        raise DTypeError(
+            f"index_put: values must be {self.dtype.name} as the tensor, not {values.dtype.name}.",
+            in_code="Convert with .to().",
+        )
     index = tuple(_ALL if item is None else item for item in indices)
     if not accumulate:
         setitem(self, index, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine import linalg
@@ -40,6 +41,7 @@ from engine.nn.functional import (
     selu,
 )
 from engine.ops.argument_names import for_users
+from engine.shape import format_shape
 from engine.tensor import Tensor
 from engine.utils.dlpack import to_dlpack
 
@@ -92,6 +94,60 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary part. Raises DTypeError: no tensor here is complex."""
     return input.imag
+
+
+def fill(input: Tensor, value: float | Tensor) -> Tensor:
+    """A tensor like `input` whose elements are all `value`."""
+    return input.clone().fill_(value)
+
+
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
+    """`nn.functional.pad` with one value, under PyTorch's inner name."""
+    return functional.pad(input, pad, "constant", value)
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`nn.functional.grid_sample` with numbers for the modes, as PyTorch's inner function takes them.
+
+    Args:
+        input: images or volumes
+        grid: as of `grid_sample`
+        interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic"
+        padding_mode: 0 is "zeros", 1 "border", 2 "reflection"
+        align_corners: as of `grid_sample`
+    """
+    mode = _numbered("interpolation_mode", interpolation_mode, ("bilinear", "nearest", "bicubic"))
+    padding = _numbered("padding_mode", padding_mode, ("zeros", "border", "reflection"))
+    return functional.grid_sample(input, grid, mode, padding, align_corners)
+
+
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of images."""
+    _check_dimensions("grid_sampler_2d", input, 4)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of volumes."""
+    _check_dimensions("grid_sampler_3d", input, 5)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _numbered(title: str, number: int, names: tuple[str, ...]) -> Any:
+    if not 0 <= number < len(names):
+        raise RangeError(f"grid_sampler(): {title} must be 0 to {len(names) - 1}, not {number}")
+    return names[number]
+
+
+def _check_dimensions(name: str, input: Tensor, ndim: int) -> None:
+    if input.ndim != ndim:
+        raise ShapeError(f"{name}(): the input must have {ndim} dimensions, not {format_shape(input.shape)}")
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -167,6 +223,11 @@ def _orthonormal(matrix: Tensor) -> Tensor:
 globals().update({function.__name__: for_users(function) for function in (hardshrink,)})
 
 __all__ = [
+    "fill",
+    "constant_pad_nd",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "adaptive_avg_pool1d",
     "adaptive_max_pool1d",
     "alpha_dropout",

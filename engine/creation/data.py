@@ -34,6 +34,8 @@ def tensor(
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """`data` copied into an array of `dtype`, or else of the dtype that PyTorch would give it."""
+    if not isinstance(dtype, DType | None):
+        raise TypeError(f"tensor(): {dtype!r} is no dtype. Use one such as engine.float32.")
     if isinstance(data, (list, tuple, bytearray)):
         found: set[DType] = set()
         data = _plain(data, found)

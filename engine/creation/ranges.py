@@ -47,15 +47,22 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Opt
 def linspace(start: Any, end: Any, steps: int, **options: Unpack[Options]) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
     shape = sizes((steps,))
-    values = np.linspace(number(start), number(end), *shape)
+    values = np.linspace(*_ends(start, end, options), *shape)
     return _listed("linspace", values, None, options)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[Options]) -> Tensor:
     """`steps` powers of base, from base**start to base**end, whose exponents are evenly spaced."""
     shape = sizes((steps,))
-    values = np.float64(base) ** np.linspace(number(start), number(end), *shape)
+    values = np.float64(base) ** np.linspace(*_ends(start, end, options), *shape)
     return _listed("logspace", values, None, options)
+
+
+def _ends(start: Any, end: Any, options: Options) -> tuple[Any, Any]:
+    """The ends as numbers; of whole numbers without their fractions, as in PyTorch."""
+    dtype = options.get("dtype")
+    whole = dtype is not None and not dtype.is_floating_point
+    return (int(number(start)), int(number(end))) if whole else (number(start), number(end))
 
 
 def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:

@@ -188,6 +188,11 @@ class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
+    def _several(self, tensors: Any) -> tuple[Any, ...]:
+        if hasattr(tensors, "dtype"):
+            raise TypeError(f"{self.name}(): the tensors must be in a list or a tuple. Use {self.name}([a, b]).")
+        return tuple(tensors)
+
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Splits a call into inputs and static arguments, defaults filled in."""
         arity, names = self.arity, self.static_names
@@ -204,7 +209,7 @@ class Op:
             if len(args) == arity + 1:
                 return args[:arity], {names[0]: value}
         if self.variadic:
-            inputs: Sequence[Any] = tuple(args[0]) if args else tuple(kwargs.pop(self.inputs[0]))
+            inputs: Sequence[Any] = self._several(args[0] if args else kwargs.pop(self.inputs[0]))
             rest = args[1:]
         else:
             inputs, rest = args[:arity], args[arity:]

@@ -74,6 +74,8 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"data must be a tensor, not {type(value).__name__}. Use engine.tensor(...).")
         self._array, self._storage = value._array, value._storage
         adopt(self)
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from engine.amp.casting import listed
 from engine.creation import rand_like
-from engine.errors import ShapeError
+from engine.dtypes import bool_, uint8
+from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.elementwise import activation
 from engine.ops.elementwise.choice import where
 from engine.ops.rules import wrap_dim
@@ -145,9 +146,21 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """`input` held between `min_val` and `max_val`."""
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val={min_val} must not be above max_val={max_val}")
+    if not input.is_floating_point():
+        low, high = _whole_bounds(input, min_val, max_val)
+        return _placed(lambda x: x.clamp(low, high), input, inplace)
     return _placed(
         lambda x: where((x <= min_val) | (x >= max_val), x.detach().clamp(min_val, max_val), x), input, inplace
     )
+
+
+def _whole_bounds(input: Tensor, min_val: float, max_val: float) -> tuple[int, int]:
+    """The bounds of whole numbers, without their fractions as in PyTorch."""
+    if input.dtype is bool_:
+        raise DTypeError("hardtanh: booleans have no bounds.", in_code="Convert with .float().")
+    if input.dtype is uint8 and min_val < 0:
+        raise RangeError(f"hardtanh: min_val={min_val} is below what uint8 holds.", in_code="Convert with .long().")
+    return int(min_val), int(max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.amp.casting import listed
-from engine.dtypes import int64
+from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
@@ -57,6 +57,7 @@ _MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
     input, one = batched(name, input, ndim)
+    input = input if input.is_floating_point() else input.to(get_default_dtype())
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
     if all(want == 1 for want in wanted) and input.is_floating_point():
         input = input.mean(tuple(range(2, 2 + ndim)), True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.amp.casting import listed
 from engine.backend import META
+from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.functions import cat
 from engine.modes import no_grad
@@ -77,6 +78,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
     padded = cat([*[border] * before, squares, *[border] * after], 1) if before else squares
     further = (padded.narrow(1, start, channels) for start in range(1, before + after + 1))
     total = sum(further, padded.narrow(1, 0, channels))
+    if input.dtype is int64:  # PyTorch's mean of whole numbers is a whole number
+        return input / (total // size * alpha + k) ** beta
     return input / (total * (alpha / size) + k) ** beta
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.amp.casting import listed
+from engine.dtypes import int64, uint8
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.class_entropy import class_losses
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
@@ -136,7 +137,7 @@ def _total(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
 
 
 def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    if target.dtype.is_floating_point:
+    if target.dtype not in (int64, uint8):
         raise DTypeError(
             f"{loss}: classes are whole numbers (int64), but the target is {target.dtype.name}.",
             in_code="Use target.long().",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from engine.amp.casting import listed
 from engine.creation import arange
+from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
@@ -140,6 +141,8 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
     _check_whole("multi_margin_loss", target)
+    if input.ndim <= 1 and tuple(target.shape) in ((), (1,)):  # one sample, or one score
+        input = input.reshape((*target.shape, -1))
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
         raise ShapeError(
             f"multi_margin_loss needs scores N×C and classes N, not {format_shape(input.shape)} and "
@@ -165,6 +168,8 @@ def multilabel_margin_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     _check_whole("multilabel_margin_loss", target)
+    if input.numel() == target.numel() == 1 and max(input.ndim, target.ndim) <= 1:
+        input, target = input.reshape(1), target.reshape(1)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
         raise ShapeError(
             f"multilabel_margin_loss needs input and target of one shape, N×C or C, not {format_shape(input.shape)} "
@@ -181,7 +186,7 @@ def multilabel_margin_loss(
 
 
 def _check_whole(loss: str, target: Tensor) -> None:
-    if target.dtype.is_floating_point:
+    if target.dtype is not int64:
         raise DTypeError(
             f"{loss}: classes are whole numbers (int64), not {target.dtype.name}.", in_code="Use target.long()."
         )

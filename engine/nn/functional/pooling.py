@@ -9,8 +9,10 @@ import numpy as np
 
 from engine.amp.casting import listed
 from engine.backend import META
+from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
+from engine.ops.elementwise.arithmetic import truncated_quotient
 from engine.ops.indexing.index import scatter_into
 from engine.ops.spatial.pool import flat_index, max_windows, sum_windows
 from engine.ops.spatial.windows import Windows, per_dim
@@ -248,10 +250,12 @@ def _avg_pool(
     total = sum_windows(input, windows=windows)
     total = total.squeeze(0) if one else total
     if divisor is not None:
-        return total / divisor
-    if input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
-        return total / count(windows.kernel)
-    return total / total.new_tensor(_members(windows, tuple(input.shape[2:]), count_include_pad))
+        members: Any = divisor
+    elif input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
+        members = count(windows.kernel)
+    else:
+        members = total.new_tensor(_members(windows, tuple(input.shape[2:]), count_include_pad))
+    return truncated_quotient(total, members) if input.dtype is int64 else total / members
 
 
 def _members(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
@@ -272,5 +276,6 @@ def _lp_pool(
 ) -> Tensor:
     size = count(per_dim(kernel_size, ndim))
     name = f"lp_pool{ndim}d"
-    mean = _avg_pool(name, input**norm_type, kernel_size, stride, 0, ceil_mode, True, None, ndim)
+    powers = input ** float(norm_type)
+    mean = _avg_pool(name, powers, kernel_size, stride, 0, ceil_mode, True, None, ndim)
     return (mean.sign() * mean.abs().relu() * size) ** (1.0 / norm_type)

@@ -17,7 +17,7 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 Old: TypeAlias = Any
 """`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and their meaning."""
 
-R = TypeVar("R")
+R = TypeVar("R", bound=str)
 
 
 def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
@@ -31,7 +31,7 @@ def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
 
 
-def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R | Reduction:
+def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R:
     """`reduction`, or what PyTorch's two older arguments mean, if one of them is given; then it warns."""
     if size_average is None and reduce is None:
         return reduction
@@ -39,13 +39,14 @@ def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R | Reduct
     if meant == "mean" and size_average is not None and not size_average:
         meant = "sum"
     warnings.warn(f"size_average and reduce were replaced by reduction. Pass reduction={meant!r}.", stacklevel=3)
-    return meant
+    return meant  # pyright: ignore[reportReturnType] - one of the words that every loss knows
 
 
 def require_same_shape(loss: str, input: Tensor, target: Tensor) -> None:
     """Raises ShapeError where input and target would broadcast: pairs that do not belong together."""
     if tuple(input.shape) != tuple(target.shape):
-        raise ShapeError(_different_shapes(loss, input, target))
+        message, remedy = _different_shapes(loss, input, target)
+        raise ShapeError(message, in_code=remedy)
 
 
 def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:

@@ -118,6 +118,10 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 def prelu(input: Any, weight: Any) -> Any:
     """x where x > 0, else weight · x; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
     channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.ndim > 1:
+        raise ShapeError(f"prelu: weight must be one number or a row of them, not {format_shape(weight.shape)}")
+    if input.ndim == 0:
+        weight = weight.reshape(())
     if weight.numel() != 1:
         if weight.numel() != channels:
             raise ShapeError(

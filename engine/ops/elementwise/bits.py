@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from engine.errors import DTypeError
 from engine.ops.record import op
 
 
@@ -35,6 +38,18 @@ def bitwise_not(xp, x):
     return xp.invert(x)
 
 
+def _check_whole(name: str, *values: Any) -> None:
+    for value in values:
+        if isinstance(value, float) or getattr(value, "dtype", _WHOLE).kind == "f":
+            kind = getattr(value, "dtype", "a number with a fraction")
+            raise DTypeError(
+                f"{name}: bits are those of whole numbers, not of {kind}.", in_code="Convert with .long()."
+            )
+
+
+_WHOLE = np.dtype(np.int64)
+
+
 def _shifts(s: Any) -> Any:
     return [(s.integers(16, 3, 4), s.integers(4, 4)), (s.integers(99, 5) - 50, 2)]
 
@@ -42,10 +57,12 @@ def _shifts(s: Any) -> Any:
 @op(operators=("__lshift__", "__rlshift__"), sample=_shifts)
 def bitwise_left_shift(xp, x, y):
     """x · 2ʸ, of whole numbers."""
+    _check_whole("bitwise_left_shift", x, y)
     return xp.left_shift(x, y)
 
 
 @op(operators=("__rshift__", "__rrshift__"), sample=_shifts)
 def bitwise_right_shift(xp, x, y):
     """⌊x / 2ʸ⌋, of whole numbers."""
+    _check_whole("bitwise_right_shift", x, y)
     return xp.right_shift(x, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.errors import DTypeError
+from engine.errors import DTypeError, RangeError
 from engine.ops.composite import composite
 from engine.ops.record import op
 
@@ -54,6 +54,9 @@ def _close_pairs(s: Any) -> Any:
 @op("elementwise", result="bool", sample=_close_pairs)
 def isclose(xp, x, y, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):
     """Whether |x − y| ≤ atol + rtol · |y|."""
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RangeError(f"isclose: {name} must be at least 0, not {tolerance}")
     if x.dtype.kind == "b":
         return xp.equal(x, y)
     near = xp.isfinite(x - y) & (xp.abs(x - y) <= atol + xp.abs(rtol * y))

@@ -38,7 +38,7 @@ def log_gamma(xp: Any, x: Any) -> Any:
     series = _polynomial(inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)]) / high
     found = (high - 0.5) * xp.log(high) - high + 0.5 * math.log(2 * math.pi) + series - xp.log(product)
     found = xp.where(x < 0.5, xp.log(math.pi / xp.where(x < 0.5, xp.abs(_sine(xp, x)), 1.0)) - found, found)
-    return xp.where(xp.isinf(x), math.inf, found)
+    return xp.where(xp.isinf(x) | ((x <= 0) & (x == xp.floor(x))), math.inf, found)
 
 
 @in_double

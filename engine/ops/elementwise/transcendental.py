@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from engine import return_types
 from engine.dtypes import float64, int32
 from engine.errors import DTypeError
@@ -16,13 +18,30 @@ from engine.shape import Spec
 
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
 def pow(xp, x, exponent, out=None):
-    """x to the power of an exponent."""
+    """x to the power of an exponent; of whole numbers to negative ones 1 / xⁿ without its fraction."""
+    if not isinstance(exponent, int) and getattr(x, "dtype", _INTEGER).kind in "iu" and exponent.dtype.kind in "iu":
+        below = exponent < 0
+        if below.any():
+            return _with_negative_powers(xp, x, exponent, below, out)
     try:
         return xp.power(x, exponent, out=out)
     except ValueError as error:
         if "negative" in str(error):
             raise DTypeError("pow(): a whole number has no whole negative power. Convert with .float().") from None
         raise
+
+
+_INTEGER = np.dtype(np.int64)
+
+
+def _with_negative_powers(xp: Any, x: Any, exponent: Any, below: Any, out: Any) -> Any:
+    found = xp.power(x, xp.where(below, 0, exponent))
+    odd = xp.where(xp.bitwise_and(exponent, 1) == 1, -1, 1)
+    rounded = xp.where(xp.equal(x, 1), 1, xp.where(xp.equal(x, -1), odd, 0)).astype(found.dtype)
+    if out is None:
+        return xp.where(below, rounded, found)
+    out[...] = xp.where(below, rounded, found)
+    return out
 
 
 @pow.gradient("x")
@@ -232,3 +251,13 @@ def _(g, out1):
 def nextafter(xp, x, y):
     """The next number that there is from x towards y."""
     return xp.nextafter(x, y)
+
+
+@nextafter.gradient("x")
+def _(g, x, y):
+    return where(x == y, 0.0, g)
+
+
+@nextafter.gradient("y")
+def _(g):
+    return g * 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from engine.dtypes import int64
-from engine.errors import DTypeError, PositionError, ShapeError
+from engine.errors import DTypeError, PositionError, RangeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.primitives import cast
 from engine.ops.record import op
@@ -239,7 +239,7 @@ class Owner(NamedTuple):
         )
 
 
-_GATHER, _INDEX_SELECT = Owner(), Owner("index_select")
+_GATHER, _INDEX_SELECT, _SCATTER = Owner(), Owner("index_select"), Owner("scatter")
 
 
 @op("movement", method=False, sample=lambda s: [
@@ -273,7 +273,8 @@ def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
     place = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
         raise DTypeError(
-            f"{name}: the index must be whole numbers, not {index.dtype.name}.", in_code="Convert with .long()."
+            f"{name}: the index must be whole numbers, not {index.dtype.name}.",
+            in_code="Convert with .long().",
         )
     if index.ndim != len(shape):
         raise ShapeError(f"{name}: the index has {index.ndim} dimensions, the tensor {len(shape)}; they must be equal")
@@ -292,11 +293,11 @@ def _(g, x: Spec, index, dim):
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
-def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False):
+def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
-    check_range(Owner("scatter"), index, out.shape[dim], dim)
+    check_range(owner, index, out.shape[dim], dim)
     if unique and x.shape[:dim] == out.shape[:dim] and x.shape[dim + 1 :] == out.shape[dim + 1 :]:
         xp.put_along_axis(out, index, x, axis=dim)
         return out
@@ -313,7 +314,7 @@ def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 @scatter_into.shape
-def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False):
+def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
     check_index("scatter", index, tuple(shape), dim)
     if x.shape != index.shape:
         raise ShapeError(f"scatter: source {format_shape(x.shape)} and index {format_shape(index.shape)} must be equal")
@@ -331,8 +332,11 @@ def _(g, index, dim):
 ])  # fmt: skip
 def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = _GATHER) -> Any:
     """The elements of x at `index` along `dim`."""
-    if x.ndim == 0 and index.ndim == 0:
-        return gather_along(x.reshape(1), index.reshape(1), dim=dim, owner=owner).reshape(())
+    if (x.ndim != index.ndim and max(x.ndim, index.ndim) <= 1) or x.ndim == index.ndim == 0:  # like rows of one element
+        flat = gather(x.reshape(-1), dim, index.reshape(-1), owner=owner)
+        return flat.reshape(tuple(index.shape))
+    if x.ndim != index.ndim and 0 in index.shape:
+        return gather(x, dim, index.reshape((0,) * x.ndim), owner=owner).reshape(tuple(index.shape))
     check_index(owner.name, index.spec, x.shape, dim)
     return gather_along(x, index, dim=dim, owner=owner)
 
@@ -344,14 +348,20 @@ def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Ow
 ])  # fmt: skip
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements of x at `indices` along `dim`, other dimensions broadcast; without `dim`, of all in one row."""
+    if indices.dtype is not int64:
+        raise DTypeError(
+            f"take_along_dim: indices must be int64, not {indices.dtype.name}.", in_code="Convert with .long()."
+        )
     if dim is None:
-        return gather(x.reshape(-1), 0, indices.reshape(-1))
+        x, indices, dim = x.reshape(-1), indices.reshape(-1), 0
     if x.ndim != indices.ndim:
         raise ShapeError(
             f"take_along_dim: x and indices must have as many dimensions as each other, "
             f"not {format_shape(x.shape)} and {format_shape(indices.shape)}"
         )
     place = wrap_dim("take_along_dim", dim, x.ndim)
+    if x.ndim:
+        indices = indices + (indices < 0) * x.shape[place]  # negative ones count from the end
     shape = list(broadcast_shapes("take_along_dim", [
         tuple(1 if i == place else size for i, size in enumerate(t.shape)) for t in (x, indices)
     ]))  # fmt: skip
@@ -395,5 +405,8 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
         if x.numel() == 0:
             raise ShapeError("one_hot: without elements there is no largest one. Give num_classes.")
         num_classes = int(x.max()) + 1
-    ones = x.unsqueeze(-1) * 0 + 1
-    return cast(scatter_into(ones, x.unsqueeze(-1), (*x.shape, num_classes), x.ndim, True), dtype=x.dtype)
+    elif num_classes < 1:
+        raise RangeError(f"one_hot: num_classes must be at least 1, or -1 for as many as needed, not {num_classes}")
+    hot = (x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1))
+    owner = Owner("one_hot", "classes")
+    return cast(scatter_into(*hot, (*x.shape, num_classes), x.ndim, True, owner), dtype=x.dtype)

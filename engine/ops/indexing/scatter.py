@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import ShapeError
+from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import (
@@ -83,11 +83,20 @@ def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, i
     check_index(name, index.spec, x.shape, place)
     if not hasattr(src, "dtype"):
         src = x.new_full(tuple(index.shape), src)
+    _check_dtype(name, "src", x, src)
     if src.ndim != index.ndim or any(a > b for a, b in zip(index.shape, src.shape, strict=True)):
         raise ShapeError(f"{name}: the index {format_shape(index.shape)} is larger than src {format_shape(src.shape)}")
     if tuple(src.shape) != tuple(index.shape):
         src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
     return x, place, index, src
+
+
+def _check_dtype(name: str, title: str, x: Any, source: Any) -> None:
+    if source.dtype is not x.dtype:
+        raise DTypeError(
+            f"{name}: {title} must be {x.dtype.name} as the tensor, not {source.dtype.name}.",
+            in_code="Convert with .to().",
+        )
 
 
 @composite(in_place=True, sample=lambda s: [
@@ -209,6 +218,7 @@ def _slices(s: Any) -> Any:
 
 def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, ...]:
     """Where the slices of `source` go. Raises ShapeError unless it is like x but for one slice for each index."""
+    _check_dtype(name, "source", x, source)
     place = wrap_dim(name, dim, x.ndim)
     wanted = (*x.shape[:place], index.numel(), *x.shape[place + 1 :])
     if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):

@@ -170,6 +170,7 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4),), ((s.normal(2, 3),), {"N": 5})])
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The matrix of powers x⁰, x¹, …, of as many columns as `x` has elements, or `N`."""
+    x = x.reshape(1) if x.ndim == 0 and N is not None else x
     n = x.shape[-1] if N is None else N
     if isinstance(n, Dim):
         raise ShapeError(f"vander: of {n} elements the number of powers is not known. Give N.")

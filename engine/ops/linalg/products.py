@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from engine.errors import ShapeError
+from engine.dtypes import bool_
+from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.composite import composite
+from engine.ops.elementwise.choice import where
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.systems import inv
 from engine.ops.movement.primitives import cat
@@ -101,9 +103,18 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 # -- product and sum --------------------------------------------------------------------------
 
 
+def _check_factors(*factors: float) -> None:
+    if any(isinstance(factor, float) for factor in factors):
+        raise DTypeError(
+            "alpha and beta are whole numbers for tensors of whole numbers.", in_code="Convert with .float()."
+        )
+
+
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     """β·input + α·product. With β = 0 the input does not count, not even its NaN."""
     if not product.is_floating_point():
+        if not input.is_floating_point():
+            _check_factors(alpha, beta)
         alpha, beta = int(alpha), int(beta)
     product = product if alpha == 1 else product * alpha
     if broadcast_shapes("addmm", [tuple(input.shape), tuple(product.shape)]) != tuple(product.shape):
@@ -138,7 +149,10 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) 
 
 @composite(in_place=True, sample=lambda s: [((s.normal(3, 2), s.normal(3), s.normal(2)), {"beta": 3, "alpha": 2})])
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """β·input + α·vec1 vec2ᵀ."""
+    """β·input + α·vec1 vec2ᵀ; of booleans whether one of both holds."""
+    if input.dtype is vec1.dtype is vec2.dtype is bool_:
+        _check_factors(alpha, beta)
+        return (input & bool(beta)) | (outer(vec1, vec2) & bool(alpha))
     return _plus(input, outer(vec1, vec2), beta, alpha)
 
 
@@ -170,7 +184,7 @@ def matrix_power(input: Any, n: int) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ShapeError(f"matrix_power: the matrices must be square, not {format_shape(input.shape)}")
     if n == 0:
-        return identity_like(input).expand(input.shape).clone()
+        return where(input.detach().new_zeros((), dtype=bool_), input, identity_like(input))  # so its gradient is 0
     square = inv(input) if n < 0 else input.clone() if n == 1 else input
     result, n = None, abs(n)
     while n:
@@ -242,6 +256,8 @@ def chain_matmul(*matrices: Any) -> Any:
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum of products over several dimensions: the last `dims` of `a` and the first of `b`, or the two lists given."""
     if isinstance(dims, int):
+        if dims < 0:
+            raise RangeError(f"tensordot: dims must be at least 0, not {dims}")
         over_a, over_b = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         over_a, over_b = ([d] if isinstance(d, int) else _listed(d) for d in dims)
@@ -250,7 +266,13 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     if len(over_a) != len(over_b):
         raise ShapeError(f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Name equally many of both tensors.")
     for i, j in zip(over_a, over_b, strict=True):
-        if a.shape[i] != b.shape[j]:
+        if a.shape[i] == b.shape[j]:
+            continue
+        if a.shape[i] == 1:  # it broadcasts, so the other one can be summed first
+            b = b.sum(j, True)
+        elif b.shape[j] == 1:
+            a = a.sum(i, True)
+        else:
             raise ShapeError(
                 f"tensordot: dimension {i} of {format_shape(a.shape)} and {j} of {format_shape(b.shape)} differ"
             )
@@ -285,10 +307,10 @@ def kron(input: Any, other: Any) -> Any:
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The vector at right angles to both, of vectors of three along `dim`."""
     shape = broadcast_shapes("cross", [tuple(input.shape), tuple(other.shape)])
-    if input.ndim != other.ndim and dim >= 0:
+    if input.ndim != other.ndim:
         raise ShapeError(
             f"cross: {format_shape(input.shape)} and {format_shape(other.shape)} have different numbers of dimensions. "
-            "Count dim from the back."
+            "Add one with unsqueeze()."
         )
     if shape[dim] != 3 or input.shape[dim] != 3 or other.shape[dim] != 3:
         raise ShapeError(

@@ -52,6 +52,10 @@ def geqrf(input: Any) -> Any:
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I − τᵢ vᵢ vᵢᵀ, whose vectors are below A's diagonal."""
     _check("linalg.householder_product", A, tau)
+    if A.shape[-2] < A.shape[-1]:
+        raise ShapeError(
+            f"linalg.householder_product: a matrix needs at least as many rows as columns, not {format_shape(A.shape)}"
+        )
     start = identity_like(A, A.shape[-1]).expand(A.shape)
     return _turned(A, tau, start, transpose=False) if tau.shape[-1] else start.clone()
 
@@ -86,8 +90,6 @@ def _turned(A: Any, tau: Any, x: Any, *, transpose: bool) -> Any:
 
 def _check(name: str, A: Any, tau: Any) -> None:
     matrices(name, A.spec)
-    m, n = A.shape[-2:]
-    if m < n:
-        raise ShapeError(f"{name}: a matrix needs at least as many rows as columns, not {format_shape(A.shape)}")
-    if tau.shape[-1] > n:
-        raise ShapeError(f"{name}: {n} columns have at most as many factors, not {tau.shape[-1]}")
+    most = min(A.shape[-2:])
+    if tau.shape[-1] > most:
+        raise ShapeError(f"{name}: {format_shape(A.shape)} has at most {most} reflections, not {tau.shape[-1]}")

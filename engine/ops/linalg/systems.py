@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine import return_types
-from engine.dtypes import from_numpy
+from engine.dtypes import from_numpy, int32
 from engine.errors import LinAlgError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
@@ -336,7 +336,7 @@ def _reported(result: Any, function: Any, A: Any, *rest: Any, check_errors: bool
         if check_errors:
             raise
         found, failed = A.new_full(A.shape if not rest else rest[0].shape, float("nan")), 1
-    return result(found, (A.detach()[..., 0, 0] * 0).int() + failed)
+    return result(found, A.new_zeros(A.shape[:-2], dtype=int32) + failed)
 
 
 @composite(

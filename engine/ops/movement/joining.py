@@ -20,6 +20,8 @@ from engine.storage import Size
            + [(([s.normal()] * 3,), {})])  # fmt: skip
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors of one shape put side by side along a new dimension."""
+    if hasattr(tensors, "dtype"):
+        raise TypeError("stack(): the tensors must be in a list or a tuple. Use stack([a, b]).")
     for number, x in enumerate(tensors):
         if tuple(x.shape) != tuple(tensors[0].shape):
             raise ShapeError(

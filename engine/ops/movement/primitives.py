@@ -202,13 +202,18 @@ def _(g, x: Spec):
 ])  # fmt: skip
 def squeeze(xp, x, dim: int | Sizes | None = None):
     """Dimensions of size 1 removed: those in `dim`, or all."""
-    dims = wrap_dims("squeeze", dim, x.ndim)
+    dims = _squeezed(dim, x.ndim)
     return x.reshape(tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1))
+
+
+def _squeezed(dim: int | Sizes | None, ndim: int) -> tuple[int, ...]:
+    """The dimensions that may go; () is none of them, where other ops take it for all."""
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims("squeeze", dim, ndim)
 
 
 @squeeze.shape
 def _(x: Spec, dim: int | Sizes | None = None):
-    dims = wrap_dims("squeeze", dim, x.ndim)
+    dims = _squeezed(dim, x.ndim)
     return tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1)
 
 

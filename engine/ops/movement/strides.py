@@ -28,6 +28,8 @@ Sizes: TypeAlias = tuple[int, ...]
 def unfold(xp, x, dimension: int, size: int, step: int):
     """Windows of `size` every `step` places of a dimension, whose insides are a new last dimension."""
     place, places = _windows(x.shape, dimension, size, step)
+    if x.ndim == 0:
+        return x.reshape(1)[:size]
     shape = (*x.shape[:place], places, *x.shape[place + 1 :], size)
     strides = (*x.strides[:place], x.strides[place] * step, *x.strides[place + 1 :], x.strides[place])
     return xp.lib.stride_tricks.as_strided(x, shape, strides)
@@ -35,6 +37,7 @@ def unfold(xp, x, dimension: int, size: int, step: int):
 
 def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
     place = wrap_dim("unfold", dim, len(shape))
+    shape = tuple(shape) or (1,)
     if step < 1 or not 0 <= size <= shape[place]:
         raise ShapeError(
             f"unfold: windows of {size} every {step} places do not fit dimension {dim} of {format_shape(shape)}"
@@ -45,11 +48,13 @@ def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
 @unfold.shape
 def _(x: Spec, dimension: int, size: int, step: int):
     place, places = _windows(x.shape, dimension, size, step)
-    return (*x.shape[:place], places, *x.shape[place + 1 :], size)
+    return (*x.shape[:place], places, *x.shape[place + 1 :], size) if x.ndim else (size,)
 
 
 @unfold.gradient
 def _(g, x: Spec, dimension, size, step):
+    if x.ndim == 0:
+        return g.sum()
     return add_unfolded(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
 
 

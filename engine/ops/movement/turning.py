@@ -55,14 +55,24 @@ def flipud(x: Any) -> Any:
 ])  # fmt: skip
 def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
     """Elements moved on by `shifts`; what leaves at the end comes in at the start."""
-    dims = dims if dims is None or isinstance(dims, int) else tuple(dims) or None
-    return xp.roll(x, shifts if isinstance(shifts, int) or dims is not None else shifts[0], axis=dims)
+    shifts, dims = _checked_shifts(shifts, dims, x.ndim)
+    return xp.roll(x, shifts if dims else shifts[0], axis=dims or None)
+
+
+def _checked_shifts(shifts: int | Sizes, dims: int | Sizes | None, ndim: int) -> tuple[Sizes, Sizes]:
+    found, places = _listed(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _listed(dims))
+    if len(found) != (len(places) or 1):
+        raise ShapeError(f"roll: {len(found)} shifts for {len(places) or 1} dimensions. Give one shift for each.")
+    return found, places
+
+
+def _listed(number: int | Sizes | None) -> Sizes:
+    return () if number is None else (number,) if isinstance(number, int) else tuple(number)
 
 
 @roll.shape
 def _(x: Spec, shifts: int | Sizes, dims: int | Sizes | None = None):
-    for dim in () if dims is None else (dims,) if isinstance(dims, int) else dims:
-        wrap_dim("roll", dim, x.ndim)
+    _checked_shifts(shifts, dims, x.ndim)
     return x.shape
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import dtypes, return_types
 from engine.dtypes import DType, is_floating
-from engine.errors import ShapeError
+from engine.errors import RangeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.indexing.index import scatter_into
 from engine.ops.movement.primitives import cat
@@ -230,6 +230,10 @@ def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = N
     """Differences of neighbours along `dim`, n times over."""
     if x.ndim == 0:
         raise ShapeError("diff: a tensor without dimensions has no neighbours")
+    if n < 0:
+        raise RangeError(f"diff: n must be at least 0, not {n}")
+    if n == 0:
+        return x.clone()
     x = cat([part for part in (prepend, x, append) if part is not None], dim=dim)
     for _ in range(n):
         size = x.shape[dim]

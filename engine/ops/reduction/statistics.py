@@ -167,10 +167,11 @@ def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
 def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest along `dim`, counted from 1, and where it is."""
     place = wrap_dim("kthvalue", dim, x.ndim)
+    size = x.shape[place] if x.ndim else 1
+    if not 1 <= k <= size:
+        raise ShapeError(f"kthvalue: k must be 1 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
         return return_types.kthvalue(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    if not 1 <= k <= x.shape[place]:
-        raise ShapeError(f"kthvalue: k must be 1 to {x.shape[place]}, the size of dimension {dim}, not {k}")
     return _picked(
         return_types.kthvalue, [one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim
     )

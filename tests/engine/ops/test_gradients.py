@@ -32,9 +32,8 @@ NO_GRADIENT_THERE = {
     "as_strided_scatter": "PyTorch's has the places that are written to and the others exchanged",
     "cholesky_inverse": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "cholesky_solve": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
-    "matrix_power": "PyTorch's power 0 wants a gradient, which is 0",
     "nanmean": "of nothing but NaN PyTorch multiplies 0 by infinity",
-    "nextafter": "PyTorch's result wants a gradient, which it then has not",
+    "nextafter": "PyTorch's has no second gradient",
 }
 """Ops whose gradient PyTorch lacks, or has otherwise, and why ours is right."""
 
