@@ -22,6 +22,7 @@ from engine.shape import Dim, Spec
 from studio.lowering.budget import TOTAL_SECONDS, Budget, OverBudgetError
 from studio.lowering.optimizer_trial import try_steps
 from studio.lowering.rates import Drive
+from studio.lowering.scaling import Scale, scale_of
 from studio.lowering.translation import told
 from studio.nodes.derive import MAPPING
 from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
@@ -138,6 +139,10 @@ class Evaluator:
         """What the last of these parts makes of the samples that the others give."""
         return self._remembered(_divided, parts)
 
+    def scale(self, parts: Sequence[Part]) -> Scale | None:
+        """How large the inputs are that these parts give; None if they cannot be read."""
+        return self._remembered(_scaled, parts)
+
     def _remembered(self, work: Callable[[Sequence[Part]], tuple[Any, Stamp]], parts: Sequence[Part]) -> Any:
         key = (work, *((node_type.target, frozen(arguments)) for node_type, arguments in parts))
         held = self._counts.get(key)
@@ -174,6 +179,14 @@ def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
         splits = _opened(parts)
         return len(splits.train), stamp(list(splits.files))
     except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
+        return None, ()
+
+
+def _scaled(parts: Sequence[Part]) -> tuple[Scale | None, Stamp]:
+    try:
+        splits = _opened(parts)
+        return scale_of(splits.train), stamp(list(splits.files))
+    except Exception:  # noqa: BLE001 - the same
         return None, ()
 
 

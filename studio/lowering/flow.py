@@ -14,6 +14,7 @@ from studio.lowering.graph import Graph, passed_through
 from studio.lowering.length import length_of, parts_of
 from studio.lowering.rates import Drive, Length
 from studio.lowering.report import NodeInfo
+from studio.lowering.scaling import Scale
 from studio.lowering.summary import summary
 from studio.nodes.schedules import is_per_step
 from studio.nodes.types import NodeType, Role
@@ -80,6 +81,11 @@ class Flow:
         """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
         parts = parts_of(name, self.graph, self.facts, self._base)
         return self._evaluator.count(parts) if parts else None
+
+    def scale(self, name: str) -> Scale | None:
+        """How large the inputs are that arrive at a node, by some training samples; None if they cannot be read."""
+        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        return self._evaluator.scale(parts) if parts else None
 
     def division(self, name: str) -> Division | None:
         """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""

@@ -112,9 +112,14 @@ def _wrong_dtype(flow: Flow, name: str, facts: Facts) -> Problem | None:
     loaders = flow.graph.having(Role.LOADER)
     if len(loaders) != 1:
         return Problem("error", "wrong-dtype", f"{message} Convert the numbers before it.", node=name, port=port)
-    title = f"Insert To float before {loaders[0]}"
+    title, transform = f"Insert To float before {loaders[0]}", Node("transforms.ToFloat")
+    scale = flow.scale(loaders[0])
+    if scale is not None and not scale.suits_to_float(spec.dtype):
+        message = f"{message} The numbers of {scale.samples:,} samples go from {scale.low:g} to {scale.high:g}."
+        title = f"Insert Normalize from data before {loaders[0]}"
+        transform = Node("transforms.Normalize", dict(scale.normalize))
     way_in = End(loaders[0], flow.facts[loaders[0]].type.inputs[0].name)
-    fix = fixes.insert(way_in, Node("transforms.ToFloat"), title=title, way_in="samples", way_out="samples")
+    fix = fixes.insert(way_in, transform, title=title, way_in="samples", way_out="samples")
     return Problem("error", "wrong-dtype", f"{message} {title}.", node=name, port=port, fix=fix)
 
 

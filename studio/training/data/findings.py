@@ -17,6 +17,9 @@ MANY = 50
 MOST_CLASSES = 0.5
 """Classes for each training sample."""
 
+NARROW = 0.1
+"""The range of inputs that are too much alike for the usual learning rates."""
+
 _NAMED = 4
 """Names that a message lists."""
 
@@ -37,6 +40,7 @@ def find(found: Statistics) -> Iterator[Finding]:
         yield from _missing_classes(found)
         yield from _imbalance(found)
     yield from _constants(found)
+    yield from _narrow(found)
 
 
 def _strays(found: Statistics) -> Iterator[Finding]:
@@ -184,6 +188,21 @@ def _constants(found: Statistics) -> Iterator[Finding]:
         names = _listed([channel.name for channel in constant])
         message = f"In training {names} {what} always the same, which tells nothing. Leave out such columns."
         yield Finding("constant", "warning", message)
+
+
+def _narrow(found: Statistics) -> Iterator[Finding]:
+    """Inputs for a network that differ by next to nothing, such as digits of 0 to 16 that were divided by 255."""
+    part = found.part("training")
+    channels = [channel for channel in part.channels if channel.numbers] if part is not None else []
+    if part is None or part.looked_at < 2 or not channels or not found.spec.dtype.is_floating_point:
+        return
+    low, high = min(channel.low for channel in channels), max(channel.high for channel in channels)
+    if 0 < high - low < NARROW:
+        message = (
+            f"All numbers of training lie between {low:.3g} and {high:.3g}, so a network learns slowly from them. "
+            "Use Normalize and its From data in place of To float."
+        )
+        yield Finding("narrow", "warning", message)
 
 
 def _counted(cases: list[_Case]) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.samples import Samples
@@ -16,6 +15,7 @@ from engine.data.transforms import Fitted
 from engine.errors import EngineError
 from studio.document.model import Document, Json
 from studio.lowering.graph import Graph
+from studio.lowering.scaling import written
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 from studio.training.data.chain import Chain, DataProblem, Opener, before, chain_to
@@ -70,15 +70,8 @@ def learn(
         values = target.fitted(seen)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
-    params = {name: _written(value) for name, value in values.items()}
+    params = {name: written(value) for name, value in values.items()}
     return Learned(node, params, seen.done, chain)
-
-
-def _written(value: Any) -> Json:
-    """As it stands in a project: no more digits than float32 has, and no tuples."""
-    if isinstance(value, tuple):
-        return [_written(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 class _Watched:

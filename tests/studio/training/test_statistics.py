@@ -140,6 +140,13 @@ def test_clean_data_are_left_in_peace() -> None:
     assert codes(described(previewed(chained("data.Digits")))) == []
 
 
+def test_numbers_that_are_nearly_equal_are_found() -> None:
+    made = described(previewed(chained("data.Digits", "transforms.ToFloat")))
+    [narrow] = [finding for finding in made.findings if finding.code == "narrow"]
+    assert narrow.message.startswith("All numbers of training lie between 0 and 0.0627, ")
+    assert codes(described(previewed(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0}))))) == []
+
+
 def test_labels_beyond_the_classes_are_named(tmp_path: Path) -> None:
     (tmp_path / "i").mkdir()
     record = np.zeros((40, 3073), np.uint8)

@@ -1,0 +1,59 @@
+"""How large the numbers of training samples are, and the transform that brings them near 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.data.samples import Samples
+from engine.data.transforms import Normalize
+from engine.dtypes import DType
+from studio.document.model import Json
+
+LOOKED_AT = 256
+"""Training samples, evenly spaced, that a check reads to see how large their numbers are."""
+SMALLEST, LARGEST = 0.25, 16.0
+"""Between these the largest input lets a network learn as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What was seen of the inputs of training samples."""
+
+    samples: int
+    low: float
+    high: float
+    normalize: Mapping[str, Json]
+    """Arguments of Normalize for them."""
+
+    def suits_to_float(self, dtype: DType) -> bool:
+        """Whether To float makes numbers of a usual size of them: it divides bytes by 255 and keeps wide numbers."""
+        largest = max(abs(self.low), abs(self.high))
+        if dtype.kind == 1 and dtype.itemsize <= 2:
+            largest /= np.iinfo(np.dtype(dtype.name)).max
+        return SMALLEST <= largest <= LARGEST
+
+
+def scale_of(samples: Samples) -> Scale | None:
+    """Of inputs of one size; None for a stream, whose samples come once."""
+    if samples.stream is not None or not len(samples):
+        return None
+    rows = np.unique(np.linspace(0, len(samples) - 1, LOOKED_AT).astype(np.int64))
+    inputs = samples.with_augmentations(False).arrays(rows)[0]
+    if not isinstance(inputs, np.ndarray):
+        return None
+    found = Normalize.fitted([inputs])
+    return Scale(len(rows), float(inputs.min()), float(inputs.max()), {name: written(found[name]) for name in found})
+
+
+def written(value: Any) -> Json:
+    """As it stands in a project: no more digits than float32 has, and no tuples."""
+    if isinstance(value, tuple):
+        return [written(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return float(str(np.float32(value))) if isinstance(value, float) else value
+
+
+__all__ = ["Scale", "scale_of", "written"]
