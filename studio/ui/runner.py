@@ -158,6 +158,12 @@ class Runner(QObject):
         if not self.is_active and not self._looks:
             self._timer.stop()
 
+    @property
+    def shows_run(self) -> bool:
+        """Whether `look` shows a step of the run under way or just done, and not one with fresh weights."""
+        session = self._session
+        return session is not None and (self.is_active or session.document is self._store.document)
+
     def look(self) -> None:
         """Ask for the autograd graph of one step: of the run under way or just done, else with fresh weights."""
         session = self._session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QResizeEvent
@@ -114,7 +114,7 @@ class TopBar(QWidget):
         project = self._project
         if project is None or progress.loss is None:
             return []
-        found = [_measured("Loss", progress.loss, progress.val_loss)]
+        found = [_batch_loss(progress.loss, progress.val_loss)]
         found += [_measured(title(n), value, progress.val_metrics.get(n)) for n, value in progress.metrics.items()]
         if progress.learning_rate is not None:
             rate = f"{progress.learning_rate:.3g}"
@@ -234,6 +234,12 @@ def _measured(name: str, train: float, validation: float | None) -> _Figure:
     beside = "" if validation is None else f"val {figures.measured(validation)}"
     tip = f"{name} of the batches of this epoch so far, and of the last validation"
     return _Figure(name, figures.measured(train), beside, tip)
+
+
+def _batch_loss(train: float, validation: float | None) -> _Figure:
+    """The table of runs shows the mean of an epoch instead."""
+    shown = _measured("Batch loss", train, validation)
+    return replace(shown, tip="Loss of the last training batch, and of the last validation")
 
 
 def _waiting(share: float) -> _Figure:

@@ -66,13 +66,13 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
         return {each.title.text(): each.value.text() for each in numbers.all if each.isVisible()}
 
     qtbot.waitUntil(lambda: len(shown()) == 6 and numbers.all[0].beside.text().startswith("val "))
-    assert list(shown()) == ["Loss", "Accuracy", "Learning rate", "Samples/s", "Memory", "Data wait"]
+    assert list(shown()) == ["Batch loss", "Accuracy", "Learning rate", "Samples/s", "Memory", "Data wait"]
     assert shown()["Learning rate"] == "0.005"
     assert shown()["Memory"].endswith("B") and shown()["Data wait"].endswith("%")
     qtbot.waitUntil(lambda: "left" in window.topbar._words.text())
     window.resize(900, 700)
     qtbot.waitUntil(lambda: len(shown()) < 6)
-    assert next(iter(shown())) == "Loss"
+    assert next(iter(shown())) == "Batch loss"
     assert all(each.geometry().right() <= numbers.width() for each in numbers.all if each.isVisible())
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped" and "Memory" not in shown())
@@ -288,3 +288,30 @@ def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
     QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["adam"].params["lr"] == 100_000
     qtbot.waitUntil(lambda: project.store.report.problems == ())
+
+
+def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
+    qtbot: QtBot, window: MainWindow, endless: Project
+) -> None:
+    panel = window.desks[endless].autograd
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped")
+    assert panel.snapshot is None
+    window.docks["autograd"].reveal()
+    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
+
+
+def test_the_table_and_the_top_bar_say_which_loss_they_show(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+    table = window.desks[endless].runs.list.table
+    column = [field.key for field in table.fields].index("train_loss")
+    across = Qt.Orientation.Horizontal
+    assert table.headerData(column, across) == "Mean loss"
+    assert "epoch" in table.headerData(column, across, Qt.ItemDataRole.ToolTipRole)
+    window.commands.run("run.start")
+    first = window.topbar.numbers.all[0]
+    qtbot.waitUntil(lambda: first.isVisible() and first.title.text() == "Batch loss")
+    assert "batch" in first.toolTip()
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: endless.runner.state == "stopped")

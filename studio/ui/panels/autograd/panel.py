@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent
+from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.autograd import Snapshot
@@ -29,7 +29,7 @@ class AutogradPanel(QWidget):
         self._layouter.arranged.connect(self._show)
         self._empty = EmptyState(
             "autograd",
-            "No step taken yet",
+            "No backward graph yet",
             "One forward and backward pass shows the graph that gradients flow through, with their norms.",
             action="Take one step",
             run=runner.look,
@@ -56,6 +56,7 @@ class AutogradPanel(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
         runner.looked.connect(self.show_snapshot)
+        runner.state_changed.connect(self._look_at_run)
         store.selection_changed.connect(self._mark)
         self.view.chosen.connect(self._choose)
 
@@ -68,9 +69,25 @@ class AutogradPanel(QWidget):
         self._snapshot = snapshot
         self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._look_at_run()
+
     def close_view(self) -> None:
         """End the threads. The panel must not be used afterwards."""
         self._layouter.close()
+
+    def _look_at_run(self, *_: object) -> None:
+        """A run that has taken steps is looked at without being asked for, once the panel is seen."""
+        run = self._runner.run
+        if (
+            self._snapshot is None
+            and self.isVisible()
+            and run is not None
+            and run.progress.step
+            and self._runner.shows_run
+        ):
+            self._runner.look()
 
     def _show(self, layout: Layout[int]) -> None:
         snapshot = self._snapshot

@@ -32,6 +32,11 @@ _TIPS = {
     "interrupted": "The process exited unexpectedly. Resume goes on from the last checkpoint.",
     "stopped": "Somebody stopped it. Resume goes on from there.",
 }
+_HEADER_TIPS = {
+    "train_loss": "Mean training loss of the last whole epoch. The top bar shows the loss of the last batch.",
+    "val_loss": "Mean loss of the last validation",
+    "best": "Lowest validation loss, or mean training loss where nothing is validated",
+}
 SORT_ROLE = Qt.ItemDataRole.UserRole
 RUN_ROLE = Qt.ItemDataRole.UserRole + 1
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -111,6 +116,8 @@ class RunTable(QAbstractTableModel):
         field = self._fields[section]
         if role == Qt.ItemDataRole.DisplayRole:
             return field.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _HEADER_TIPS.get(field.key)
         return _RIGHT if role == Qt.ItemDataRole.TextAlignmentRole and field.is_number else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -172,7 +179,7 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
     return (
         Field("name", "Run", lambda run: run.name, lambda run: run.number),
         Field("state", "State", _state, lambda run: run.state),
-        *(_figure(name, label) for name, label in (("train_loss", "Loss"), ("val_loss", "Val. loss"))),
+        *(_figure(name, label) for name, label in (("train_loss", "Mean loss"), ("val_loss", "Val. loss"))),
         Field("best", "Best loss", _best, _best_order, is_number=True),
         *(_figure(f"val_{name}", title(name), f"train_{name}") for name in metrics),
         Field("epochs", "Epochs", _epochs, lambda run: float(run.last.get("epoch", 0)), is_number=True),
@@ -186,8 +193,6 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
 def _figure(name: str, label: str, instead: str = "") -> Field:
     def value(run: Run) -> float | None:
         found = run.last.get(name, run.last.get(instead))
-        if found is None and name == "train_loss":
-            found = run.progress.loss
         return found if isinstance(found, (int, float)) else None
 
     def text(run: Run) -> str:
