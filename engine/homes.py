@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from engine import data, nn, utils
+from engine import data, distributions, nn, utils
 
 MODULES = (
     "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
@@ -34,16 +34,19 @@ modules = ModuleType("engine.nn.modules", "`engine.nn` under the path that PyTor
 vars(modules).update({name: getattr(nn, name) for name in nn.__all__}, **dict.fromkeys(MODULES, nn), utils=sizes)
 
 PATHS: dict[str, ModuleType] = {
+    "distributions.kl": distributions,
     "nn.modules": modules,
     **{f"nn.modules.{name}": nn for name in MODULES},
     "nn.modules.utils": sizes,
     "utils.data.dataloader": data,
     "utils.data.dataset": data,
+    "utils.data.distributed": data,
     "utils.data.sampler": data,
 }
 
 sys.modules.update({f"engine.{path}": module for path, module in PATHS.items()})
 nn.modules = modules  # pyright: ignore[reportAttributeAccessIssue]
-utils.data.__dict__.update(dataloader=data, dataset=data, sampler=data)
+utils.data.__dict__.update(dataloader=data, dataset=data, distributed=data, sampler=data)
+distributions.__dict__.update(kl=distributions)
 
 __all__ = ["PATHS"]

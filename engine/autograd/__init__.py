@@ -9,12 +9,12 @@ from engine.autograd.checks import gradcheck as gradcheck
 from engine.autograd.checks import gradgradcheck as gradgradcheck
 from engine.autograd.function import Function as Function
 from engine.autograd.inference import inference_mode as inference_mode
+from engine.autograd.variable import Variable as Variable
 from engine.graph import backward as backward
 from engine.graph import grad as grad
 from engine.modes import enable_grad as enable_grad
 from engine.modes import no_grad as no_grad
 from engine.modes import set_grad_enabled as set_grad_enabled
-from engine.tensor import Tensor as Variable
 
 __all__ = [
     "Function",

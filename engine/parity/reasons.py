@@ -58,7 +58,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.*privateuse1*",
     ),
     "inner workings of PyTorch": (
-        "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy", "torch.autograd.variable",
+        "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy",
         "torch.autograd.set_multithreading_enabled", "torch.autograd.graph.region_activation_memory_budget",
         "torch.autograd.graph.set_override_*", "torch.autograd.graph.set_warn_on_*", "torch.hash_tensor",
         "torch.Tensor.hash_tensor", "torch.monitor", "torch.init_num_threads", "torch.compiled_with_cxx11_abi",

@@ -21,7 +21,24 @@ def test_paths_are_pytorchs(path: str) -> None:
     assert importlib.import_module(f"{torch.__name__}.{path}")
 
 
+@pytest.mark.parametrize("library", ["engine", "torch"])
+def test_variables_are_tensors_of_any_dtype(library: str) -> None:
+    m = pytest.importorskip(library)
+    variable = m.autograd.Variable
+    labels, numbers = m.tensor([1, 2]), m.ones(2)
+    assert variable(labels).dtype is m.int64
+    leaf = variable(numbers, requires_grad=True)
+    assert (leaf.requires_grad, numbers.requires_grad) == (True, False)
+    assert leaf.data_ptr() == numbers.data_ptr()
+    assert variable(leaf * 2).grad_fn is None
+    assert isinstance(numbers, variable)
+    assert not isinstance(1.0, variable)
+
+
 def test_names() -> None:
+    assert importlib.import_module("engine.autograd.variable").Variable is engine.autograd.Variable
+    assert engine.utils.data.distributed.DistributedSampler is engine.data.DistributedSampler
+    assert engine.distributions.kl.kl_divergence is engine.distributions.kl_divergence
     assert Conv2d is engine.nn.Conv2d is engine.nn.modules.conv.Conv2d is engine.nn.modules.Conv2d
     assert (Dataset, random_split) == (engine.utils.data.Dataset, engine.utils.data.random_split)
     assert SubsetRandomSampler is engine.utils.data.sampler.SubsetRandomSampler
