@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engine.io import load_file
+from studio.lowering.report import Problem
 from studio.training.runs import records
 from studio.training.session import Session
 
@@ -89,7 +90,8 @@ def test_a_run_that_fails(gradwire, project: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Session, "_prepare", broken)
     result = gradwire("run", project, "--json")
     assert result.code == 1
-    assert result.lines == [{"event": "failed", "message": "RuntimeError: boom", "node": None}]
+    problem = Problem("error", "run-failed", "RuntimeError: boom")
+    assert result.lines == [{"event": "failed", **problem.as_dict()}]
     assert result.err == "gradwire: RuntimeError: boom\n"
     assert "Traceback" not in gradwire("run", project).err
 
