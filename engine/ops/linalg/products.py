@@ -302,7 +302,7 @@ def kron(input: Any, other: Any) -> Any:
 @composite(
     method=False,
     public=False,
-    sample=lambda s: [(s.normal(4, 3), s.normal(3)), ((s.normal(3, 2), s.normal(3, 2)), {"dim": 0})],
+    sample=lambda s: [(s.normal(4, 3), s.normal(1, 3)), ((s.normal(3, 2), s.normal(3, 2)), {"dim": 0})],
 )
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The vector at right angles to both, of vectors of three along `dim`."""
