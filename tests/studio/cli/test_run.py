@@ -180,7 +180,8 @@ def test_mnist_in_bounded_memory(tmp_path: Path) -> None:
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    started = json.loads(result.stdout.splitlines()[0])
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    started = next(event for event in events if event["event"] == "started")
     assert (started["train_samples"], started["parameters"]) == (count, 784 * 256 + 256 + 256 * 128 + 128 + 1290)
     assert int(result.stderr.split()[-1]) < 500, "megabytes, of which numba takes a hundred"
 
