@@ -30,6 +30,8 @@ class ProblemsPanel(QWidget):
         super().__init__(parent)
         self._store = store
         self._problems: tuple[Problem, ...] | None = None
+        self._waits = False
+        """Whether a report came while a button was down."""
         self._empty = EmptyState("ok", "No problems", "Mistakes in the graph are listed here while you wire it.")
         self._rows = QWidget()
         self._rows.setObjectName("page")
@@ -54,6 +56,12 @@ class ProblemsPanel(QWidget):
     def _show(self, report: Report) -> None:
         if report.problems == self._problems:
             return
+        if any(row.problem.fix is not None and row.button.isDown() for row in self.rows):
+            # A press on a button ends the input in another field, and with it comes a report. The rows wait for the
+            # release, which would otherwise meet another button, or none.
+            self._waits = True
+            return
+        self._waits = False
         self._problems = report.problems
         for row in self.rows:
             row.setParent(None)
@@ -62,9 +70,17 @@ class ProblemsPanel(QWidget):
             self._column.takeAt(0)
         ordered = sorted(report.problems, key=lambda problem: problem.severity != "error")
         for problem in ordered[:_SHOWN]:
-            self._column.addWidget(ProblemRow(problem, self._go, self._fix))
+            row = ProblemRow(problem, self._go, self._fix)
+            if problem.fix is not None:
+                # Queued: the button tells of its click after its release.
+                row.button.released.connect(self._catch_up, Qt.ConnectionType.QueuedConnection)
+            self._column.addWidget(row)
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
+
+    def _catch_up(self) -> None:
+        if self._waits:
+            self._show(self._store.report)
 
     def _go(self, problem: Problem) -> None:
         name = problem.node or (problem.wire.target.node if problem.wire else None)

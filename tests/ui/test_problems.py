@@ -1,0 +1,39 @@
+"""The list of problems under the pointer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering.report import Fix, Problem, Report
+from studio.nodes.catalogue import catalogue
+from studio.ui.panels.problems import ProblemsPanel
+from studio.ui.store import Store
+from tests.ui.canvas.conftest import Checks, dispose
+
+
+def test_rows_stay_while_a_button_is_down(qtbot: QtBot) -> None:
+    """A press that ends the input in another field brings a report between press and release."""
+    fix = Fix("Set p to 0.5", lambda document: edits.set_param(document, "drop", "p", 0.5))
+    wrong = Problem("error", "bad", "p is 2.", node="drop", fix=fix)
+    checks = Checks()
+    checks.report = Report(problems=(wrong,))
+    store = Store(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
+    panel = ProblemsPanel(store)
+    qtbot.addWidget(panel)
+    panel.resize(600, 300)
+    panel.show()
+    qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1)
+    button = panel.rows[0].button
+    qtbot.mousePress(button, Qt.MouseButton.LeftButton)
+    checks.report = Report(problems=(Problem("error", "other", "Another one.", node="drop"), wrong))
+    store.edit("Note", lambda document: edits.rename(document, "drop", "drop"))
+    store.recheck()
+    qtbot.waitUntil(lambda: len(store.report.problems) == 2)
+    assert len(panel.rows) == 1
+    qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
+    assert store.document.nodes["drop"].params["p"] == 0.5
+    qtbot.waitUntil(lambda: len(panel.rows) == 2)
+    dispose(store)
