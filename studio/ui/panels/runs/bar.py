@@ -20,7 +20,9 @@ from studio.ui.widgets.inputs import ComboBox, Slider
 from studio.ui.widgets.labels import label
 
 _NARROW = 640
-"""Pixels below which icons do without words."""
+"""Pixels below which the slider has no label."""
+_WORDS = 576
+"""Pixels below which the switches of curves have no labels."""
 _TINY = 448
 """Pixels below which there is no room for the slider."""
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
@@ -105,10 +107,10 @@ class PlotBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow = self.width() < _NARROW
-        self._smoothing.setVisible(not is_narrow)
+        self._smoothing.setVisible(self.width() >= _NARROW)
         self.slider.setVisible(self.width() >= _TINY)
-        style = Qt.ToolButtonStyle.ToolButtonIconOnly if is_narrow else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        has_words = self.width() >= _WORDS
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if has_words else Qt.ToolButtonStyle.ToolButtonIconOnly
         for button in self._words:
             button.setToolButtonStyle(style)
 
