@@ -202,9 +202,9 @@ def joined(names: Iterable[str]) -> str:
 
 
 def separator_hint(names: list[str], separator: Separator) -> str:
-    """What to do about a table that has one column only."""
-    other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in "".join(names)), None)
-    return f"Set separator to {other}." if other else "Add columns to learn from."
+    """What to do about a table that is read as one column with another separator in its name; else empty."""
+    other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in names[0]), None)
+    return f"Set separator to {other}." if other and len(names) == 1 else ""
 
 
 def _is_number(text: str) -> bool:

@@ -274,7 +274,9 @@ class CSV(TableSplits):
         names = column_names(found, dialect)
         chosen = (target, task, columns, ignore, categorical, missing, validation, missing_texts)
         self._csv = dialect
-        super().__init__(found, names, *chosen, separator_hint(names, separator), header_hint(names))
+        wrong = separator_hint(names, separator)
+        hints = wrong or "Add columns to learn from.", f" {wrong}" if wrong else header_hint(names)
+        super().__init__(found, names, *chosen, *hints)
 
     def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
         texts = [name for name in names if self._is_text(name)]

@@ -79,7 +79,9 @@ def find(runs: Path, name: str = "") -> Path:
     if name:
         folder = named(runs, name)
         if folder is None:
-            raise FileError(name, "", "is no run", f"Choose a number, name or folder of those in {runs}.")
+            damaged = [path.parent.name for path in sorted(runs.glob(f"*/{RUN}")) if _is_damaged(path)]
+            others = f"; the {RUN} of {', '.join(damaged)} is damaged" if damaged else ""
+            raise FileError(name, "", f"is no run{others}", f"Choose a number, name or folder of those in {runs}.")
         return folder
     folders = sorted((path.parent for path in runs.glob(f"*/{RUN}")), reverse=True)
     for folder in folders:
@@ -89,6 +91,14 @@ def find(runs: Path, name: str = "") -> Path:
     raise FileError(str(runs), "", problem, "Name the run to go on with, or begin a new one.")
 
 
+def _is_damaged(about: Path) -> bool:
+    try:
+        read_about(about)
+    except FileError:
+        return True
+    return False
+
+
 def resumed(folder: Path) -> Resumed:
     """A run with its newest sound checkpoint. Raises FileError if it cannot go on."""
     about = read_about(folder / RUN)
@@ -96,8 +106,7 @@ def resumed(folder: Path) -> Resumed:
         raise held(folder)
     checkpoint, trouble = newest(folder)
     warnings = [trouble] if trouble else []
-    length = (folder / METRICS).stat().st_size if (folder / METRICS).exists() else 0
-    if checkpoint is not None and checkpoint["metrics"]["metrics"] > length:
+    if checkpoint is not None and not _holds_lines(folder / METRICS, checkpoint["metrics"]["metrics"]):
         warnings.append(f"{folder / METRICS} has lost lines that were written before the checkpoint; they stay away.")
     warnings += _lost(folder, None if checkpoint is None else checkpoint["metrics"].get("step", 0))
     known = versions()
@@ -130,6 +139,18 @@ def _computed(document: Document) -> dict[str, Node]:
     """The nodes without what they look like."""
     plain = {"at": (0.0, 0.0), "collapsed": False, "note": ""}
     return {name: msgspec.structs.replace(node, **plain) for name, node in document.nodes.items()}
+
+
+def _holds_lines(metrics: Path, length: int) -> bool:
+    """Whether the lines of a checkpoint are there: a line ends where they end."""
+    if not length:
+        return True
+    try:
+        with open_regular(metrics) as file:
+            file.seek(length - 1)
+            return file.read(1) == b"\n"
+    except OSError:
+        return False
 
 
 def lock(run: Resumed) -> RunLock:

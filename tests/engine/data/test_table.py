@@ -142,9 +142,10 @@ def test_bad_headers(table, text: str | bytes, target: str, message: str) -> Non
         data.CSV(table(text), target)
 
 
-def test_the_wrong_separator_is_guessed(table) -> None:
+@pytest.mark.parametrize("target", ["y", "a;b;y"])
+def test_the_wrong_separator_is_guessed(table, target: str) -> None:
     with pytest.raises(DataError, match="Set separator to semicolon"):
-        data.CSV(table("a;b;y\n1;2;3\n"), "a;b;y")
+        data.CSV(table("a;b;y\n1;2;3\n"), target)
 
 
 def test_bad_paths(tmp_path: Path) -> None:

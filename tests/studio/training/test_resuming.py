@@ -192,13 +192,21 @@ def test_a_run_without_a_sound_checkpoint_has_no_weights_to_begin_with(session, 
     assert str(refused.value).count("is damaged") == 2
 
 
-def test_lost_lines_are_told_beside_what_became_of_checkpoints(session, cut) -> None:
+@pytest.mark.parametrize("left", [b"", b"x" * 100_000])
+def test_lost_lines_are_told_beside_what_became_of_checkpoints(session, cut, left: bytes) -> None:
     folder = cut()
     next(stored(folder))[1].write_bytes(b"")
-    (folder / "metrics.jsonl").write_bytes(b"")
+    (folder / "metrics.jsonl").write_bytes(left)
     damaged, lost = resuming.resumed(folder).warnings
     assert damaged.endswith("is used.")
     assert lost.endswith("they stay away.")
+
+
+def test_a_name_that_a_damaged_run_may_have(cut) -> None:
+    folder = cut()
+    (folder / "run.json").write_text("[")
+    with pytest.raises(FileError, match=rf"1: is no run; the run.json of {folder.name} is damaged"):
+        resuming.find(folder.parent, "1")
 
 
 def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
