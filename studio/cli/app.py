@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0 done, 1 failed in the run or output not written, 2 wrong usage or file, 130 interrupted, 141
-        nobody reads the output any more, 143 terminated.
+        the reader of the output closed it, 143 terminated.
     """
     with output.guarded(), interrupts.raised() as signals:
         try:

@@ -24,7 +24,7 @@ _READER_GONE = frozenset({errno.EPIPE, *([errno.EINVAL] if sys.platform == "win3
 
 
 class OutputError(Exception):
-    """Standard output cannot be written, or nobody reads what is.
+    """Standard output cannot be written, or its reader closed it.
 
     Args:
         error: what the system says

@@ -38,7 +38,7 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
     except (InputError, DocumentError, EngineError, LoweringError, FileNotFoundError) as error:
         refuse(str(error), as_json=as_json)
     except OSError as error:
-        if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that nobody reads any more
+        if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that its reader closed
             raise
         refuse(str(FileError.from_os_error(error.filename, "cannot be used", error)), as_json=as_json)
 
