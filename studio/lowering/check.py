@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from studio.document.errors import EditError
 from studio.document.model import Document
 from studio.lowering.capacity import capacity_problems
 from studio.lowering.data_problems import data_problems
@@ -93,7 +94,11 @@ def _distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
         if problem.fix is not None:
             same = mended.setdefault((problem.code, problem.fix.title), [])
             if len(same) < MOST_COMPARED:
-                after = problem.fix.edit(document)
+                try:
+                    after = problem.fix.edit(document)
+                except EditError:  # a remedy that cannot be applied is not offered
+                    kept.append(replace(problem, fix=None))
+                    continue
                 if after in same:
                     continue
                 same.append(after)

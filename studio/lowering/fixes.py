@@ -131,7 +131,7 @@ def bypass(name: str, way_in: str) -> Fix:
         source = next((w.source for w in document.wires if w.target == End(name, way_in)), None)
         targets = [wire.target for wire in document.wires if wire.source.node == name]
         document = edits.remove(document, [name])
-        if source is not None:
+        if source is not None and source.node != name:
             for target in targets:
                 document = edits.connect(document, Wire(source, target))
         return document
