@@ -19,7 +19,8 @@ _STUDIO = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
-from studio.document.templates import template
+from msgspec.structs import replace
+from studio.document.templates import Template, template
 from studio.ui import app
 from studio.ui.settings import Settings
 
@@ -27,7 +28,9 @@ state = Path(sys.argv[1])
 application = app.make_application(["studio"])
 window = app.make_window(Settings(state / "settings.ini"), state)
 window.show()
-project = window.workspace.from_template(template("digits-mlp"))
+document = template("digits-mlp").document
+document = replace(document, training=replace(document.training, epochs=100_000))  # it does not end before the kill
+project = window.workspace.from_template(Template("digits-mlp", document))
 window.desks[project].run_when_checked()
 
 def tell():
