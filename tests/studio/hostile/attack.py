@@ -257,7 +257,7 @@ RARE = (Attack.explain, Attack.resume, Attack.sweep, Attack.nodes, Attack.schema
 
 def words(text: str) -> Iterator[str]:
     """The names of a file's nodes, and what generated code makes of them."""
-    with contextlib.suppress(ValueError, AttributeError):
+    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):
         for name in json.loads(text)["nodes"]:
             yield from (name, f"{name}_", f"{name}_block", f"{name}_block_")
 
