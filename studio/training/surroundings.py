@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ _VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "O
 
 def versions() -> dict[str, str]:
     """Of Python and of the installed packages that compute."""
+    return dict(_installed())
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Looked up once: it reads the metadata of each package from disk, and a process keeps what it imported."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

@@ -1,6 +1,6 @@
 """Parameters of every node type, within and beyond their bounds: what the check accepts builds and takes two steps.
 
-`MUTATIONS=50000 pytest tests/studio/lowering/test_mutations.py` tries as many, of some 45,000 that there are.
+`PARAMETER_MUTATIONS=50000 pytest tests/studio/lowering/test_mutations.py` tries as many, of some 45,000 that there are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.studio.lowering import test_every_type
 from tests.studio.lowering.graphs import coded, document
 from tests.studio.lowering.test_every_type import placed
 
-COUNT = int(os.environ.get("MUTATIONS", "400"))
+COUNT = int(os.environ.get("PARAMETER_MUTATIONS", "400"))
 MOST_PARAMETERS, MOST_MACS = 2_000_000, 20_000_000
 """Of networks that are also trained for two steps; of one sample."""
 
