@@ -75,6 +75,7 @@ NATIVE_FLOATS = frozenset(dtype.numpy for dtype in (float16, float32, float64))
 NATIVE_WHOLE = frozenset(dtype.numpy for dtype in ALL if dtype.kind == 1)
 NUMBERS = (bool, int, float)
 """Python's numbers, whose dtype gives way to a tensor's."""
+_BY_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
 _default = float32
 
@@ -82,6 +83,23 @@ _default = float32
 def named(name: str) -> DType:
     """The DType called `name`."""
     return BY_NAME[name]
+
+
+def checked(function: str, dtype: Any) -> DType:
+    """The dtype that a call asks for. Python's `bool`, `int` and `float` mean bool, int64 and float64.
+
+    Raises TypeError for what is no dtype, such as "float32"; the message starts with the function's name.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, type) and dtype in _BY_PYTHON:
+        return _BY_PYTHON[dtype]
+    raise TypeError(f"{function}(): {dtype!r} is no dtype. Use one such as engine.float32.")
+
+
+def optional(function: str, dtype: Any) -> DType | None:
+    """`checked` for a call that may name no dtype: None stays None."""
+    return dtype if dtype is None or isinstance(dtype, DType) else checked(function, dtype)
 
 
 def is_floating(numpy: Any) -> bool:
@@ -107,6 +125,7 @@ def get_default_dtype() -> DType:
 
 def set_default_dtype(d: DType) -> None:
     global _default
+    d = checked("set_default_dtype", d)
     if not d.is_floating_point:
         raise DTypeError(f"the default dtype must be a floating-point type, not {d.name}")
     if MODES.capture is None or d is _default:
@@ -125,6 +144,8 @@ def of_scalar(value: Any) -> DType:
 
 def promote_types(type1: DType, type2: DType) -> DType:
     """PyTorch's promotion of two tensor dtypes."""
+    if not (isinstance(type1, DType) and isinstance(type2, DType)):
+        type1, type2 = checked("promote_types", type1), checked("promote_types", type2)
     if type1 is type2:
         return type1
     if type1.kind == 2 or type2.kind == 2:
@@ -145,7 +166,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 def can_cast(from_: DType, to: DType) -> bool:
     """Whether PyTorch writes results of one dtype into tensors of another: never to a lower kind."""
-    return from_.kind <= to.kind
+    return checked("can_cast", from_).kind <= checked("can_cast", to).kind
 
 
 class finfo:
@@ -158,7 +179,7 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: DType | None = None) -> None:
-        type = type or _default
+        type = checked("finfo", type or _default)
         if type.kind != 2:
             raise TypeError(f"finfo() is for floating-point types, not {type.name}. Use iinfo().")
         found: Any = ml_dtypes.finfo(type.numpy)
@@ -180,6 +201,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: DType) -> None:
+        type = checked("iinfo", type)
         if type.kind != 1:
             raise TypeError(f"iinfo() is for whole-number types, not {type.name}. Use finfo() for floating point.")
         found = np.iinfo(type.numpy)

@@ -9,6 +9,7 @@ from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr
 from engine.ops.linalg.decompositions import linalg_svd as svd
 from engine.ops.linalg.functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
+from engine.ops.linalg.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from engine.ops.linalg.lu import linalg_lu as lu
 from engine.ops.linalg.lu import linalg_lu_solve as lu_solve
 from engine.ops.linalg.lu import lu_factor, lu_factor_ex
@@ -38,12 +39,10 @@ def slogdet(A: Tensor) -> Any:
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
-    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
-    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
-    "vecdot", "vector_norm",
+    "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
-
-globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})
 
 globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from engine.amp.casting import Cache, Casting
-from engine.dtypes import DType, bfloat16, float16
+from engine.dtypes import DType, bfloat16, checked, float16
 from engine.modes import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +38,7 @@ class autocast:
         if kind not in DEFAULTS:
             raise RuntimeError(f"autocast: device_type must be one of {', '.join(DEFAULTS)}, not {device_type!r}")
         self.device = kind
-        self.fast_dtype = DEFAULTS[kind] if dtype is None else dtype
+        self.fast_dtype = DEFAULTS[kind] if dtype is None else checked("autocast", dtype)
         if enabled and self.fast_dtype not in (bfloat16, float16):
             warnings.warn(
                 f"autocast is off: its dtype must be bfloat16 or float16, not {self.fast_dtype.name}", stacklevel=2

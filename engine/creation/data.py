@@ -34,8 +34,7 @@ def tensor(
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """`data` copied into an array of `dtype`, or else of the dtype that PyTorch would give it."""
-    if not isinstance(dtype, DType | None):
-        raise TypeError(f"tensor(): {dtype!r} is no dtype. Use one such as engine.float32.")
+    dtype = dtypes.optional("tensor", dtype)
     if isinstance(data, (list, tuple, bytearray)):
         found: set[DType] = set()
         data = _plain(data, found)
@@ -215,6 +214,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     Raises:
         ArrayError: the buffer is not made of whole elements, or has fewer than `count`.
     """
+    dtype = dtypes.checked("frombuffer", dtype)
     try:
         array = np.frombuffer(buffer, dtype.numpy, count, offset)
     except ValueError as error:

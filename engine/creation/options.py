@@ -56,9 +56,9 @@ def made(
         unknown = next(key for key in options if key not in _KNOWN)
         raise TypeError(f"{name}() has no argument {unknown!r}; it has {', '.join(sorted(_KNOWN))}")
     out = options.get("out")
-    if not isinstance(options.get("dtype"), DType | None):
-        raise TypeError(f"{name}(): {options.get('dtype')!r} is no dtype. Use one such as engine.float32.")
-    dtype = options.get("dtype") or (default or dtypes.get_default_dtype() if out is None else out.dtype)
+    dtype = dtypes.optional(name, options.get("dtype")) or (
+        default or dtypes.get_default_dtype() if out is None else out.dtype
+    )
     place = resolve(options.get("device")) if out is None else out.device
     result = None
     if value is not None and MODES.direct is None and MODES.capture is not None and place is not META:

@@ -24,7 +24,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
         raise TypeError("arange() needs an end")
     start, end, step = (number(value) for value in (start, end, step))
     kind = _kind_of(start, end, step)
-    wanted = options.get("dtype") or kind
+    wanted = dtypes.optional("arange", options.get("dtype")) or kind
     if wanted is dtypes.bool_:
         raise DTypeError("arange(): booleans cannot be counted up. Give a number type.")
     if wanted.kind == 1:
@@ -47,20 +47,20 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Opt
 def linspace(start: Any, end: Any, steps: int, **options: Unpack[Options]) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
     shape = sizes((steps,))
-    values = np.linspace(*_ends(start, end, options), *shape)
+    values = np.linspace(*_ends("linspace", start, end, options), *shape)
     return _listed("linspace", values, None, options)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[Options]) -> Tensor:
     """`steps` powers of base, from base**start to base**end, whose exponents are evenly spaced."""
     shape = sizes((steps,))
-    values = np.float64(base) ** np.linspace(*_ends(start, end, options), *shape)
+    values = np.float64(base) ** np.linspace(*_ends("logspace", start, end, options), *shape)
     return _listed("logspace", values, None, options)
 
 
-def _ends(start: Any, end: Any, options: Options) -> tuple[Any, Any]:
+def _ends(name: str, start: Any, end: Any, options: Options) -> tuple[Any, Any]:
     """The ends as numbers; of whole numbers without their fractions, as in PyTorch."""
-    dtype = options.get("dtype")
+    dtype = dtypes.optional(name, options.get("dtype"))
     whole = dtype is not None and not dtype.is_floating_point
     return (int(number(start)), int(number(end))) if whole else (number(start), number(end))
 

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from engine.creation.options import Options, made, sizes
+from engine.dtypes import optional
 from engine.errors import DTypeError, ShapeError
 from engine.tensor import Tensor
 
@@ -54,7 +55,7 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: Options
     """`shape` maps places from 0 to 1 to weights."""
     if length < 0:
         raise ShapeError(f"{name}(): a window cannot have {length} weights")
-    dtype = options.get("dtype")
+    dtype = optional(name, options.get("dtype"))
     if dtype is not None and not dtype.is_floating_point:
         raise DTypeError(f"{name}(): weights have fractions; dtype must be a floating-point one, not {dtype.name}")
     if length == 1:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from engine.backend import META, Device
 from engine.compiler import entry
 from engine.creation import empty_like
-from engine.dtypes import DType, bfloat16, float16, float32, float64
+from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import state
@@ -117,10 +117,11 @@ class Module(HasHooks, Members):
             dtype = None
         if isinstance(target, Tensor):
             device, dtype = target.device, target.dtype
-        elif isinstance(target, DType):
+        elif isinstance(target, (DType, type)):
             dtype = target
         elif target is not None:
             device = target
+        dtype = optional("to", dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"a module can only be converted to a floating-point dtype, not to {dtype.name}")
 

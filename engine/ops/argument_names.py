@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.dtypes import optional
 from engine.modes import MODES
 from engine.ops.out import with_out
 
@@ -49,12 +50,16 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     further = further_names(list(parameters))
     rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
+    takes_dtype = "DType" in str(parameters["dtype"].annotation) if "dtype" in parameters else False
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = {further.get(name, name): value for name, value in kwargs.items()}
             if rest in kwargs:
                 args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = optional(function.__name__, kwargs["dtype"])
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
         if MODES.direct is None and MODES.autocast is not None:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE
+from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE, optional
 from engine.errors import RegistryError
 from engine.ops.argument_names import for_users, further_names
 from engine.ops.out import with_out
@@ -297,6 +297,8 @@ class Op:
         self._varargs_place = len(statics) if self.varargs is None else self.static_names.index(self.varargs)
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
+        self.takes_dtype = any(a.name == "dtype" and "DType" in str(a.annotation) for a in statics)
+        """A static argument is a dtype, which calls are checked for."""
         self.arity = len(self.inputs)
         self.further = further_names((*self.inputs, *self.static_names))
         """Further names of arguments."""
@@ -338,9 +340,12 @@ class Op:
 def _public_function(op: Op) -> Callable[..., Any]:
     executor, arity, plain, bind, defaults = EXECUTOR, op.arity, op.plain, op.bind, op.defaults
     has_statics = frozenset(op.static_names).issuperset
+    takes_dtype = op.takes_dtype
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = optional(op.name, kwargs["dtype"])
             if plain and len(args) == arity and has_statics(kwargs):
                 return executor.run(op, args, {**defaults, **kwargs})
             if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
@@ -348,6 +353,8 @@ def _public_function(op: Op) -> Callable[..., Any]:
         elif plain and len(args) == arity:
             return executor.run(op, args, defaults)
         inputs, statics = bind(args, kwargs)
+        if takes_dtype:
+            statics = {**statics, "dtype": optional(op.name, statics["dtype"])}
         return executor.run(op, inputs, statics)
 
     function.__name__ = function.__qualname__ = op.name

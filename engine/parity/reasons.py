@@ -7,7 +7,7 @@ from typing import Final
 REASONS: Final[dict[str, tuple[str, ...]]] = {
     "complex numbers: the engine's tensors are real": (
         "torch.chalf", "torch.cfloat", "torch.cdouble", "torch.complex*", "torch.polar", "torch.view_as_*",
-        "torch.stft", "torch.istft", "torch.fft", "torch.signal", "torch.Complex*Storage", "torch.cuda.Complex*",
+        "torch.stft", "torch.istft", "torch.Complex*Storage", "torch.cuda.Complex*",
         "torch.Tensor.chalf", "torch.Tensor.cfloat", "torch.Tensor.cdouble",
         "torch.Tensor.stft", "torch.Tensor.istft",
     ),
@@ -114,7 +114,6 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.data.*runtime_validation*", "torch.utils.data.argument_validation",
         "torch.utils.data.non_deterministic",
     ),
-    "LDLᵀ with Bunch and Kaufman's exchanges, which NumPy lacks: linalg.lu_factor or cholesky": ("torch.linalg.ldl_*",),
     "a few eigenvalues of large sparse matrices by iteration: linalg.eigh finds all of a dense one": ("torch.lobpcg",),
     "nn.functional has these under the same name, with words for the numbers that these take": (
         "torch.batch_norm", "torch.instance_norm", "torch.embedding*", "torch.*_loss", "torch.kl_div",

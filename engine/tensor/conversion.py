@@ -152,16 +152,15 @@ def _target(
     rest: list[Any] = []
     if args or "other" in kwargs:
         first, *rest = (kwargs["other"], *args) if "other" in kwargs else args
-        if isinstance(first, DType):
+        if isinstance(first, (DType, type)):
             dtype = first
         elif hasattr(first, "_storage"):
             dtype, device = first.dtype, first.device
         else:
             device = first
-            if rest and (rest[0] is None or isinstance(rest[0], DType)):
+            if rest and (rest[0] is None or isinstance(rest[0], (DType, type))):
                 dtype = rest.pop(0) or dtype
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"to(): {dtype!r} is no dtype. Use one such as engine.float32.")
+    dtype = dtypes.optional("to", dtype)
     copy = rest[1] if len(rest) > 1 else kwargs.get("copy", False)  # rest: non_blocking, copy
     return dtype, None if device is None else resolve(device), copy, kwargs.get("memory_format")
 

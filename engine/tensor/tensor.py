@@ -163,7 +163,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
         """`data` as a tensor of this one's dtype and device."""
         place = self.device if device is None else resolve(device)
         values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
-        array = self._converted(values, (dtype or self.dtype))
+        array = self._converted(values, dtypes.optional("new_tensor", dtype) or self.dtype)
         if place is META:
             return Tensor(MetaArray(array.shape, array.dtype), Storage.fresh(META)).requires_grad_(requires_grad)
         moved = array if place is CPU else namespace(place).asarray(array)
@@ -209,7 +209,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
         pin_memory: bool = False,
     ) -> Tensor:
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-        numpy = self._array.dtype if dtype is None else dtype.numpy
+        numpy = self._array.dtype if dtype is None else dtypes.checked(f"new_{kind}", dtype).numpy
         place = self.device if device is None else resolve(device)
         array = MetaArray(shape, numpy) if place is META else getattr(namespace(place), kind)(shape, numpy)
         result = Tensor(array, Storage.fresh(place))

@@ -20,6 +20,13 @@ def numbers(m: Any, *shape: int) -> Any:
     return m.arange(float(math.prod(shape)), dtype=m.float64).reshape(shape) / 7 + 0.1
 
 
+def symmetric(m: Any, size: int, diagonal: float) -> Any:
+    """A symmetric matrix whose diagonal is scaled; where that is small, blocks of two rows are pivots."""
+    found = np.random.default_rng(size).normal(size=(size, size))
+    found[range(size), range(size)] *= diagonal
+    return m.tensor(found + found.T)
+
+
 def slopes(m: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
     """The result and the gradients for all inputs."""
     leaves = [x.requires_grad_() for x in inputs]
@@ -92,9 +99,37 @@ CASES: dict[str, Call] = {
     "nextafter": lambda m: slopes(m, m.nextafter, m.tensor([1.0, 2.0, 3.0]), m.tensor([2.0, 2.0, 2.0])),
     "matrix_power 0": lambda m: slopes(m, lambda a: m.linalg.matrix_power(a, 0), numbers(m, 2, 2)),
     "lstsq": lambda m: slopes(m, lambda a, b: m.linalg.lstsq(a * a, b).solution, numbers(m, 3, 2), numbers(m, 3, 2)),
+    "ldl_factor_ex": lambda m: [
+        tuple(m.linalg.ldl_factor_ex(symmetric(m, size, diagonal)))
+        for size in (0, 1, 2, 5, 70)
+        for diagonal in (1, 0.01)
+    ],
+    "ldl_factor_ex of zeros": lambda m: tuple(m.linalg.ldl_factor_ex(m.zeros(2, 2))),
+    "ldl_factor of a batch": lambda m: tuple(
+        m.linalg.ldl_factor(m.stack([symmetric(m, 4, 0.01), symmetric(m, 4, 1)]), hermitian=True)
+    ),
+    "ldl_solve": lambda m: [
+        m.linalg.ldl_solve(*m.linalg.ldl_factor(symmetric(m, 5, diagonal)), numbers(m, 5, 2)) for diagonal in (1, 0.01)
+    ],
+    "ldl_solve of batches": lambda m: m.linalg.ldl_solve(
+        *m.linalg.ldl_factor(symmetric(m, 3, 0.01)), numbers(m, 2, 3, 1)
+    ),
     "gaussian_nll_loss of 1×N": lambda m: m.nn.functional.gaussian_nll_loss(
         numbers(m, 3, 4), m.zeros(3, 4), numbers(m, 1, 4)
     ),
+    "soft_margin_loss broadcasts the target": lambda m: slopes(
+        m,
+        lambda a: m.nn.functional.soft_margin_loss(a, m.tensor([1.0, -1.0, 1.0], dtype=m.float64)),
+        numbers(m, 2, 3),
+    ),
+    "Python's types as dtypes": lambda m: [
+        m.zeros(2, dtype=float),
+        m.ones(2).sum(dtype=int),
+        m.ones(2).to(bool),
+        m.arange(2, dtype=float),
+        m.ones(2).new_zeros(2, dtype=int),
+        m.nn.functional.softmax(m.ones(2), 0, dtype=float),
+    ],
     "fill": lambda m: slopes(m, m.fill, numbers(m, 2), m.tensor(3.0, dtype=m.float64)),
     "constant_pad_nd": lambda m: m.constant_pad_nd(m.arange(3), (-1, 2), 5),
     **{
@@ -106,6 +141,35 @@ CASES: dict[str, Call] = {
     },
     "grid_sampler_3d": lambda m: m.grid_sampler_3d(numbers(m, 1, 1, 2, 2, 2), numbers(m, 1, 1, 2, 2, 3), 0, 1, False),
 }
+
+TEXT_AS_DTYPE: dict[str, Call] = {
+    **{
+        name: lambda m, name=name: getattr(m, name)(m.ones(2), dtype="float32")
+        for name in ("sum", "mean", "prod", "nansum", "nanmean")
+    },
+    **{
+        name: lambda m, name=name: getattr(m.ones(2), name)(0, dtype="float32")
+        for name in ("cumsum", "cumprod", "softmax", "log_softmax", "sum", "prod")
+    },
+    "softmax by position": lambda m: m.softmax(m.ones(2), 0, "float32"),
+    "functional.softmax": lambda m: m.nn.functional.softmax(m.ones(2), 0, dtype="float32"),
+    "linalg.vector_norm": lambda m: m.linalg.vector_norm(m.ones(2), dtype="float32"),
+    "norm": lambda m: m.norm(m.ones(2), dtype="float32"),
+    "arange": lambda m: m.arange(2, dtype="float32"),
+    "linspace": lambda m: m.linspace(0, 1, 2, dtype="float32"),
+    "randint": lambda m: m.randint(0, 2, (2,), dtype="float32"),
+    "hann_window": lambda m: m.hann_window(3, dtype="float32"),
+    "new_zeros": lambda m: m.ones(2).new_zeros(2, dtype="float32"),
+    "new_tensor": lambda m: m.ones(2).new_tensor([2], dtype="float32"),
+    "frombuffer": lambda m: m.frombuffer(bytearray(8), dtype="float32"),
+    "view": lambda m: m.ones(2).view("float32"),
+    "can_cast": lambda m: m.can_cast("float32", m.float32),
+    "promote_types": lambda m: m.promote_types("float32", "float32"),
+    "finfo": lambda m: m.finfo("float32"),
+    "Module.to": lambda m: m.nn.Linear(2, 2).to(dtype="float32"),
+    "set_default_dtype": lambda m: m.set_default_dtype("float32"),
+}
+"""Calls that name their dtype by a string."""
 
 REFUSED: dict[str, tuple[Call, str]] = {
     "diff -1": (lambda m: m.diff(m.tensor([1, 3, 6]), n=-1), "at least 0"),
@@ -145,6 +209,25 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "cross": (lambda m: m.linalg.cross(m.ones(3), m.ones(2, 3)), "different numbers of dimensions"),
     "a dtype as text": (lambda m: m.zeros(2, dtype="float32"), "'float32' is no dtype"),
     "a tensor's dtype as text": (lambda m: m.tensor([2], dtype="float32"), "'float32' is no dtype"),
+    **{
+        f"{name}'s dtype as text": (call, "'float32' is no dtype. Use one such as engine.float32")
+        for name, call in TEXT_AS_DTYPE.items()
+    },
+    "ldl_factor of zeros": (lambda m: m.linalg.ldl_factor(m.zeros(2, 2)), "a pivot is 0"),
+    "ldl_factor_ex of zeros": (lambda m: m.linalg.ldl_factor_ex(m.zeros(2, 2), check_errors=True), "a pivot is 0"),
+    "ldl_factor of a wide matrix": (lambda m: m.linalg.ldl_factor(m.ones(2, 3)), "must be square"),
+    "ldl_solve of other rows": (
+        lambda m: m.linalg.ldl_solve(m.eye(2), m.tensor([1, 2]).int(), m.ones(3, 1)),
+        "of 2 rows",
+    ),
+    "ldl_solve of two dtypes": (
+        lambda m: m.linalg.ldl_solve(m.eye(2), m.tensor([1, 2]).int(), m.ones(2, 1).double()),
+        "right-hand sides float64",
+    ),
+    "soft_margin_loss of N×1 and N": (
+        lambda m: m.nn.functional.soft_margin_loss(m.ones(3, 1), m.ones(3)),
+        "input is 3×1 and the target 3",
+    ),
     "data of a number": (lambda m: setattr(m.ones(2), "data", 5), "data must be a tensor, not int"),
     "shift of floats": (lambda m: m.tensor([2.0]) << 1, "bits are those of whole numbers"),
     "shift by a float": (lambda m: m.tensor([2]) >> 1.5, "bits are those of whole numbers"),
@@ -180,6 +263,17 @@ def test_refused_as_in_pytorch(case: Call, message: str) -> None:
         case(torch)
     with pytest.raises((RuntimeError, TypeError, ValueError), match=message):
         case(engine)
+
+
+def test_factors_of_symmetric_matrices_have_the_gradient_of_the_matrix() -> None:
+    """PyTorch has none for them."""
+    for diagonal in (1, 0.01):
+        matrix, right = symmetric(engine, 4, diagonal), numbers(engine, 4, 2)
+        found = slopes(engine, lambda a, b: engine.linalg.ldl_solve(*engine.linalg.ldl_factor(a), b), matrix, right)
+        matrix, right = symmetric(torch, 4, diagonal), numbers(torch, 4, 2)
+        wanted = slopes(torch, lambda a, b: torch.linalg.solve(a.tril() + a.tril(-1).mT, b), matrix, right)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-10)
 
 
 def test_floor_division_has_the_gradient_of_a_step_function() -> None:

@@ -58,9 +58,12 @@ def binary_cross_entropy(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
 ) -> Tensor:
-    """``log(1 + exp(-y x))`` for targets that are 1 or -1."""
+    """``log(1 + exp(-y x))`` for targets that are 1 or -1, which broadcast to the shape of the input."""
     reduction = chosen_reduction(size_average, reduce, reduction)
-    return reduced(softplus(-target * input, threshold=math.inf), reduction)
+    margins = -target * input
+    if margins.shape != input.shape:
+        require_same_shape("soft_margin_loss", input, target)
+    return reduced(softplus(margins, threshold=math.inf), reduction)
 
 
 def multilabel_soft_margin_loss(

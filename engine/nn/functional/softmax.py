@@ -42,7 +42,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def _as(input: Tensor, dtype: DType | None) -> Tensor:
-    return input if dtype is None else input.to(dtype)
+    return input if dtype is None else input.to(dtype=dtype)
 
 
 def _guessed(name: str, input: Tensor, dim: int | None) -> int:

@@ -53,7 +53,7 @@ def _(g, x, out, p, dim, keepdim):
 ])  # fmt: skip
 def vector_norm(x: Any, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
     """(Σ |x|ᵒʳᵈ)^(1/ord) over `dim`, or over everything; the largest |x| for ∞, the smallest for −∞, for 0 how many."""
-    x = _floating("linalg.vector_norm", x if dtype is None else x.to(dtype))
+    x = _floating("linalg.vector_norm", x if dtype is None else x.to(dtype=dtype))
     dim = tuple(dim) if isinstance(dim, list) else dim
     if ord == 0:
         return (x != 0).to(x.dtype).sum(dim, keepdim) + (x * 0).sum(dim, keepdim)
@@ -88,7 +88,7 @@ def matrix_norm(
     dtype: DType | None = None,
 ) -> Any:
     """The norm of matrices: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
-    A = _floating("linalg.matrix_norm", A if dtype is None else A.to(dtype))
+    A = _floating("linalg.matrix_norm", A if dtype is None else A.to(dtype=dtype))
     if A.ndim < 2:
         raise ShapeError(f"linalg.matrix_norm: a matrix is needed, not {format_shape(A.shape)}. Use vector_norm().")
     if len(dim) != 2 or wrap_dim("norm", dim[0], A.ndim) == wrap_dim("norm", dim[1], A.ndim):

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine import dtypes
-from engine.dtypes import DType
+from engine.dtypes import DType, checked
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.reinterpret import reinterpret
@@ -46,8 +46,8 @@ def _(g, x: Spec):
 )
 def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        return reinterpret(x, dtype=(dtype or size[0]).name)
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], (DType, str, type))):
+        return reinterpret(x, dtype=checked("view", dtype or size[0]).name)
     wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     result = reshape.function(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:

@@ -1,0 +1,5 @@
+"""Signal processing under PyTorch's names: windows."""
+
+from engine.signal import windows as windows
+
+__all__ = ["windows"]

@@ -1,0 +1,139 @@
+"""Window functions under the names of torch.signal.windows: M weights that fall towards both ends.
+
+Of all: `sym=True` gives a symmetric window, for filter design; `sym=False` a periodic one, for spectral analysis, which
+is a symmetric window of M + 1 weights without the last. `dtype` is float32 or float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Unpack
+
+import numpy as np
+
+from engine.creation.options import Options, made
+from engine.dtypes import float32, float64, get_default_dtype, optional
+from engine.errors import DTypeError, RangeError
+from engine.tensor import Tensor
+
+
+def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """A triangle from 0 to 1 to 0."""
+    return _window("bartlett", M, lambda n: 1 - np.abs(2 * n / _span(M, sym) - 1) if M != 1 else n + 1, options)
+
+
+def blackman(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Blackman's sum of three cosines."""
+    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
+
+
+def cosine(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Half a period of a sine, without its zeros."""
+    size = M if sym or M <= 1 else M + 1
+    return _window("cosine", M, lambda n: np.sin(np.pi * (n + 0.5) / size), options)
+
+
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Unpack[Options]
+) -> Tensor:
+    """``exp(-|n - center| / tau)``.
+
+    Args:
+        M: number of weights
+        center: where the largest weight is; the middle if left out, and always in a symmetric window
+        tau: how far from the center the weights have fallen to 1/e
+        sym: symmetric rather than periodic
+    """
+    if tau <= 0:
+        raise RangeError(f"exponential(): tau must be above 0, not {tau}")
+    if sym and center is not None:
+        raise RangeError(
+            f"exponential(): a symmetric window has its center in the middle, not at {center}. Set sym=False."
+        )
+    middle = _span(M, sym) / 2 if center is None else center
+    return _window("exponential", M, lambda n: np.exp(-np.abs(n - middle) / tau), options)
+
+
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """A normal density with standard deviation `std`, scaled to 1 in the middle."""
+    if std <= 0:
+        raise RangeError(f"gaussian(): std must be above 0, not {std}")
+    return _window("gaussian", M, lambda n: np.exp(-(((n - _span(M, sym) / 2) / std) ** 2) / 2), options)
+
+
+def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """``a[0] - a[1] cos x + a[2] cos 2x - …`` over a period of x."""
+    if not isinstance(a, Iterable):
+        raise TypeError(f"general_cosine(): a must be a list of numbers, not {a!r}")
+    factors = [float(factor) for factor in a]
+    if not factors:
+        raise RangeError("general_cosine(): a has no numbers. Give at least one.")
+
+    def weights(n: Any) -> Any:
+        x = 2 * np.pi * n / _span(M, sym)
+        return sum((-1) ** order * factor * np.cos(order * x) for order, factor in enumerate(factors))
+
+    return _window("general_cosine", M, weights if M != 1 else lambda n: n + 1, options)
+
+
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """``alpha - (1 - alpha) cos x`` over a period of x."""
+    return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
+
+
+def hamming(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Hamming's window, which ends above 0: `general_hamming` with its default."""
+    return general_hamming(M, sym=sym, **options)
+
+
+def hann(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Hann's window: `general_hamming` with alpha 0.5."""
+    return general_hamming(M, alpha=0.5, sym=sym, **options)
+
+
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Kaiser's window: the Bessel function I0 of `beta` times a half circle; a larger `beta` is narrower."""
+    if beta < 0:
+        raise RangeError(f"kaiser(): beta must be at least 0, not {beta}")
+
+    def weights(n: Any) -> Any:
+        circle = np.maximum(1 - (2 * n / _span(M, sym) - 1) ** 2, 0)
+        return np.i0(beta * np.sqrt(circle)) / np.i0(beta)
+
+    return _window("kaiser", M, weights if M != 1 else lambda n: n + 1, options)
+
+
+def nuttall(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
+    """Nuttall's sum of four cosines."""
+    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
+
+
+def _span(M: int, sym: bool) -> int:
+    """The distance in which a window goes from one end to the other."""
+    return M - 1 if sym or M == 1 else M
+
+
+def _window(name: str, M: int, weights: Callable[[Any], Any], options: Options) -> Tensor:
+    """`weights` takes the indices 0 … M - 1."""
+    if M < 0:
+        raise RangeError(f"{name}(): a window cannot have {M} weights")
+    dtype = optional(name, options.get("dtype")) or get_default_dtype()
+    if dtype not in (float32, float64):
+        raise DTypeError(f"{name}(): windows are float32 or float64, not {dtype.name}")
+    values = np.asarray(weights(np.arange(M, dtype=np.float64)), np.float64)
+    return made(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), (M,), None, options)
+
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
