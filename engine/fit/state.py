@@ -154,7 +154,9 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
         raise WeightsError(f"the checkpoint's {name} has other parameter groups. Make the optimizer as it was.")
     for own, options in zip(options_of(optimizer), groups, strict=True):
         _check_alike(f"the checkpoint's {name}", own, options)
+    options = [options for group, options in zip(optimizer.param_groups, groups, strict=True) for _ in group["params"]]
     for number, state in given["state"].items():
+        optimizer.check_state_entries(state, trained[number], options[number])
         for key, value in state.items():
             if isinstance(value, Tensor) and value.ndim:
                 optimizer.check_state(key, value, trained[number])

@@ -49,10 +49,11 @@ class Adadelta(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
         state["step"] += 1
         rho, eps = group["rho"], group["eps"]
         if group["weight_decay"]:

@@ -58,16 +58,17 @@ class Adafactor(UpdateRule):
         if name == "variance":
             super().check_state(name, value, param)
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        if not param.numel():
+            return {}
+        if param.ndim > 1:
+            rows, columns = (*param.shape[:-1], 1), (*param.shape[:-2], 1, param.shape[-1])
+            return {"step": 0, "row_var": param.new_zeros(rows), "col_var": param.new_zeros(columns)}
+        return {"step": 0, "variance": zeros_like(param)}
+
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not param.numel():
             return
-        if not state:
-            state["step"] = 0
-            if gradient.ndim > 1:
-                state["row_var"] = gradient.new_zeros((*gradient.shape[:-1], 1))
-                state["col_var"] = gradient.new_zeros((*gradient.shape[:-2], 1, gradient.shape[-1]))
-            else:
-                state["variance"] = zeros_like(gradient)
         state["step"] += 1
         step, lr, (least, smallest) = state["step"], group["lr"], group["eps"]
         least = finfo(param.dtype).eps if least is None else least

@@ -59,7 +59,10 @@ class Adagrad(UpdateRule):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         for param in group["params"]:
-            self.state[param] = {"step": 0, "sum": full_like(param.detach(), group["initial_accumulator_value"])}
+            self.state[param] = self.initial_state(param, group)
+
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "sum": full_like(param.detach(), group["initial_accumulator_value"])}
 
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:

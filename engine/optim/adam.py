@@ -60,12 +60,14 @@ class Adam(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        state: State = {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = zeros_like(param)
+        return state
+
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(param)
         state["step"] += 1
         lr, decay = group["lr"], group["weight_decay"]
         if decay and group["decoupled_weight_decay"]:

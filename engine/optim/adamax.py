@@ -49,10 +49,11 @@ class Adamax(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
+
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
         state["step"] += 1
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])

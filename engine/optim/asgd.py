@@ -53,10 +53,11 @@ class ASGD(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "eta": single(group["lr"]), "mu": 1.0, "ax": zeros_like(param)}
+
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         lr, shrink = group["lr"], group["lambd"]
-        if not state:
-            state |= {"step": 0, "eta": single(lr), "mu": 1.0, "ax": zeros_like(param)}
         state["step"] += 1
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])

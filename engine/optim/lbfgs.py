@@ -9,7 +9,7 @@ from engine.creation import zeros_like
 from engine.modes import enable_grad, no_grad
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
-from engine.optim.optimizer import Optimizer, Parameters, Rate, State
+from engine.optim.optimizer import Group, Optimizer, Parameters, Rate, State
 from engine.registry import OPTIMIZERS, NonNegative, Range, Size
 from engine.tensor import Tensor
 
@@ -60,6 +60,24 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS has one direction for all parameters, so it takes no parameter groups")
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"func_evals": 0, "n_iter": 0}
+
+    def required_state(self, state: State, param: Tensor, group: Group) -> State:
+        found = super().required_state(state, param, group)
+        if state.get("n_iter"):
+            flat = param.new_zeros(0)
+            found |= {
+                "d": flat,
+                "t": 0.0,
+                "old_dirs": [],
+                "old_stps": [],
+                "ro": [],
+                "H_diag": 0.0,
+                "prev_flat_grad": flat,
+            }
+        return found
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Runs up to `max_iter` iterations; `closure` computes loss and gradients anew and returns the loss."""
         if closure is None:
@@ -70,8 +88,8 @@ class LBFGS(Optimizer):
     def _minimize(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        state.setdefault("func_evals", 0)
-        state.setdefault("n_iter", 0)
+        if not state:
+            state |= self.initial_state(group["params"][0], group)
         first_loss = closure()
         state["func_evals"] += 1
         gradient = self._flat_gradient()

@@ -61,9 +61,10 @@ class Muon(UpdateRule):
                     "Give those of p.ndim == 2, and the others to AdamW."
                 )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"momentum_buffer": zeros_like(param)}
+
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state["momentum_buffer"] = zeros_like(gradient)
         mean = state["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])
         wanted = gradient.lerp(mean, group["momentum"]) if group["nesterov"] else mean
         step = orthogonalized(wanted, group["ns_coefficients"], group["ns_steps"], group["eps"])

@@ -57,10 +57,11 @@ class NAdam(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
         state["step"] += 1
         step, lr, decay = state["step"], group["lr"], group["weight_decay"]
         if decay and group["decoupled_weight_decay"]:

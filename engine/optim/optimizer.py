@@ -152,6 +152,30 @@ class Optimizer:
 
     # -- state
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        """What is remembered of a parameter before its first step."""
+        return {}
+
+    def required_state(self, state: State, param: Tensor, group: Group) -> State:
+        """The entries that a saved state of a parameter must have, each with a value of the right type."""
+        return self.initial_state(param, group) if state else {}
+
+    def check_state_entries(self, state: State, param: Tensor, group: Group) -> None:
+        """Raises WeightsError for a saved state that lacks an entry, or in which one is of another type."""
+        for name, value in self.required_state(state, param, group).items():
+            if name not in state:
+                problem = f"lacks the entry {name!r}"
+            elif isinstance(value, (list, Tensor)) and not isinstance(state[name], type(value)):
+                problem = f"has a {type(state[name]).__name__} as {name!r}, not a {type(value).__name__}"
+            elif not isinstance(value, (list, Tensor)) and not _is_number(state[name]):
+                problem = f"has a {type(state[name]).__name__} as {name!r}, not a number"
+            else:
+                continue
+            number = next(number for number, one in enumerate(self._params()) if one is param)
+            raise WeightsError(
+                f"the saved {type(self).__name__} state of parameter {number} {problem}. Load one that is complete."
+            )
+
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's format: ``{"state": {number: {…}}, "param_groups": [{…, "params": [numbers]}]}``.
 
@@ -190,12 +214,13 @@ class Optimizer:
                 f"this {type(self).__name__} has parameter groups of {sizes} parameters, the saved one of {found}. "
                 "Build the optimizer over the same parameters in the same groups."
             )
-        numbers = list(chain.from_iterable(group["params"] for group in given))
         loaded: defaultdict[Tensor, State] = defaultdict(dict)
-        for number, param in zip(numbers, self._params(), strict=True):
-            if number in state_dict["state"]:
-                saved = state_dict["state"][number]
-                loaded[param] = {name: self._unpacked(name, value, param) for name, value in saved.items()}
+        for group, options in zip(self.param_groups, given, strict=True):
+            for number, param in zip(options["params"], group["params"], strict=True):
+                if number in state_dict["state"]:
+                    saved = state_dict["state"][number]
+                    loaded[param] = {name: self._unpacked(name, value, param) for name, value in saved.items()}
+                    self.check_state_entries(loaded[param], param, {**group, **options})
         self.state = loaded
         for group, options in zip(self.param_groups, given, strict=True):
             group.update({name: value for name, value in options.items() if name != "params"})
@@ -269,13 +294,14 @@ class Optimizer:
 class UpdateRule(Optimizer):
     """An optimizer that goes through its parameters one by one.
 
-    A subclass gives `update`. It changes one parameter by in-place ops and never reads numbers back, so that a whole
-    step can be recorded; what follows from options and counts alone is computed with Python numbers.
+    A subclass gives `update`, and `initial_state` if it remembers something of each parameter. `update` changes one
+    parameter by in-place ops and never reads numbers back, so that a whole step can be recorded; what follows from
+    options and counts alone is computed with Python numbers.
     """
 
     @abstractmethod
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        """Change `param` in place. `gradient` points uphill and must not be changed; `state` is {} at first."""
+        """Change `param` in place. `gradient` points uphill and must not be changed."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None
@@ -287,7 +313,7 @@ class UpdateRule(Optimizer):
             due = list(self._due())
             with nullcontext() if capture is None else capture.stepping(self, [(one[0], one[2]) for one in due]):
                 for param, gradient, options in due:
-                    self.update(param, -gradient if options.get("maximize") else gradient, self.state[param], options)
+                    self.advance(param, gradient, options)
         return loss
 
     def _due(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
@@ -300,9 +326,15 @@ class UpdateRule(Optimizer):
                     yield param, param.grad, options
 
     def advance(self, param: Tensor, gradient: Tensor, group: Group) -> None:
-        """Do what a step does to a parameter beside ops, whose numbers others compute: count, and call the ops for
-        their arguments. Of the gradient only the form matters."""
-        self.update(param, -gradient if group.get("maximize") else gradient, self.state[param], group)
+        """Do what a step does to one parameter.
+
+        A replayed step calls this for its counts and for the arguments of its ops, which it computes itself: there
+        only the gradient's shape and dtype matter.
+        """
+        state = self.state[param]
+        if not state:
+            state |= self.initial_state(param, group)
+        self.update(param, -gradient if group.get("maximize") else gradient, state, group)
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         if tuple(value.shape) != tuple(param.shape):
@@ -310,6 +342,10 @@ class UpdateRule(Optimizer):
                 f"the saved {name} is {format_shape(value.shape)}, but its parameter is {format_shape(param.shape)}. "
                 "Build the optimizer over the same parameters in the same order."
             )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
 def uniform(update: Callable[..., None]) -> Callable[..., None]:

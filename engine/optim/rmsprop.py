@@ -55,14 +55,16 @@ class RMSprop(UpdateRule):
             },
         )
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        state: State = {"step": 0, "square_avg": zeros_like(param)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = zeros_like(param)
+        return state
+
     @uniform
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "square_avg": zeros_like(param)}
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(param)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(param)
         state["step"] += 1
         alpha, square = group["alpha"], state["square_avg"]
         if group["weight_decay"]:

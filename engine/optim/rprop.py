@@ -56,9 +56,10 @@ class Rprop(UpdateRule):
         if not 0 < less < 1 < more:
             raise ValueError(f"Rprop: etas must be a number below 1 and one above 1, not {options['etas']}")
 
+    def initial_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "prev": zeros_like(param), "step_size": full_like(param, group["lr"])}
+
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        if not state:
-            state |= {"step": 0, "prev": zeros_like(param), "step_size": full_like(gradient, group["lr"])}
         state["step"] += 1
         (less, more), (smallest, largest) = group["etas"], group["step_sizes"]
         agreement = gradient * state["prev"]

@@ -128,8 +128,10 @@ def stored(folder: Path) -> Iterator[tuple[int, Path]]:
     return iter(sorted(((int(name[1]), path) for name, path in found if name), reverse=True))
 
 
-def newest(folder: Path) -> tuple[dict[str, Any] | None, str]:
-    """What the newest checkpoint of a run holds that is sound, if there is one; and what is wrong with newer ones."""
+def newest(folder: Path) -> tuple[Path | None, dict[str, Any] | None, str]:
+    """The file and the content of the newest sound checkpoint of a run, if there is one, and what is wrong with newer
+    ones.
+    """
     wrong: list[str] = []
     for _, path in stored(folder):
         try:
@@ -138,8 +140,8 @@ def newest(folder: Path) -> tuple[dict[str, Any] | None, str]:
             wrong.append(f"{path.name} {error.problem}")
         else:
             told = f"The one before {'it' if len(wrong) == 1 else 'them'}, {path.name}, is used."
-            return content, f"{path.parent}: {'; '.join(wrong)}. {told}" if wrong else ""
-    return None, f"{folder / FOLDER}: no checkpoint is sound: {'; '.join(wrong)}." if wrong else ""
+            return path, content, f"{path.parent}: {'; '.join(wrong)}. {told}" if wrong else ""
+    return None, None, f"{folder / FOLDER}: no checkpoint is sound: {'; '.join(wrong)}." if wrong else ""
 
 
 class _Optimizer(TypedDict):

@@ -54,6 +54,8 @@ class Resumed:
     """It came to its end, and is to be longer."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What its run.json said."""
+    file: Path = Path()
+    """That the checkpoint was read from; the folder if there is none."""
 
     @property
     def place(self) -> Mapping[str, Any]:
@@ -75,7 +77,11 @@ def named(runs: Path, name: str) -> Path | None:
 
 
 def find(runs: Path, name: str = "") -> Path:
-    """The folder of a named run; without a name, of the newest unfinished one. Raises FileError if there is none."""
+    """The folder of a named run; without a name, of the newest unfinished one.
+
+    Raises FileError if there is none, or if a damaged run.json leaves open which it is: another run, perhaps of another
+    graph, must not be trained by mistake.
+    """
     if name:
         folder = named(runs, name)
         if folder is None:
@@ -84,9 +90,20 @@ def find(runs: Path, name: str = "") -> Path:
             raise FileError(name, "", f"is no run{others}", f"Choose a number, name or folder of those in {runs}.")
         return folder
     folders = sorted((path.parent for path in runs.glob(f"*/{RUN}")), reverse=True)
+    first: FileError | None = None
     for folder in folders:
-        if read_about(folder / RUN).get("state") != "done":
-            return folder
+        try:
+            about = read_about(folder / RUN)
+        except FileError as error:
+            first = first or error
+            continue
+        if about.get("state") != "done":
+            if first is None:
+                return folder
+            remedy = f"Restore the file, or resume the newest unfinished run that is sound: --resume {folder.name}."
+            raise FileError(first.path, "", first.problem, remedy)
+    if first is not None:
+        raise FileError(first.path, "", first.problem, "Restore the file, or begin a new run.")
     problem = "holds no unfinished run" if folders else "holds no run"
     raise FileError(str(runs), "", problem, "Name the run to go on with, or begin a new one.")
 
@@ -104,7 +121,7 @@ def resumed(folder: Path) -> Resumed:
     about = read_about(folder / RUN)
     if is_held(folder):
         raise held(folder)
-    checkpoint, trouble = newest(folder)
+    file, checkpoint, trouble = newest(folder)
     warnings = [trouble] if trouble else []
     if checkpoint is not None and not _holds_lines(folder / METRICS, checkpoint["metrics"]["metrics"]):
         warnings.append(f"{folder / METRICS} has lost lines that were written before the checkpoint; they stay away.")
@@ -124,6 +141,7 @@ def resumed(folder: Path) -> Resumed:
         tuple(warnings),
         about.get("state") == "done",
         about,
+        folder if file is None else file,
     )
 
 
@@ -226,11 +244,12 @@ def take_up(training: fit.Training, run: Resumed, document: Document, *, until: 
         return []
     try:
         return _taken_up(training, run.checkpoint["training"], run, document, until)
-    except WeightsError:
-        raise
+    except WeightsError as error:
+        problem, _, remedy = str(error).rpartition(". ")
+        raise FileError(str(run.file), "", problem, remedy) from None
     except _MISFITS as error:
-        problem = f"has a checkpoint that does not fit its graph ({type(error).__name__}: {error})"
-        raise FileError(str(run.folder), "", problem, _NEW_RUN) from None
+        problem = f"does not fit its graph ({type(error).__name__}: {error})"
+        raise FileError(str(run.file), "", problem, _NEW_RUN) from None
 
 
 def _taken_up(
@@ -293,7 +312,7 @@ def weights_from(path: Path) -> Mapping[str, Tensor]:
     if path.is_dir():
         if (path / WEIGHTS).exists():
             return weights_from(path / WEIGHTS)
-        checkpoint, trouble = newest(path)
+        _, checkpoint, trouble = newest(path)
         if checkpoint is None:
             raise FileError(str(path), "", "holds no weights", f"{trouble} Choose another run.".lstrip())
         return weights_in(checkpoint)

@@ -112,6 +112,29 @@ def test_a_run_json_of_nonsense(gradwire, project: Path, about: str) -> None:
     assert listed.code == 0 and "run.json is damaged" in listed.err and "failed" in listed.out
 
 
+def test_a_damaged_newest_run_is_not_passed_over(gradwire, project: Path, trained: Path) -> None:
+    """It may be the one to go on with: what to do is said instead."""
+    about = json.loads((trained / "run.json").read_text())
+    (trained / "run.json").write_text(json.dumps({**about, "state": "stopped"}))
+    newer = trained.with_name("9999-01-01_00-00-00-2")
+    newer.mkdir()
+    (newer / "run.json").write_text("{")
+    remedy = f"Restore the file, or resume the newest unfinished run that is sound: --resume {trained.name}."
+    refused(gradwire("run", project, "--resume"), f"{newer / 'run.json'}: is damaged", remedy)
+    assert gradwire("run", project, "--resume", trained.name, "--steps", 4, "--quiet").code == 0
+
+
+def test_optimizer_state_that_lacks_an_entry(gradwire, project: Path, trained: Path) -> None:
+    [*_, path] = sorted((trained / "checkpoints").iterdir())
+    content = engine.load(path)
+    [name] = content["training"]["task"]["optimizers"]
+    del content["training"]["task"]["optimizers"][name]["state"][1]["exp_avg_sq"]
+    path.unlink()
+    engine.save(content, path)
+    result = gradwire("run", project, "--resume", trained.name, "--epochs", 2, "--steps", 9, "--quiet")
+    refused(result, str(path), "state of parameter 1 lacks the entry 'exp_avg_sq'")
+
+
 def test_a_run_whose_last_step_is_unknown_and_no_arguments_at_all(gradwire, project: Path) -> None:
     folder = project.with_suffix(".runs") / "a"
     folder.mkdir(parents=True)

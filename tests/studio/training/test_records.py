@@ -260,7 +260,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     assert (about["state"], about["last"]["epoch"]) == ("done", 4)
     assert read_metadata(run.folder / "weights.safetensors")["epoch"] == "4"
     assert read_metadata(run.folder / "best.safetensors")["epoch"] == str(about["best"]["epoch"])
-    newest, _ = checkpoints.newest(run.folder)
+    _, newest, _ = checkpoints.newest(run.folder)
     assert newest is not None and newest["metrics"]["metrics"] <= (run.folder / "metrics.jsonl").stat().st_size
     assert newest["metrics"]["step"] == about["last"]["step"]
 

@@ -228,7 +228,7 @@ def test_a_new_run_takes_what_fits(session, digits, cut, tmp_path: Path) -> None
     run = session(wider, start_from=folder, out=tmp_path / "new", steps=0)
     [warned] = [event for event in finished(run) if isinstance(event, Warned)]
     assert "1 fit; of another shape: hidden.weight is 31×64, there 32×64" in warned.message
-    state, _ = newest(folder)
+    _, state, _ = newest(folder)
     assert state is not None
     ours, theirs = load_file(tmp_path / "new/weights.safetensors"), resuming.weights_in(state)
     assert np.array_equal(ours["logits.bias"].numpy(), theirs["logits.bias"].numpy())
