@@ -27,6 +27,8 @@ from studio.document.model import Document
 from studio.document.statefolder import state_folder
 
 _RUNS = ".runs"
+_OWNER = ".owner"
+"""Of the file that names the project whose runs still lie beside it."""
 _START_TOLERANCE = 5.0
 """Seconds. Start times are reckoned from the clock, which may be set while a process runs."""
 
@@ -71,6 +73,22 @@ class Autosave:
         """Forget the runs, too."""
         shutil.rmtree(self.runs, ignore_errors=True)
 
+    def assign_runs(self, folder: Path) -> None:
+        """Name the folder that the runs belong to: `sweep` brings them there if this process ends before it does.
+
+        Raises FileError.
+        """
+        owner = _owner_of(self.runs)
+        try:
+            owner.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write(owner, os.path.abspath(folder).encode())
+        except OSError as error:
+            raise FileError.from_os_error(owner, "the runs cannot be moved to the project", error) from error
+
+    def deliver_runs(self) -> None:
+        """Bring the runs to the folder that was assigned, if any are still here."""
+        _deliver(self.runs)
+
     def adopt(self, recovery: Recovery) -> bool:
         """Make recovered work this journal's. False if another instance was quicker, or it is gone."""
         try:
@@ -114,14 +132,58 @@ def discard(recovery: Recovery) -> None:
 
 
 def sweep(folder: Path | None = None) -> None:
-    """Remove runs that nobody can ever see again: of processes that are gone, without a journal."""
-    for runs in (folder or _default_folder()).glob(f"*{_RUNS}"):
-        if not runs.with_suffix(".json").exists() and not _is_alive(runs.name):
+    """Bring runs that processes which are gone left behind to their projects; remove those that have no owner."""
+    folder = folder or _default_folder()
+    for owner in folder.glob(f"*{_OWNER}"):
+        if not _is_alive(owner.name):
+            _deliver(_runs_of(owner))
+    for runs in folder.glob(f"*{_RUNS}"):
+        if not (runs.with_suffix(".json").exists() or _owner_of(runs).exists() or _is_alive(runs.name)):
             shutil.rmtree(runs, ignore_errors=True)
+
+
+def move_runs(before: Path, target: Path) -> dict[Path, Path]:
+    """Move each run's folder; returns where each is now. Raises FileError; what is moved by then stays moved."""
+    moved: dict[Path, Path] = {}
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for folder in sorted(before.iterdir()) if before.is_dir() else ():
+            place, number = target / folder.name, 2
+            while place.exists():
+                place, number = target / f"{folder.name}-{number}", number + 1
+            shutil.move(folder, place)
+            moved[folder] = place
+        with contextlib.suppress(OSError):
+            before.rmdir()
+    except OSError as error:
+        raise FileError.from_os_error(target, "the runs cannot be moved there", error) from None
+    return moved
+
+
+def _deliver(runs: Path) -> None:
+    """Where the project's folder is gone or cannot be written, all stays as it is, and the next start tries again."""
+    owner = _owner_of(runs)
+    try:
+        target = Path(owner.read_bytes().decode())
+    except (OSError, ValueError):
+        return
+    if runs.exists():
+        if not target.parent.is_dir():
+            return
+        with contextlib.suppress(FileError):
+            move_runs(runs, target)
+        if runs.exists():
+            return
+    with contextlib.suppress(OSError):
+        owner.unlink()
 
 
 def _runs_of(journal: Path) -> Path:
     return journal.with_suffix(_RUNS)
+
+
+def _owner_of(runs: Path) -> Path:
+    return runs.with_suffix(_OWNER)
 
 
 def _default_folder() -> Path:

@@ -93,7 +93,8 @@ class Project(QObject):
         document, before = self.store.document, self.store.path
         self._stamp = files.save(document, path)
         self.store.mark_saved(document, path)
-        if before is None:
+        if self.library.folder == self._journal.runs:
+            self._assign_runs(path)
             self._bring_runs()
         elif before != path:
             self.library.stay(_runs_of(path, self._journal))
@@ -151,6 +152,17 @@ class Project(QObject):
         self._journal.clear()
         if self.store.path is None:
             self._journal.drop_runs()
+        else:
+            self._journal.deliver_runs()
+
+    def _assign_runs(self, path: Path) -> None:
+        """Note where the runs go, so that neither closing nor a crash during the run loses them."""
+        if not self.library.runs:
+            return
+        try:
+            self._journal.assign_runs(_runs_of(path, self._journal))
+        except FileError as error:
+            self.noted.emit(str(error), "warning")
 
     def _bring_runs(self, *_: object) -> None:
         """The runs of a project that had no file, to where they belong; one that is under way is waited for."""

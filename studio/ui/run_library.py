@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from studio.document.autosave import move_runs
 from studio.document.errors import FileError
 from studio.training.runs.history import Follower, Found, News, Run, Shelf, run_of
 from studio.training.runs.points import Cut
@@ -143,7 +142,7 @@ class RunLibrary(QObject):
         before, self._shelf = self._shelf.folder, Shelf(target)
         self._followers.clear()
         if any(run.folder is not None for run in self.runs):
-            self.ask(partial(_moved, before, target), partial(self._find_again, target))
+            self.ask(partial(move_runs, before, target), partial(self._find_again, target))
 
     def stay(self, target: Path) -> None:
         """Another folder is that of the project from now on; runs of this session stay where they are."""
@@ -286,24 +285,6 @@ def _rest(follower: Follower) -> Iterable[News]:
         yield news
         if news.is_all:
             return
-
-
-def _moved(before: Path, target: Path) -> dict[Path, Path]:
-    """Where each run's folder is now. Raises FileError; those that are moved by then are found in the new place."""
-    moved: dict[Path, Path] = {}
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for folder in sorted(before.iterdir()) if before.is_dir() else ():
-            place, number = target / folder.name, 2
-            while place.exists():
-                place, number = target / f"{folder.name}-{number}", number + 1
-            shutil.move(folder, place)
-            moved[folder] = place
-        with suppress(OSError):
-            before.rmdir()
-    except OSError as error:
-        raise FileError.from_os_error(target, "the runs cannot be moved there", error) from None
-    return moved
 
 
 def _settle_numbers(runs: Iterable[Run]) -> None:

@@ -265,3 +265,40 @@ def test_only_runs_that_nobody_can_see_again_are_swept_away(tmp_path: Path) -> N
     journal.unlink()
     sweep(tmp_path)
     assert not theirs.exists()
+
+
+def leave_runs_behind(folder: Path, owner: Path | None) -> Path:
+    """The runs of a process that is gone, as far as they are not in the project's folder yet."""
+    autosave = Autosave(folder)
+    (autosave.runs / "run").mkdir(parents=True)
+    (autosave.runs / "run" / "weights").write_text("trained")
+    if owner is not None:
+        autosave.assign_runs(owner)
+    stem = autosave.runs.stem
+    for path in tuple(folder.glob(f"{stem}.*")):
+        path.rename(folder / path.name.replace(stem, "1-1.00-x"))
+    return folder / "1-1.00-x.runs"
+
+
+def test_runs_of_a_killed_process_come_to_their_project(tmp_path: Path) -> None:
+    runs = leave_runs_behind(tmp_path / "state", tmp_path / "net.runs")
+    (tmp_path / "net.runs" / "run").mkdir(parents=True)
+    sweep(tmp_path / "state")
+    assert (tmp_path / "net.runs" / "run-2" / "weights").read_text() == "trained"
+    assert not runs.exists() and not list((tmp_path / "state").iterdir())
+
+
+def test_runs_wait_for_a_project_folder_that_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "drive"
+    runs = leave_runs_behind(tmp_path / "state", folder / "net.runs")
+    sweep(tmp_path / "state")
+    assert (runs / "run" / "weights").exists()
+    folder.mkdir()
+    sweep(tmp_path / "state")
+    assert (folder / "net.runs" / "run" / "weights").exists()
+
+
+def test_runs_without_a_project_are_removed(tmp_path: Path) -> None:
+    runs = leave_runs_behind(tmp_path, None)
+    sweep(tmp_path)
+    assert not runs.exists()

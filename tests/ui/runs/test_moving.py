@@ -176,6 +176,33 @@ def test_saving_during_a_run_moves_it_when_it_has_ended(
     qtbot.waitUntil(lambda: len(list((tmp_path / "mine.runs").glob("*/weights.safetensors"))) == 1)
 
 
+def test_closing_during_a_run_keeps_the_runs_of_a_project_that_was_just_saved(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    monkeypatch.setattr(dialogs, "save_before_closing", lambda *_, **__: "save")
+    monkeypatch.setattr(dialogs, "path_to_save", lambda *_: tmp_path / "mine.gradwire")
+    window.commands.run("file.close")
+    assert not window.workspace.projects
+    assert len(list((tmp_path / "mine.runs").glob("*/weights.safetensors"))) == 1
+    assert not list((tmp_path / "state" / "autosave").iterdir())
+
+
+def test_a_project_saved_twice_during_a_run_gets_it_where_it_was_saved_last(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
+) -> None:
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused")
+    for name in ("first", "second"):
+        window.workspace.save(project, tmp_path / f"{name}.gradwire")
+    [owner] = (tmp_path / "state" / "autosave").glob("*.owner")
+    assert owner.read_text() == str(tmp_path / "second.runs")
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: len(list((tmp_path / "second.runs").glob("*/weights.safetensors"))) == 1)
+    assert not (tmp_path / "first.runs").exists()
+
+
 def test_runs_of_a_project_that_is_given_up_are_gone(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
 ) -> None:
