@@ -80,6 +80,18 @@ class Modes(threading.local):
 MODES = Modes()
 
 
+def note_items(values: dict[Any, Any]) -> None:
+    """Before the items of a dict change: an interrupted compiled call takes that back."""
+    if MODES.undo is not None:
+        MODES.undo += [(values.update, dict(values)), (values.clear,)]
+
+
+def note_attributes(owner: object, *names: str) -> None:
+    """Before attributes change: an interrupted compiled call takes that back."""
+    if MODES.undo is not None:
+        MODES.undo += [(setattr, owner, name, getattr(owner, name)) for name in names]
+
+
 class set_grad_enabled:
     """Turns recording for autograd on or off, as a call, a context manager, or a decorator."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from engine.backend import cuda_available
 from engine.creation import tensor
 from engine.dtypes import float16, float32
-from engine.modes import no_grad
+from engine.modes import no_grad, note_attributes, note_items
 from engine.tensor import Tensor
 
 
@@ -99,6 +99,7 @@ class GradScaler:
                         )
                     finite = bool(param.grad.isfinite().all()) and finite
                     param.grad.mul_(inverse)
+        self._changing()
         self._found_inf[id(optimizer)] = not finite
         self._stages[id(optimizer)] = Stage.UNSCALED
 
@@ -114,6 +115,7 @@ class GradScaler:
         if stage is Stage.READY:
             self.unscale_(optimizer)
         result = None if self._found_inf[id(optimizer)] else optimizer.step(**kwargs)
+        self._changing()
         self._stages[id(optimizer)] = Stage.STEPPED
         return result
 
@@ -122,24 +124,31 @@ class GradScaler:
         if not self._enabled:
             return
         if new_scale is not None:
-            self._scale = float(new_scale)
+            scale, tracker = float(new_scale), self._growth_tracker
         elif not self._found_inf:
             raise AssertionError("GradScaler: there were no gradients to judge before update(). Call step() first.")
         else:
-            self._adapt(any(self._found_inf.values()))
+            scale, tracker = self._adapted(any(self._found_inf.values()))
+        self._changing()
+        self._scale, self._growth_tracker = scale, tracker
         self._stages.clear()
         self._found_inf.clear()
 
-    def _adapt(self, found_inf: bool) -> None:
+    def _adapted(self, found_inf: bool) -> tuple[float, int]:
+        """The next factor, and how many good steps there were since it last changed."""
         if found_inf:
-            self._scale *= self._backoff_factor
-            self._growth_tracker = 0
-            return
-        self._growth_tracker += 1
-        if self._growth_tracker == self._growth_interval:
-            grown = self._scale * self._growth_factor
-            self._scale = grown if math.isfinite(float(tensor(grown, dtype=float32).item())) else self._scale
-            self._growth_tracker = 0
+            return self._scale * self._backoff_factor, 0
+        tracker = self._growth_tracker + 1
+        if tracker < self._growth_interval:
+            return self._scale, tracker
+        grown = self._scale * self._growth_factor
+        return grown if math.isfinite(float(tensor(grown, dtype=float32).item())) else self._scale, 0
+
+    def _changing(self) -> None:
+        """Before the factor or the counts change: an interrupted compiled call takes that back."""
+        note_attributes(self, "_scale", "_growth_tracker")
+        note_items(self._stages)
+        note_items(self._found_inf)
 
     # -- figures
 

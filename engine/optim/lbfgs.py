@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from engine.creation import zeros_like
-from engine.modes import enable_grad, no_grad
+from engine.modes import enable_grad, no_grad, note_items
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Group, Optimizer, Parameters, Rate, State
@@ -89,24 +89,29 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
         if not state:
+            note_items(state)
             state |= self.initial_state(group["params"][0], group)
         first_loss = closure()
+        note_items(state)
         state["func_evals"] += 1
         gradient = self._flat_gradient()
         if _largest(gradient) <= group["tolerance_grad"]:
             return first_loss
         loss, evaluations = float(first_loss), 1
         for iteration in range(1, group["max_iter"] + 1):
-            state["n_iter"] += 1
-            direction = _direction(state, gradient, group["history_size"])
+            following = {**state, "n_iter": state["n_iter"] + 1}
+            direction = _direction(following, gradient, group["history_size"])
             start = Point(0.0, loss, gradient, _dot(gradient, direction))
-            state |= {"d": direction, "t": _first_step(state, gradient, float(group["lr"]))}
-            state |= {"prev_flat_grad": gradient, "prev_loss": loss}
+            step = _first_step(following, gradient, float(group["lr"]))
+            following |= {"d": direction, "t": step, "prev_flat_grad": gradient, "prev_loss": loss}
+            note_items(state)
+            state.update(following)  # all at once: an interruption leaves a state that the next step can go on from
             if start.slope > -group["tolerance_change"]:
                 break
             last = iteration == group["max_iter"]
             limit = group["max_eval"] - evaluations
             found, count = self._advance(closure, start, direction, state["t"], limit, evaluate=not last)
+            note_items(state)
             state["t"], loss, gradient = found.step, found.loss, found.gradient
             evaluations += count
             state["func_evals"] += count
@@ -170,7 +175,10 @@ def _first_step(state: State, gradient: Tensor, lr: float) -> float:
 
 
 def _direction(state: State, gradient: Tensor, history_size: int) -> Tensor:
-    """Minus the gradient times the estimate of the inverse Hessian, by the two-loop recursion."""
+    """Minus the gradient times the estimate of the inverse Hessian, by the two-loop recursion.
+
+    Puts new lists into `state`: those that were there stay as they are.
+    """
     if state["n_iter"] == 1:
         state |= {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0}
         return -gradient
@@ -178,11 +186,10 @@ def _direction(state: State, gradient: Tensor, history_size: int) -> Tensor:
     change, step = gradient - state["prev_flat_grad"], state["d"] * float(state["t"])
     curvature = _dot(change, step)
     if curvature > 1e-10:
-        for past, new in ((changes, change), (steps, step), (inverses, 1 / curvature)):
-            if len(past) == history_size:
-                del past[0]
-            past.append(new)
+        added = {"old_dirs": change, "old_stps": step, "ro": 1 / curvature}
+        state |= {name: [*state[name], new][-history_size:] for name, new in added.items()}
         state["H_diag"] = curvature / _dot(change, change)
+        changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]
     direction, shares = -gradient, []
     for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
         shares.append(_dot(step, direction) * float(inverse))

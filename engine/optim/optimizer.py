@@ -15,7 +15,7 @@ import numpy as np
 from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.graph import RemovableHandle
-from engine.modes import MODES, enable_grad, no_grad
+from engine.modes import MODES, enable_grad, no_grad, note_attributes
 from engine.optim.hooks import Hooks
 from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
@@ -45,6 +45,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             if replaced is not None:
                 args, kwargs = replaced
         result = step(self, *args, **kwargs)
+        note_attributes(self, "steps")
         self.steps += 1
         for hook in self._hooks.of("step_after"):
             hook(self, args, kwargs)

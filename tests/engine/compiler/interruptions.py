@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dis
 import sys
 from collections.abc import Callable
@@ -86,6 +87,8 @@ class Training:
     def __init__(self, model: nn.Module, optimizer: Any, inputs: Callable[[], Any], classes: int) -> None:
         self.model, self.optimizer = model, optimizer
         self.batches = [(inputs(), engine.randint(0, classes, (4,))) for _ in range(5)]
+        self.train: Callable[..., Any] = train
+        self.scaler: Any = None
 
     def state(self) -> dict[str, Any]:
         """All that a step changes."""
@@ -94,8 +97,16 @@ class Training:
             found[name] = _bits(one)
             found[f"{name}.grad"] = None if one.grad is None else _bits(one.grad)
             for key, value in self.optimizer.state[one].items() if isinstance(one, nn.Parameter) else ():
-                found[f"{name}.{key}"] = _bits(value) if isinstance(value, engine.Tensor) else value
+                found[f"{name}.{key}"] = _plain(value)
+        if self.scaler is not None:
+            found["scaler"] = copy.deepcopy(vars(self.scaler))
         return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return _bits(value) if isinstance(value, engine.Tensor) else value
 
 
 def _bits(tensor: Any) -> tuple[Any, bytes]:
@@ -158,14 +169,52 @@ def train(model: nn.Module, optimizer: Any, x: Any, y: Any) -> Any:
     return loss
 
 
+def _lbfgs() -> Training:
+    """Breaks the graph for each number that its search needs."""
+    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    optimizer = engine.optim.LBFGS(model.parameters(), 0.5, max_iter=2)
+    found = Training(model, optimizer, lambda: engine.randn(4, 4), 3)
+
+    def by_closure(model: nn.Module, optimizer: Any, x: Any, y: Any) -> Any:
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            return loss
+
+        return optimizer.step(closure)
+
+    found.train = by_closure
+    return found
+
+
+def _scaled() -> Training:
+    """Breaks the graph where it judges a gradient."""
+    found = _mlp()
+    found.scaler = scaler = engine.amp.GradScaler("cpu", growth_interval=2)
+
+    def scaled(model: nn.Module, optimizer: Any, x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    found.train = scaled
+    return found
+
+
 MODELS = (_Lstm, _Gpt)
 TRAININGS: dict[str, Callable[[], Training]] = {"mlp": _mlp, "cnn": _cnn, "lstm": _lstm, "gpt": _gpt}
+BREAKING: dict[str, Callable[[], Training]] = {"lbfgs": _lbfgs, "scaled": _scaled}
+"""Trainings whose steps have graph breaks."""
 
 
 def training(name: str) -> Training:
     """The same each time."""
     engine.manual_seed(0)
-    return TRAININGS[name]()
+    return (TRAININGS | BREAKING)[name]()
 
 
-__all__ = ["MODELS", "TRAININGS", "Interrupter", "Training", "train", "training"]
+__all__ = ["BREAKING", "MODELS", "TRAININGS", "Interrupter", "Training", "train", "training"]

@@ -1,6 +1,6 @@
 """Ctrl+C in a compiled step: the step is applied whole or not at all, and training goes on to the same numbers.
 
-`GRADWIRE_INTERRUPTIONS=300` interrupts each kind of step at some 300 places.
+`GRADWIRE_INTERRUPTIONS=300 pytest -n0 -s` interrupts each kind of step at some 300 places, and says how many they are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 import engine
+from engine.compiler.capture import Capture
 from engine.compiler.function import Compiled
-from tests.engine.compiler.interruptions import MODELS, TRAININGS, Interrupter, Training, train, training
+from engine.modes import MODES
+from tests.engine.compiler.interruptions import BREAKING, MODELS, TRAININGS, Interrupter, Training, train, training
 
 MOST = int(os.environ.get("GRADWIRE_INTERRUPTIONS", "0"))
 WAYS: dict[str, Callable[[Any], Compiled]] = {
@@ -43,6 +45,14 @@ def places(step: Callable[..., Any], training: Training, number: int) -> int:
     return counter.count
 
 
+def spread(count: int, most: int) -> range:
+    """At most so many of the places, evenly spread."""
+    found = range(0, count, -(-count // most))
+    assert len(found) > min(count, most) // 2
+    sys.stdout.write(f"{len(found)} interruptions at {count} places\n")
+    return found
+
+
 @pytest.mark.parametrize(("name", "way", "most"), KINDS, ids=str)
 def test_a_known_step_is_whole(name: str, way: str, most: int) -> None:
     apart, steps, expected = training(name), 2 * most + 16, list[State]()
@@ -58,7 +68,7 @@ def test_a_known_step_is_whole(name: str, way: str, most: int) -> None:
     count = places(step, mine, number)
     assert (step.replayed is not None) == (way == "replayed")
     number += 1
-    for at in range(0, count, -(-count // most)):
+    for at in spread(count, most):
         was_interrupted = Interrupter(at).call(lambda number=number: take(step, mine, number))
         state = mine.state()
         is_taken = state != expected[number]
@@ -86,7 +96,7 @@ def test_a_step_that_is_recorded_is_whole(way: str) -> None:
     most = max(6, MOST // 3)
     mine, expected = training("mlp"), [after(0), after(1), after(2)]
     count = places(WAYS[way](train), mine, 0)
-    for at in range(0, count, -(-count // most)):
+    for at in spread(count, most):
         mine = training("mlp")
         step = WAYS[way](train)
         was_interrupted = Interrupter(at).call(lambda step=step, mine=mine: take(step, mine, 0))
@@ -100,6 +110,38 @@ def test_a_step_that_is_recorded_is_whole(way: str) -> None:
             assert state == expected[number + 1], f"the step after an interruption at place {at} of {count}"
         assert state["steps"] == number + 1
         assert state["generator"] == expected[number + 1]["generator"]
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_a_step_with_graph_breaks_goes_back_to_the_last_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its counts: what a search has found, how far a scaler is."""
+
+    def known() -> tuple[Compiled, Training]:
+        found = training(name)
+        step = Compiled(found.train, exact=True)
+        for number in range(3):
+            take(step, found, number)
+        return step, found
+
+    count, (step, mine) = places(*known(), 3), known()
+    sound = [mine.state()]
+    finish = Capture.finish
+
+    def finished(capture: Capture, *args: Any) -> None:
+        finish(capture, *args)
+        MODES.capture = None
+        sound.append(mine.state())
+        MODES.capture = capture
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Capture, "finish", finished)
+        take(step, mine, 3)
+    sound.append(mine.state())
+    for at in spread(count, MOST or 14):
+        step, mine = known()
+        Interrupter(at).call(lambda step=step, mine=mine: take(step, mine, 3))
+        assert mine.state() in sound, f"torn by an interruption at place {at} of {count}"
+        take(step, mine, 4)
 
 
 SIGNALS = """
