@@ -1,4 +1,4 @@
-"""Runs the benchmarks against PyTorch and writes the table in docs/performance.md.
+"""Runs the benchmarks against PyTorch and writes the table in docs/explanation/performance.md.
 
 python benchmarks/run.py                        all of them; takes some minutes, on a machine that does nothing else
 python benchmarks/run.py --only train_step      one suite; the others keep their figures. May be repeated
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parent
-DOCUMENT = FOLDER.parent / "docs" / "performance.md"
+DOCUMENT = FOLDER.parent / "docs" / "explanation" / "performance.md"
 BLOCK = "<!-- {name} -->\n{text}<!-- end of {name} -->\n"
 
 

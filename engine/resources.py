@@ -16,7 +16,7 @@ _PAGES = next(
 
 
 def page(name: str) -> Path:
-    """A page of the documentation that belongs to the installation: ``page("compile.md")``.
+    """A page of the documentation that belongs to the installation: ``page("reference/graph-breaks.md")``.
 
     Raises FileNotFoundError if the installation lacks it.
     """

@@ -1,4 +1,4 @@
-"""The one gate: lint, format, types, import contracts, tests (the window's with Qt, all others without), the wheel.
+"""The one gate: lint, format, types, imports, tests (the window's with Qt, all others without), docs, the wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
@@ -39,6 +39,7 @@ FAILURES: list[str] = []
 USES_WHEEL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import engine.resources, main, studio.cli
+engine.resources.page("reference/graph-breaks.md")
 assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__file__, studio.__file__))
 print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
 """
@@ -61,7 +62,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
-    parser.add_argument("--fast", action="store_true", help="leave out slow tests, tests without PyTorch, the wheel")
+    parser.add_argument("--fast", action="store_true", help="leave out slow tests, the docs and the wheel")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
 
@@ -69,7 +70,7 @@ def parse() -> argparse.Namespace:
 def selected(name: str, options: argparse.Namespace) -> bool:
     if options.only:
         return name in options.only
-    return not (options.fast and name in ("compiled", "alone", "package"))
+    return not (options.fast and name in ("compiled", "alone", "docs", "package"))
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
@@ -126,6 +127,12 @@ def alone(_: argparse.Namespace) -> bool:
     return run(headless(), "-c", NO_TORCH, "--ignore=tests/ui")
 
 
+def docs(_: argparse.Namespace) -> bool:
+    """The documentation site, in build/site. Warnings such as broken links are errors."""
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # about a successor of MkDocs
+    return run(prepare(".venv-docs", ["docs"]), "-m", "mkdocs", "build", "--strict")
+
+
 def package(_: argparse.Namespace) -> bool:
     """A wheel is complete: unpacked somewhere else, its packages and assets are found there."""
     python = development()
@@ -173,6 +180,7 @@ STEPS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "compiled": compiled,
     "window": window,
     "alone": alone,
+    "docs": docs,
     "package": package,
 }
 

@@ -105,7 +105,7 @@ class GraphBreak:
     """A place where recording had to stop."""
 
     reason: str
-    """A stable id: docs/compile.md has a section for each."""
+    """A stable id: docs/reference/graph-breaks.md has a section for each."""
     what: str
     line: Line | None
     op: str | None
@@ -122,7 +122,7 @@ class GraphBreak:
 
     @property
     def help(self) -> str:
-        return f"docs/compile.md#{self.reason}"
+        return f"docs/reference/graph-breaks.md#{self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recomputed: bool = False
     """What it saves for the backward pass is dropped and computed again: less memory, more time."""
     collapsed: bool = False
+    """Drawn as its title alone."""
     note: str = ""
+    """Free text, kept in the file."""
     trains: tuple[str, ...] = ()
     """Of an optimizer: the layers that it trains. Empty for all that its loss depends on."""
 
@@ -70,10 +72,13 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run of this project goes when nothing else is asked for."""
 
     epochs: Size = 10
+    """Passes over the training samples."""
     steps: Size | None = None
     """Batches after which training ends, in place of `epochs`: what can be said where data are a stream."""
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    """Random seed."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the model is trained; "auto" is CUDA where it is available, else the CPU."""
     compile: bool = True
     """Run training steps as compiled plans. The numbers are the same."""
     accumulate: Size = 1

@@ -73,7 +73,7 @@ def test_explain_names_each_break(function: Callable[..., Any], x: engine.Tensor
         assert f"# breaks: {one.reason}" in one.line.code
         assert one.what == REASONS[one.reason].what
         assert one.rewrite
-        assert f"docs/compile.md#{one.reason}" in text
+        assert f"docs/reference/graph-breaks.md#{one.reason}" in text
         assert one.seconds > 0
 
 

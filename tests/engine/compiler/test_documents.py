@@ -1,4 +1,4 @@
-"""docs/compile.md has a section for each reason of a graph break, and its examples do what it says."""
+"""docs/reference/graph-breaks.md has a section for each reason of a graph break, and its examples do what it says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import engine
 from engine.compiler.reasons import REASONS
 from tests.engine import fake_cupy
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "compile.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "graph-breaks.md"
 SECTION = re.compile(r"^### (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTIONS = dict(SECTION.findall(DOCUMENT.read_text(encoding="utf-8")))
@@ -36,7 +36,7 @@ def test_the_first_example_breaks_and_the_second_does_not(reason: str, monkeypat
 
 def defined(source: str) -> Callable[[engine.Tensor], Any]:
     namespace: dict[str, Any] = {"engine": engine, "np": np, "copy": copy}
-    exec(compile(source, "<docs/compile.md>", "exec"), namespace)
+    exec(compile(source, "<graph-breaks.md>", "exec"), namespace)
     return namespace["f"]
 
 

@@ -117,7 +117,7 @@ def test_explanations_are_frozen_data_and_text() -> None:
         found.name = "other"  # pyright: ignore[reportAttributeAccessIssue]
     content = json.loads(found.as_json())
     assert content == found.as_dict()
-    assert content["breaks"][0]["help"] == "docs/compile.md#bool"
+    assert content["breaks"][0]["help"] == "docs/reference/graph-breaks.md#bool"
     assert content["segments"][0]["operations"][0]["line"]["code"] == "x = a @ b"
     assert isinstance(found, Explanation)
     text = str(found)

@@ -1,4 +1,4 @@
-"""docs/data.md tells of every source and of everything that can learn its arguments from data."""
+"""docs/reference/data.md tells of every source and of everything that can learn its arguments from data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.data.transforms import Fitted
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
 
-PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "data.md").read_text(encoding="utf-8")
 
 
 def is_told(kind: NodeType) -> bool:

@@ -184,7 +184,7 @@ def _code_of_break(one: GraphBreak) -> tuple[str, str, int | None]:
     instead = _CODE.findall(one.rewrite)
     if line is not None and line.code and instead:
         return f"# Now\n{line.code}\n\n# Instead\n" + "\n".join(instead), "In this line", None
-    examples = help_page.examples("compile.md", one.reason)
+    examples = help_page.examples("reference/graph-breaks.md", one.reason)
     if len(examples) < 2:
         return (line.code if line else ""), "The line", None
     return f"# Breaks\n{examples[0]}\n\n# Does not\n{examples[1]}", "An example", None

@@ -97,7 +97,7 @@ class Details(QWidget):
         if not self._detail.help:
             return
         self._page = help_page.HelpPage(
-            self._detail.title, help_page.section("compile.md", self._detail.help), self.window()
+            self._detail.title, help_page.section("reference/graph-breaks.md", self._detail.help), self.window()
         )
         self._page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._page.finished.connect(self._forget_page)

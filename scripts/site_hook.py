@@ -1,0 +1,85 @@
+"""Hooks of MkDocs (mkdocs.yml): generated pages, their place in the navigation, bundled fonts."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from site_pages import api, nodes, pages  # noqa: E402 - below the path that it is found by
+
+COPIED = {
+    "changelog.md": ROOT / "CHANGELOG.md",
+    "contributing.md": ROOT / "CONTRIBUTING.md",
+    "assets/app.svg": ROOT / "assets" / "icons" / "app.svg",
+    **{f"assets/{path.name}": path for path in (ROOT / "assets" / "fonts").glob("*.[ot]tf")},
+}
+EXTERNAL = re.compile(r'<(?:script|img|iframe)[^>]+src="https?://|<link[^>]+rel="stylesheet"[^>]+href="https?://')
+DOCUMENT_LINK = re.compile(r"\]\(docs/")
+
+
+LOG = logging.getLogger("mkdocs.hooks.site")
+
+
+def _is_known(record: logging.LogRecord) -> bool:
+    """The names that `engine` takes from the op registry are not in its source, where griffe looks for them."""
+    return "Unsupported item in engine.__all__" not in record.getMessage()
+
+
+logging.getLogger("mkdocs.plugins.griffe").addFilter(_is_known)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill in the parts of the navigation that are lists of generated pages."""
+    config.nav = _filled(config.nav)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for path, text in pages():
+        files.append(File.generated(config, path, content=text))
+    for path, source in COPIED.items():
+        content = DOCUMENT_LINK.sub("](", source.read_text("utf-8")) if source.suffix == ".md" else source.read_bytes()
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """A page that loads files from the network would be broken without one."""
+    if found := EXTERNAL.search(output):
+        LOG.warning("%s loads a file from the network: %s", page.file.src_uri, found[0])
+    return output
+
+
+def _filled(nav: Any) -> Any:
+    match nav:
+        case dict():
+            return {title: _filled(part) for title, part in nav.items()}
+        case list():
+            return [_filled(one) for one in nav]
+        case _:
+            return GENERATED.get(nav, nav)
+
+
+GENERATED: dict[str, list[Any]] = {
+    "reference/nodes/": [
+        "reference/nodes/index.md",
+        *({category: [{title: path} for title, path in found]} for category, found in nodes.titles().items()),
+    ],
+    "reference/engine/": [
+        "reference/engine/index.md",
+        {"Tensors and functions": api.path("engine")},
+        *({name: api.path(name)} for name in api.MODULES),
+    ],
+    "decisions/": [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("*.md"))],
+}
+"""Pages by the placeholder in mkdocs.yml."""

@@ -1,0 +1,158 @@
+"""The reference of the engine: mkdocstrings renders its modules, a table lists the functions of the op registry."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from engine import functions
+from site_pages.markdown import code, escaped, fence, joined, table
+
+FOLDER = "reference/engine"
+
+MODULES = {
+    "engine.nn": ("Modules, layers and losses.", "from engine import nn\n\nprint(nn.Linear(4, 2))"),
+    "engine.nn.functional": (
+        "Layers and losses as functions.",
+        "import engine\nimport engine.nn.functional as F\n\nprint(F.relu(engine.tensor([-1.0, 2.0])))",
+    ),
+    "engine.nn.init": (
+        "First values of parameters.",
+        "from engine import nn\n\nlayer = nn.Linear(4, 2)\nnn.init.zeros_(layer.bias)",
+    ),
+    "engine.optim": (
+        "Optimizers.",
+        "from engine import nn, optim\n\noptimizer = optim.Adam(nn.Linear(4, 2).parameters(), lr=0.01)",
+    ),
+    "engine.optim.lr_scheduler": (
+        "Learning-rate schedules.",
+        (
+            "from engine import nn, optim\n\noptimizer = optim.SGD(nn.Linear(4, 2).parameters(), lr=0.1)\n"
+            "schedule = optim.lr_scheduler.StepLR(optimizer, step_size=10)"
+        ),
+    ),
+    "engine.data": ("Data sets, splits and loaders.", "from engine import data\n\nprint(data.Digits().input)"),
+    "engine.data.transforms": (
+        "Transforms and augmentations of samples.",
+        (
+            "from engine import data\nfrom engine.data import transforms\n\n"
+            "splits = data.Digits().map(transforms.Normalize(std=16.0))"
+        ),
+    ),
+    "engine.metrics": (
+        "Metrics.",
+        (
+            "import engine\nfrom engine import metrics\n\nmetric = metrics.Accuracy()\n"
+            "metric.update(engine.tensor([[0.1, 0.9]]), engine.tensor([1]))\nprint(metric.compute())"
+        ),
+    ),
+    "engine.fit": (
+        "The training loop, an iterator of events.",
+        "from engine import fit\n\nprint(fit.EarlyStopping(patience=3))",
+    ),
+    "engine.compiler": (
+        "Compiling functions and explaining what was compiled.",
+        "import engine\n\n@engine.compile\ndef double(x):\n    return x * 2\n\nprint(double(engine.ones(2)))",
+    ),
+    "engine.autograd": (
+        "Derivatives.",
+        "import engine\n\nx = engine.tensor(3.0, requires_grad=True)\nprint(engine.autograd.grad(x * x, x))",
+    ),
+    "engine.func": (
+        "Derivatives and batches of functions.",
+        "import engine\nfrom engine import func\n\nprint(func.grad(lambda x: x * x)(engine.tensor(3.0)))",
+    ),
+    "engine.linalg": ("Linear algebra.", "import engine\n\nprint(engine.linalg.det(engine.eye(2)))"),
+    "engine.distributions": (
+        "Probability distributions.",
+        "from engine import distributions\n\nprint(distributions.Normal(0.0, 1.0).sample())",
+    ),
+    "engine.inspect": (
+        "Autograd graphs as plain data.",
+        "import engine\n\nx = engine.ones(2, requires_grad=True)\nprint(engine.inspect.autograd_graph(x.sum()))",
+    ),
+}
+"""By module: what it holds, and a program that uses it."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    yield f"{FOLDER}/index.md", _index()
+    yield path("engine"), _functions()
+    for name, (summary, program) in MODULES.items():
+        yield path(name), _module(name, summary, program)
+
+
+def path(module: str) -> str:
+    return f"{FOLDER}/{module.removeprefix('engine.').replace('.', '-') if module != 'engine' else 'tensors'}.md"
+
+
+def public(module: ModuleType) -> list[str]:
+    """Names of the classes and functions that a module exports."""
+    listed = getattr(module, "__all__", None)
+    names = [name for name in vars(module) if not name.startswith("_")] if listed is None else listed
+    home = "engine" if listed is not None else module.__name__
+    return sorted(name for name in names if _is_documented(getattr(module, name, None), home))
+
+
+def _is_documented(value: Any, home: str) -> bool:
+    is_code = inspect.isclass(value) or inspect.isfunction(value)
+    return is_code and (getattr(value, "__module__", None) or "").startswith(home)
+
+
+def _index() -> str:
+    rows = [("[Tensors and functions](tensors.md)", "Tensors, and the functions that compute with them.")]
+    rows += [(f"[`{name}`]({path(name).rpartition('/')[2]})", summary) for name, (summary, _) in MODULES.items()]
+    return joined(
+        [
+            "# Engine API",
+            (
+                "Look up classes and functions of `engine`, the deep-learning library below the studio. Names, "
+                "arguments and defaults are PyTorch's."
+            ),
+            fence("python", "import engine\n\nx = engine.rand(2, 3)\nprint(x.mean(dim=1))"),
+            table(("Module", "What it holds"), rows),
+        ]
+    )
+
+
+def _functions() -> str:
+    rows = []
+    for name in functions.__all__:
+        function = getattr(functions, name)
+        text = (inspect.getdoc(function) or "").split("\n\n")[0]
+        rows.append((f"`{name}`{{ #engine.{name} }}", code(_signature(function)), escaped(" ".join(text.split()))))
+    return joined(
+        [
+            "# Tensors and functions",
+            (
+                f"Look up the {len(rows)} functions that compute with tensors. Most are methods of `engine.Tensor` "
+                "too, and an underscore at the end of the name writes the result to the tensor."
+            ),
+            fence("python", "import engine\n\nx = engine.tensor([-1.0, 2.0])\nprint(engine.relu(x), x.relu())"),
+            table(("Function", "Arguments", "What it computes"), rows),
+        ]
+    )
+
+
+def _signature(function: Any) -> str:
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ""
+    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
+    return str(found.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+
+
+def _module(name: str, summary: str, program: str) -> str:
+    names = public(import_module(name))
+    return joined(
+        [
+            f"# {name}",
+            f"Look up what `{name}` exports. {summary}",
+            fence("python", program),
+            *(f"::: {name}.{one}" for one in names),
+        ]
+    )

@@ -1,0 +1,169 @@
+"""The reference of the command line, from the functions that typer makes its parsers of."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
+
+from site_pages.markdown import code, escaped, fence, joined, table
+from studio.cli.app import app
+
+PATH = "reference/cli.md"
+
+EXAMPLES = {
+    "run": "gradwire run digits.gradwire --epochs 5 --set adam.lr=0.01",
+    "check": "gradwire check digits.gradwire",
+    "explain": "gradwire explain digits.gradwire",
+    "sweep": "gradwire sweep digits.gradwire -p adam.lr=0.001,0.01 --epochs 3",
+    "data": "gradwire data digits.gradwire scale",
+    "evaluate": "gradwire evaluate digits.gradwire --weights 1",
+    "predict": "gradwire predict digits.gradwire --weights 1 new.npy -o answers.csv",
+    "find-rate": "gradwire find-rate digits.gradwire",
+    "overfit": "gradwire overfit digits.gradwire --steps 50",
+    "nodes": "gradwire nodes --json",
+    "schema": "gradwire schema",
+    "templates": "gradwire templates",
+    "new": "gradwire new digits-mlp -o digits.gradwire",
+    "runs list": "gradwire runs list digits.gradwire",
+    "runs show": "gradwire runs show digits.gradwire 1 2",
+    "runs export": "gradwire runs export digits.gradwire 1 -o points.csv",
+}
+EXIT_CODES = (
+    ("0", "Done."),
+    ("1", "The run failed, or output could not be written."),
+    ("2", "Wrong usage, or a file that cannot be used."),
+    ("130", "Interrupted by Ctrl+C. A checkpoint is kept."),
+    ("141", "The reader of the output closed it. A checkpoint is kept."),
+    ("143", "Terminated by SIGTERM. A checkpoint is kept."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One parameter of a command."""
+
+    names: str
+    value: str
+    default: str
+    help: str
+    is_option: bool
+    required: bool
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    found = dict(commands())
+    rows = [(f"[`gradwire {name}`](#{_anchor(name)})", escaped(_help(function))) for name, function in found.items()]
+    yield (
+        PATH,
+        joined(
+            [
+                "# Command line",
+                (
+                    "Look up every command, argument and option of `gradwire`. In a checkout, `python main.py` and "
+                    "`python3 scripts/start.py` take the same arguments; without any, the studio opens."
+                ),
+                fence("sh", EXAMPLES["new"] + "\n" + EXAMPLES["run"]),
+                table(("Command", "What it does"), rows),
+                *(_section(name, function) for name, function in found.items()),
+                "## Exit codes",
+                table(("Code", "Meaning"), EXIT_CODES),
+            ]
+        ),
+    )
+
+
+def commands(group: typer.Typer = app, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every command with its function: "runs list"."""
+    for one in group.registered_commands:
+        assert one.callback is not None
+        yield prefix + (one.name or one.callback.__name__.replace("_", "-")), one.callback
+    for part in group.registered_groups:
+        assert part.typer_instance is not None
+        yield from commands(part.typer_instance, f"{prefix}{part.name} ")
+
+
+def arguments(function: Callable[..., Any]) -> Iterator[Argument]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        plain, *extras = typing.get_args(hints[name]) if hasattr(hints[name], "__metadata__") else (hints[name],)
+        info = next((one for one in extras if isinstance(one, ParameterInfo)), None)
+        assert isinstance(info, (OptionInfo, ArgumentInfo)), f"{function.__name__}: {name} has no typer declaration"
+        required = parameter.default is inspect.Parameter.empty
+        is_option = isinstance(info, OptionInfo)
+        yield Argument(
+            names=_option_names(name, info, plain) if is_option else code(info.metavar or name.upper()),
+            value=_value(info, plain) if is_option else "",
+            default="**required**" if required else _default(parameter.default),
+            help=info.help or "",
+            is_option=is_option,
+            required=required,
+        )
+
+
+def _section(name: str, function: Callable[..., Any]) -> str:
+    found = list(arguments(function))
+    positional = [one for one in found if not one.is_option]
+    options = [one for one in found if one.is_option]
+    usage = " ".join(["gradwire", name, *(_usage(one) for one in positional), *(["[OPTIONS]"] if options else [])])
+    return joined(
+        [
+            f"## gradwire {name} {{ #{_anchor(name)} }}",
+            escaped(_help(function)),
+            fence("text", usage),
+            table(("Argument", "Meaning"), [(one.names, escaped(one.help)) for one in positional]),
+            table(
+                ("Option", "Value", "Default", "Meaning"),
+                [(one.names, one.value, one.default, escaped(one.help)) for one in options],
+            ),
+            "Example:",
+            fence("sh", EXAMPLES[name]),
+        ]
+    ).rstrip()
+
+
+def _help(function: Callable[..., Any]) -> str:
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _usage(one: Argument) -> str:
+    return one.names.strip("`") if one.required else f"[{one.names.strip('`')}]"
+
+
+def _option_names(name: str, info: OptionInfo | ArgumentInfo, kind: Any) -> str:
+    given = (info.default, *(info.param_decls or ()))  # typer takes the first name for a default until it parses
+    declared = [one for one in given if isinstance(one, str) and one.startswith("-")]
+    if not declared:
+        option = "--" + name.replace("_", "-")
+        declared = [option, "--no-" + option[2:]] if _is_bool(kind) else [option]
+    return ", ".join(map(code, declared))
+
+
+def _is_bool(kind: Any) -> bool:
+    return kind is bool or bool in typing.get_args(kind)
+
+
+def _value(info: OptionInfo | ArgumentInfo, kind: Any) -> str:
+    if info.metavar:
+        return code(info.metavar)
+    if _is_bool(kind):
+        return ""
+    kinds = [one for one in typing.get_args(kind) or (kind,) if one is not type(None)]
+    text = ", ".join(
+        code(str(one)) if isinstance(one, str) else getattr(one, "__name__", str(one)).lower() for one in kinds
+    )
+    bounds = [f"{sign} {bound:,}" for sign, bound in (("≥", info.min), ("≤", info.max)) if bound is not None]
+    return f"{text} {' and '.join(bounds)}".strip()
+
+
+def _default(value: Any) -> str:
+    return "" if value is None or value is False else code(str(value))

@@ -1,0 +1,38 @@
+"""Pieces of Markdown that generated pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; empty without rows. Cells are Markdown on one line each."""
+    lines = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    if not lines:
+        return ""
+    return "\n".join(["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings), *lines])
+
+
+def fence(language: str, text: str) -> str:
+    return f"```{language}\n{text.strip()}\n```"
+
+
+def code(text: str) -> str:
+    """Inline code; an empty text stays empty."""
+    return f"`{text}`" if text else ""
+
+
+def escaped(text: str) -> str:
+    """Plain text in which no character is read as Markdown or HTML."""
+    for character in "\\*_[]<>#":
+        text = text.replace(character, f"\\{character}" if character not in "<>" else f"&{'lg'[character == '>']}t;")
+    return text
+
+
+def joined(parts: Iterable[str]) -> str:
+    """A page: its non-empty parts with blank lines between them."""
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("\n", " ").replace("|", "\\|")

@@ -1,0 +1,284 @@
+"""The reference of nodes: a page for each group of the catalogue, a section for each node."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from engine.registry import Parameter
+from engine.shape import Dim, Spec
+from site_pages.examples import N, required, shapes
+from site_pages.markdown import code, fence, joined, table
+from studio.nodes.catalogue import catalogue
+from studio.nodes.types import CATEGORIES, NodeType, Role
+
+FOLDER = "reference/nodes"
+TITLES = {
+    "data": "Data",
+    "transform": "Transforms",
+    "layer": "Layers",
+    "activation": "Activations",
+    "operation": "Operations",
+    "loss": "Losses",
+    "metric": "Metrics",
+    "optimizer": "Optimizers and schedules",
+}
+BATCH = 8
+"""In Python examples, which need a number of samples."""
+SHOWN = 3
+"""Most shapes that are shown of one node."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    yield f"{FOLDER}/index.md", _index()
+    for (category, group), members in _groups():
+        yield path(category, group), _page(category, group, members)
+
+
+def path(category: str, group: str) -> str:
+    return f"{FOLDER}/{_file(category, group)}"
+
+
+def _file(category: str, group: str) -> str:
+    name = re.sub(r"[^a-z0-9]+", "-", f"{category} {group}".lower()).strip("-")
+    return f"{name if group.lower() != category else category}.md"
+
+
+def titles() -> dict[str, list[tuple[str, str]]]:
+    """By category: the title and path of each page, in order."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for (category, group), _ in _groups():
+        found.setdefault(TITLES[category], []).append((group, path(category, group)))
+    return found
+
+
+def python(kind: NodeType) -> str:
+    """A program that uses the node's class; empty where that needs a file."""
+    if any(parameter.path is not None and parameter.required for parameter in kind.params):
+        return ""
+    return _PROGRAMS[kind.role](kind) if kind.role in _PROGRAMS else ""
+
+
+def _groups() -> list[tuple[tuple[str, str], list[NodeType]]]:
+    ordered = sorted(catalogue(), key=lambda kind: (CATEGORIES.index(kind.category), kind.group))
+    grouped = itertools.groupby(ordered, lambda kind: (kind.category, kind.group))
+    return [(key, sorted(members, key=lambda kind: kind.title)) for key, members in grouped]
+
+
+def _index() -> str:
+    parts = [
+        "# Nodes",
+        (
+            f"Look up each of the {len(catalogue())} node types: parameters with defaults and bounds, ports, shapes "
+            "and an example. The same list for programs:"
+        ),
+        fence("sh", "gradwire nodes --json"),
+        "These pages are generated from the classes that the nodes call.",
+    ]
+    for category, groups in itertools.groupby(_groups(), lambda one: one[0][0]):
+        rows = [
+            (
+                group,
+                ", ".join(f"[{kind.title}]({_file(category, group)}#{kind.key})" for kind in kinds),
+            )
+            for (_, group), kinds in groups
+        ]
+        parts += [f"## {TITLES[category]}", table(("Group", "Nodes"), rows)]
+    return joined(parts)
+
+
+def _page(category: str, group: str, members: Iterable[NodeType]) -> str:
+    title = TITLES[category] if group.lower() == category else f"{TITLES[category]}: {group}"
+    found = list(members)
+    rows = [(f"[{kind.title}](#{kind.key})", kind.summary) for kind in found]
+    return joined([f"# {title}", table(("Node", "What it does"), rows), *map(_section, found)])
+
+
+def _section(kind: NodeType) -> str:
+    details = kind.help.removeprefix(kind.summary).strip()
+    return joined(
+        [
+            f"## {kind.title} {{ #{kind.key} }}",
+            f"`{kind.key}`{': ' if kind.summary else ''}{kind.summary}",
+            details,
+            _parameters(kind),
+            _ports(kind),
+            _shapes(kind),
+            "**In a project file**",
+            fence("json", _entry(kind)),
+            *(["**In Python**", fence("python", program)] if (program := python(kind)) else []),
+        ]
+    ).rstrip()
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+def _parameters(kind: NodeType) -> str:
+    rows = [(code(each.name), _type(each), _default(each), _bounds(each), each.help) for each in kind.params]
+    return table(("Parameter", "Type", "Default", "Bounds", "Meaning"), rows)
+
+
+def _type(parameter: Parameter) -> str:
+    if parameter.kind == "choice":
+        return "choice"
+    if parameter.path is not None:
+        return parameter.path.kind
+    several = {"ints": "int", "floats": "float"}.get(parameter.kind)
+    if several is None:
+        return parameter.kind
+    length = "list" if parameter.length is None else f"{parameter.length}"
+    many = f"{length} × {several}" if parameter.length else f"list of {several}"
+    return f"{several} or {many}" if parameter.single else many
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.from_input is not None:
+        return "from the wire"
+    if parameter.from_training:
+        return "from the training length"
+    if parameter.required:
+        return "**required**"
+    return code(json.dumps(parameter.default, ensure_ascii=False, default=list))
+
+
+def _bounds(parameter: Parameter) -> str:
+    if parameter.choices:
+        return ", ".join(code(json.dumps(choice, ensure_ascii=False)) for choice in parameter.choices)
+    if parameter.path is not None:
+        return ", ".join(map(code, parameter.path.suffixes))
+    return str(parameter.range or "")
+
+
+def _ports(kind: NodeType) -> str:
+    inputs = [("optional input" if port.optional else "input", port) for port in kind.inputs]
+    directed = [*inputs, *(("output", port) for port in kind.outputs)]
+    rows = [(code(port.name), direction, str(port.type), port.help) for direction, port in directed]
+    return table(("Port", "Direction", "Carries", "Meaning"), rows)
+
+
+def _shapes(kind: NodeType) -> str:
+    shown = {each.name for each in kind.params if each.from_input is not None} | set(required(kind))
+    rows = [
+        (
+            _specs(one.inputs),
+            _specs(one.outputs),
+            code(", ".join(f"{name}={_literal(value)}" for name, value in one.arguments.items() if name in shown)),
+        )
+        for one in shapes(kind)[:SHOWN]
+    ]
+    headings = ("Input", "Output", "With")
+    columns = [place for place in range(3) if any(row[place] for row in rows)]
+    return table([headings[place] for place in columns], [[row[place] for place in columns] for row in rows])
+
+
+def _specs(specs: Mapping[str, Spec]) -> str:
+    texts = [str(spec) for spec in specs.values()]
+    named = zip(specs, texts, strict=True)
+    return texts[0] if len(texts) == 1 else ", ".join(f"`{port}` {text}" for port, text in named)
+
+
+# -- examples ---------------------------------------------------------------------------------
+
+
+def _entry(kind: NodeType) -> str:
+    name = re.sub(r"\W+", "_", kind.title.lower()).strip("_")
+    name = f"node_{name}" if name[:1].isdigit() else name
+    values = required(kind)
+    params = f', "params": {json.dumps(values)}' if values else ""
+    return f'"{name}": {{"type": "{kind.key}"{params}}}'
+
+
+def _call(kind: NodeType, *first: str, values: Mapping[str, Any] | None = None) -> str:
+    given = required(kind) if values is None else values
+    return f"{kind.key}({', '.join([*first, *(f'{key}={_literal(value)}' for key, value in given.items())])})"
+
+
+def _literal(value: Any) -> str:
+    return repr(tuple(value)) if isinstance(value, list) else repr(value)
+
+
+def _layer(kind: NodeType) -> str:
+    one = shapes(kind)[0]
+    wanted = {each.name: one.arguments[each.name] for each in kind.params if each.from_input is not None}
+    inputs = ", ".join(map(_random, one.inputs.values()))
+    result = ", ".join(str(_numbers(spec)) for spec in one.outputs.values())
+    loss = kind.role is Role.LOSS
+    body = f"layer = {_call(kind, values={**wanted, **required(kind)})}\n" if not loss else f"loss = {_call(kind)}\n"
+    name = "loss" if loss else "layer"
+    return f"import engine\nfrom engine import nn\n\n{body}output = {name}({inputs})  # {result or 'scalar'}"
+
+
+def _operation(kind: NodeType) -> str:
+    one = shapes(kind)[0]
+    name = kind.key.removeprefix("ops.")
+    inputs = ", ".join(map(_random, one.inputs.values()))
+    given = f"[{inputs}], dim=1" if name == "cat" else inputs
+    [result] = one.outputs.values()
+    return f"import engine\n\noutput = engine.{name}({given})  # {_numbers(result)}"
+
+
+def _metric(kind: NodeType) -> str:
+    one = shapes(kind)[0]
+    wanted = {each.name: one.arguments[each.name] for each in kind.params if each.from_input is not None}
+    inputs = ", ".join(map(_random, one.inputs.values()))
+    made = _call(kind, values={**wanted, **required(kind)})
+    used = f"metric = {made}\nmetric.update({inputs})\nprint(metric.compute())"
+    return f"import engine\nfrom engine import metrics\n\n{used}"
+
+
+def _optimizer(kind: NodeType) -> str:
+    return f"from engine import nn, optim\n\nmodel = nn.Linear(4, 2)\noptimizer = {_call(kind, 'model.parameters()')}"
+
+
+def _scheduler(kind: NodeType) -> str:
+    lengths = {each.name: 100 for each in kind.params if each.from_training and each.name not in required(kind)}
+    values = {**lengths, **required(kind)}
+    call = _call(kind, "optimizer", values=values)
+    lines = ("from engine import nn, optim", "from engine.optim import lr_scheduler", "")
+    made = ("optimizer = optim.SGD(nn.Linear(4, 2).parameters(), lr=0.1, momentum=0.9)", f"schedule = {call}")
+    return "\n".join((*lines, *made))
+
+
+def _transform(kind: NodeType) -> str:
+    lines = ("from engine import data", "from engine.data import transforms", "")
+    source = "Moons" if kind.key == "transforms.FillMissing" else "Digits"  # bytes have no missing values
+    return "\n".join((*lines, f"splits = data.{source}().map({_call(kind)})"))
+
+
+def _source(kind: NodeType) -> str:
+    return f"from engine import data\n\nsplits = {_call(kind)}\nprint(len(splits.train), splits.input)"
+
+
+def _division(kind: NodeType) -> str:
+    return f"from engine import data\n\ndivided = {_call(kind, 'data.Digits()')}"
+
+
+def _random(spec: Spec) -> str:
+    size = ", ".join(map(str, _numbers(spec)))
+    return f"engine.randint(10, ({size},))" if spec.dtype.name.startswith("int") else f"engine.rand({size})"
+
+
+def _numbers(spec: Spec) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else _value(size) for size in spec.shape)
+
+
+def _value(size: Dim) -> int:
+    return next(count * BATCH for count in (1, 2) if size == count * N)
+
+
+_PROGRAMS = {
+    Role.LAYER: _layer,
+    Role.LOSS: _layer,
+    Role.OPERATION: _operation,
+    Role.METRIC: _metric,
+    Role.OPTIMIZER: _optimizer,
+    Role.SCHEDULER: _scheduler,
+    Role.TRANSFORM: _transform,
+    Role.SOURCE: _source,
+    Role.DIVISION: _division,
+    Role.LOADER: _division,
+}

@@ -1,0 +1,111 @@
+"""The reference of project files and training settings, from the model that reads them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.syntax import parsed
+from site_pages.markdown import code, fence, joined, table
+from studio.document import model
+from studio.document.schema import schema
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "digits_mlp.gradwire"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    whole = schema()
+    yield (
+        "reference/project-file.md",
+        joined(
+            [
+                "# Project file",
+                (
+                    "Read and write `.gradwire` files with your own programs. A project is one JSON object, laid "
+                    "out so that a change of one node is a change of a few lines. Its JSON Schema:"
+                ),
+                fence("sh", "gradwire schema"),
+                "## Properties",
+                _table(whole, {"training": "How the project is trained.", "description": "Free text."}),
+                "## A node",
+                "The key in `nodes` is the node's name: a Python identifier, and its attribute in the generated class.",
+                _table(whole["$defs"]["Node"], documented(model.Node)),
+                "## Training settings",
+                "Set them in the inspector while no node is selected, or for one run with `--set training.NAME=VALUE`.",
+                _table(whole["$defs"]["Training"], documented(model.Training)),
+                "## Example",
+                fence("json", EXAMPLE.read_text(encoding="utf-8")),
+                "## JSON Schema",
+                '??? note "Show the schema"\n\n' + _indented(fence("json", json.dumps(whole, indent=2))),
+            ]
+        ),
+    )
+
+
+def documented(cls: type) -> dict[str, str]:
+    """The docstrings below the fields of a class."""
+    [tree] = parsed(inspect.getsource(cls)).body
+    assert isinstance(tree, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, after in zip(tree.body, tree.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
+            found[field.target.id] = " ".join(str(after.value.value).split())
+    return found
+
+
+def _table(structure: Mapping[str, Any], helps: Mapping[str, str]) -> str:
+    rows = [
+        (
+            code(name),
+            _type(content),
+            "**required**" if name in structure.get("required", ()) else _default(content),
+            _bounds(content),
+            content.get("description") or helps.get(name, ""),
+        )
+        for name, content in structure["properties"].items()
+    ]
+    return table(("Name", "Type", "Default", "Bounds", "Meaning"), rows)
+
+
+def _type(content: Mapping[str, Any]) -> str:
+    if "$ref" in content:
+        return "object"
+    if "enum" in content:
+        return "choice"
+    if "const" in content:
+        return code(json.dumps(content["const"]))
+    kinds = [one.get("type", "") for one in content["anyOf"]] if "anyOf" in content else [content.get("type", "")]
+    return " or ".join(kinds)
+
+
+def _default(content: Mapping[str, Any]) -> str:
+    return code(json.dumps(content["default"])) if "default" in content else ""
+
+
+def _bounds(content: Mapping[str, Any]) -> str:
+    if "enum" in content:
+        return ", ".join(code(json.dumps(one)) for one in content["enum"])
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    found = [one for part in (content, *content.get("anyOf", ())) for one in _bounds_of(part, signs)]
+    return " and ".join(found)
+
+
+def _bounds_of(content: Mapping[str, Any], signs: Mapping[str, str]) -> Iterator[str]:
+    for key, sign in signs.items():
+        if key in content:
+            bound = content[key]
+            yield f"{sign} {bound:,}" if isinstance(bound, int) else f"{sign} {bound:g}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())

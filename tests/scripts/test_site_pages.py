@@ -1,0 +1,84 @@
+"""Generated pages of the documentation: complete, and their programs and commands work."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from types import ModuleType
+
+import pytest
+import typer
+
+from site_pages import api, commands, nodes, pages, problems
+from site_pages.examples import WITH_SHAPES, shapes
+from studio.cli import app
+from studio.lowering.help import HELP
+from studio.nodes.catalogue import catalogue
+from studio.nodes.types import NodeType, Role
+
+WITHOUT_PROGRAM = {Role.LOSS_SUM}
+KINDS = list(catalogue())
+
+
+def test_every_page_has_a_title_and_an_example() -> None:
+    found = dict(pages())
+    assert len(found) > 50
+    assert [path for path, text in found.items() if not text.startswith("# ") or "```" not in text] == []
+
+
+def test_every_node_has_a_section_with_its_parameters() -> None:
+    text = "\n".join(text for _, text in nodes.pages())
+    assert [kind.key for kind in KINDS if f"{{ #{kind.key} }}" not in text] == []
+    names = {parameter.name for kind in KINDS for parameter in kind.params}
+    assert [name for name in names if f"| `{name}` |" not in text] == []
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
+def test_the_program_of_a_node_runs(kind: NodeType) -> None:
+    program = nodes.python(kind)
+    if kind.role not in WITHOUT_PROGRAM and not any(each.path and each.required for each in kind.params):
+        assert program
+    exec(compile(program, kind.key, "exec"), {})
+
+
+def test_shapes_are_those_of_the_inference() -> None:
+    [found] = shapes(catalogue()["nn.Conv2d"])
+    assert {port: str(spec) for port, spec in found.outputs.items()} == {"output": "N×32×30×30 float32"}
+    assert all(shapes(kind) for kind in KINDS if kind.role in WITH_SHAPES)
+
+
+@pytest.mark.parametrize("module", api.MODULES)
+def test_the_program_of_a_module_runs(module: str) -> None:
+    exec(compile(api.MODULES[module][1], module, "exec"), {})
+
+
+def test_every_command_has_an_example_that_its_parser_takes() -> None:
+    group = typer.main.get_command(app.app)
+    assert {name for name, _ in commands.commands()} == set(commands.EXAMPLES)
+    for name, example in commands.EXAMPLES.items():
+        words = shlex.split(example)[1:]
+        command = group
+        for part in name.split():
+            command = command.commands[part]  # pyright: ignore[reportAttributeAccessIssue]
+        command.make_context(name, words[len(name.split()) :])
+
+
+def test_options_are_those_of_the_parser() -> None:
+    run = next(function for name, function in commands.commands() if name == "run")
+    options = {one.names: one for one in commands.arguments(run) if one.is_option}
+    assert options["`--quiet`, `-q`"].value == ""
+    assert options["`--compile`, `--no-compile`"].value == ""
+    assert options["`--epochs`"].value.startswith("int ≥ 0")
+
+
+def test_every_problem_code_is_listed() -> None:
+    [(_, text)] = problems.pages()
+    assert [one for one in HELP if f"`{one}`" not in text] == []
+
+
+def test_modules_list_what_they_export() -> None:
+    module = ModuleType("engine.example")
+    module.__all__ = ["kept", "number"]  # pyright: ignore[reportAttributeAccessIssue]
+    module.kept, module.number = api.public, 3  # pyright: ignore[reportAttributeAccessIssue]
+    assert api.public(module) == []
+    assert {"Linear", "Module"} <= set(api.public(sys.modules["engine.nn"]))
