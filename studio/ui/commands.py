@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -50,6 +50,7 @@ class Commands(QObject):
         self._commands: dict[str, Command] = {}
         self._actions: dict[str, QAction] = {}
         self._bindings = dict(bindings or {})
+        window.installEventFilter(self)
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._commands.values())
@@ -85,16 +86,23 @@ class Commands(QObject):
 
     def run(self, id: str) -> None:
         """Run a command as its key would, if it is enabled."""
+        self._refresh(self._commands[id])
         self._actions[id].trigger()
 
     def refresh(self) -> None:
-        """Ask every command again whether it can run and whether it is on."""
+        """Ask every command again whether it can run and whether it is on.
+
+        Menus, the command palette and keys do so when they are used. What is in sight all the time, such as buttons of
+        the top bar, needs it after each change as well.
+        """
         for command in self:
-            action = self._actions[command.id]
-            if command.enabled is not None:
-                action.setEnabled(command.enabled())
-            if command.checked is not None:
-                action.setChecked(command.checked())
+            self._refresh(command)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Qt offers each key to the focus before it looks for shortcuts, and skips those of disabled actions."""
+        if event.type() == QEvent.Type.ShortcutOverride:
+            self.refresh()
+        return False
 
     # -- keys
 
@@ -159,6 +167,13 @@ class Commands(QObject):
             and (command.scope is scope or None in (command.scope, scope))
             and any(QKeySequence(other) == wanted for other in self.shortcuts(command.id))
         )
+
+    def _refresh(self, command: Command) -> None:
+        action = self._actions[command.id]
+        if command.enabled is not None:
+            action.setEnabled(command.enabled())
+        if command.checked is not None:
+            action.setChecked(command.checked())
 
     def _action(self, command: Command) -> QAction:
         action = QAction(command.title, self)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from studio.document.autosave import move_runs
 from studio.document.errors import FileError
@@ -62,7 +62,8 @@ class RunLibrary(QObject):
         """Asked for while a look was under way, which may have missed what is new."""
         self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runs")
-        self._answered.connect(_answer)
+        # Queued: an answer that is there at once would come before `ask` has returned.
+        self._answered.connect(_answer, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self.look)
@@ -108,6 +109,11 @@ class RunLibrary(QObject):
         self._noted.clear()
         wanted = [(run, self._follower(run)) for run in self._wanted() if run not in self._read or run.is_live]
         self.ask(partial(_look, self._shelf, wanted), self._take)
+
+    def set_folder(self, run: Run, folder: Path) -> None:
+        """Where a run of this process has begun to write."""
+        run.folder = folder
+        self.described.emit()
 
     def note(self, run: Run, about: Mapping[str, Any]) -> None:
         """What a run's run.json says, as this process has just written it."""

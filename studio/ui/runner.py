@@ -145,7 +145,8 @@ class Runner(QObject):
         for session in self._sessions():
             events += session.events()
         if self.run is not None and self._session is not None:
-            self.run.folder = self.run.folder or self._session.folder
+            if self.run.folder is None and self._session.folder is not None:
+                self._library.set_folder(self.run, self._session.folder)
             self.run.take(event for event in events if isinstance(event, fit.Event))
         for event in events:
             if not isinstance(event, fit.Step):
@@ -201,7 +202,8 @@ class Runner(QObject):
                     self._enter(event.state)
             case Failed():
                 self._looks = 0
-                self._refusal = event.message if event.refused else None
+                if event.refused:  # a look that fails beside it is no second reason
+                    self._refusal = event.message
                 node = event.node if event.node in self._store.document.nodes else None
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
             case Looked():

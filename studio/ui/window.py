@@ -36,7 +36,7 @@ from studio.ui.window_commands import palette_choices, window_commands
 from studio.ui.workspace import Workspace
 
 _SIZE = QSize(1440, 900)
-_WATCHING = ("compile", "data")
+_WATCHING = ("autograd", "compile", "data")
 """Docks whose panels want to know whether they are in sight."""
 
 
@@ -281,6 +281,7 @@ class MainWindow(QMainWindow):
         desk.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
         project.library.described.connect(self.commands.refresh)
+        desk.runs.do.jobs.changed.connect(self.commands.refresh)
 
     def _remove(self, project: Project) -> None:
         desk = self.desks.pop(project)
@@ -316,7 +317,7 @@ class MainWindow(QMainWindow):
     def _see(self, dock: str, visible: bool) -> None:
         """Panels that compute for being looked at do so only while they are in sight."""
         for project, desk in self.desks.items():
-            panel = {"compile": desk.compile, "data": desk.data}[dock]
+            panel = {"autograd": desk.autograd, "compile": desk.compile, "data": desk.data}[dock]
             panel.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:

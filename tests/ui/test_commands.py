@@ -41,6 +41,24 @@ def test_a_disabled_command_does_not_run(holder: QWidget) -> None:
     assert not ran
 
 
+def test_a_command_is_asked_whether_it_can_run_when_it_is_used(holder: QWidget) -> None:
+    """Nothing tells the commands of this change, as where it comes from a thread or from the disk."""
+    ran: list[str] = []
+    possible: list[int] = []
+    commands = Commands(holder)
+    commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: bool(possible)))
+    possible.append(1)
+    QTest.keyClick(holder, Qt.Key.Key_F7)
+    assert ran == ["x"]
+    possible.clear()
+    QTest.keyClick(holder, Qt.Key.Key_F7)
+    commands.run("a.b")
+    assert ran == ["x"]
+    possible.append(1)
+    commands.run("a.b")
+    assert ran == ["x", "x"]
+
+
 def test_duplicates_are_refused(holder: QWidget) -> None:
     commands = Commands(holder)
     commands.add(Command("a.b", "One", lambda: None))

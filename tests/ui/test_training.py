@@ -294,11 +294,12 @@ def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
     qtbot: QtBot, window: MainWindow, endless: Project
 ) -> None:
     panel = window.desks[endless].autograd
-    window.commands.run("run.start")
+    window.docks["autograd"].reveal()
+    window.commands.run("run.start")  # which brings Runs to the front
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
-    assert panel.snapshot is None
+    assert panel.snapshot is None and endless.runner._looks == 0, "no step is taken for a panel behind a tab"
     window.docks["autograd"].reveal()
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
 

@@ -24,7 +24,12 @@ from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
 
 
 def test_runs_go_to_the_trash_and_come_back(
-    qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    qtbot: QtBot,
+    window: MainWindow,
+    make_run: MakeRun,
+    open_project: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where the trash is on Linux
     folders = [make_run(), make_run(seed=1)]
@@ -33,6 +38,7 @@ def test_runs_go_to_the_trash_and_come_back(
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: names(panel) == ["Run 1"])
     assert not folders[1].exists()
+    assert window.commands.action("runs.put-back").isEnabled()
     press(panel, panel.trash.put_back)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
     assert recorded(folders[1])

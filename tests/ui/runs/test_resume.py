@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtTest import QTest
-from pytestqt.exceptions import TimeoutError
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
 from studio.document.model import End, Node, Wire
+from studio.training import Session
 from studio.ui.window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
 
@@ -89,35 +90,28 @@ def test_a_longer_run_has_its_learning_rate_planned_anew(
     assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
 
 
-def ask_to_resume(qtbot: QtBot, window: MainWindow, is_answered: Callable[[], bool]) -> None:
-    """As a person does: again after some seconds, where the command was still disabled on a busy machine."""
-    for _ in range(5):
-        window.commands.run("runs.resume")
-        try:
-            qtbot.waitUntil(is_answered, timeout=10_000)
-        except TimeoutError:
-            window.commands.refresh()
-        else:
-            return
-    pytest.fail("the run was neither resumed nor refused")
+def on_table(path: Path) -> Path:
+    """Has the project read its samples from this file."""
+    table = path.with_name("points.csv")
+    table.write_text("a,b,label\n" + "".join(f"{n % 7},{n % 5},{n % 2}\n" for n in range(100)))
+    files.save(edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"}), path)
+    return table
 
 
 @pytest.mark.parametrize("trouble", ["changed", "gone"])
 def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, trouble: str
 ) -> None:
-    table = path.with_name("points.csv")
-    table.write_text("a,b,label\n" + "".join(f"{n % 7},{n % 5},{n % 2}\n" for n in range(100)))
-    document = edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"})
-    files.save(document, path)
-    stopped = make_run(document, batches=2)
+    table = on_table(path)
+    stopped = make_run(files.load(path), batches=2)
     about = (stopped / "run.json").read_bytes()
     table.write_text("a,b,label\n" + "1,2,0\n3,4,1\n" * 50) if trouble == "changed" else table.unlink()
     project, panel = open_project()
     said: list[str] = []
     project.runner.refused.connect(said.append)
     click(panel, 0)
-    ask_to_resume(qtbot, window, lambda: said != [])
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: said != [])
     [run] = project.library.runs
     assert "points.csv" in said[0] and window.status._said.text() == said[0]
     assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
@@ -126,8 +120,41 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     log = window.desks[project].log.toPlainText()
     assert "points.csv" in log and f"{run.name} failed" not in log
     assert values(run) == recorded(stopped)
-    ask_to_resume(qtbot, window, lambda: len(said) == 2)
+    window.commands.run("runs.resume")
+    qtbot.waitUntil(lambda: len(said) == 2)
     assert said[1] == said[0] and run.state == "stopped"
+
+
+def test_a_refusal_is_told_although_a_look_fails_beside_it(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Autograd panel looks at a run as soon as it is resumed; that fails for the same reason, just afterwards."""
+    table = on_table(path)
+    make_run(files.load(path), batches=2)
+    table.unlink()
+    project, panel = open_project()
+    begun = threading.Event()
+    prepare = Session._prepare
+
+    def prepare_later(session: Session) -> Any:
+        assert begun.wait(60)
+        return prepare(session)
+
+    def look(state: str) -> None:
+        session = project.runner._session
+        if state == "running" and session is not None:
+            begun.set()
+            assert session.join(60)
+            project.runner.look()
+            while any(thread.name == "gradwire-look" for thread in threading.enumerate()):
+                time.sleep(0.01)
+
+    monkeypatch.setattr(Session, "_prepare", prepare_later)
+    project.runner.state_changed.connect(look)
+    click(panel, 0)
+    with qtbot.waitSignal(project.runner.refused, timeout=10_000):
+        window.commands.run("runs.resume")
+    assert "points.csv" in window.status._said.text()
 
 
 def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.autograd import Snapshot
@@ -24,6 +24,7 @@ class AutogradPanel(QWidget):
         super().__init__(parent)
         self._store, self._runner = store, runner
         self._snapshot: Snapshot | None = None
+        self._in_sight = False
         self._scale = NormScale(())
         self._layouter = Layouter(self)
         self._layouter.arranged.connect(self._show)
@@ -69,8 +70,9 @@ class AutogradPanel(QWidget):
         self._snapshot = snapshot
         self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
+    def set_in_sight(self, in_sight: bool) -> None:
+        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        self._in_sight = in_sight
         self._look_at_run()
 
     def close_view(self) -> None:
@@ -82,7 +84,7 @@ class AutogradPanel(QWidget):
         run = self._runner.run
         if (
             self._snapshot is None
-            and self.isVisible()
+            and self._in_sight
             and run is not None
             and run.progress.step
             and self._runner.shows_run
