@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import math
 import re
@@ -33,6 +34,9 @@ _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 MISSING_TEXTS = ", ".join(MISSING[1:])
 """The same for texts, unless an argument says otherwise."""
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,16 @@ def first_row(path: Path, dialect: Dialect) -> list[str]:
         # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
         with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
             texts = next(csv.reader(file, delimiter=dialect.sign, strict=True), [])
-        "".join(texts).encode()
+        start = "".join(texts).encode(errors="surrogateescape")
+        if start.startswith(_UTF_16) or b"\0" in start:
+            found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as UTF-16 has"
+            raise DataError(f"{path}: {found}, not UTF-8. Save the table as CSV in UTF-8.")
+        start.decode()
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Check the path.") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
-    except (UnicodeEncodeError, csv.Error):
+    except (UnicodeError, csv.Error):
         raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
     if not texts:
         raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
@@ -102,6 +110,17 @@ def looks_like_values(names: Sequence[str]) -> bool:
 def header_hint(names: Sequence[str]) -> str:
     """What to add to an error about names that look like values."""
     return " Turn header off if the first line is a row." if looks_like_values(names) else ""
+
+
+def place_hint(name: str, names: Sequence[str]) -> str:
+    """What to add to an error about a column that is called by its number."""
+    number = name.removeprefix("column ")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9 and 1 <= int(number) <= len(names)):
+        return ""
+    place = f"column {int(number)}"
+    if place in names:
+        return f" Columns without names are called by their place: write {place!r}."
+    return f" It is then {place!r}." if looks_like_values(names) else ""
 
 
 def csv_blocks(

@@ -21,6 +21,7 @@ from engine.data.columns import (
     header_hint,
     known_names,
     listed,
+    place_hint,
     separator_hint,
 )
 from engine.data.diagnostics import Diagnostic, shown
@@ -79,7 +80,7 @@ class TableSplits(Splits):
         for name in (target, *chosen, *ignored, *categories):
             if name not in names:
                 known = known_names(path, names)
-                raise DataError(f"{path}: has no column {name!r}, only {known}.{unknown_hint}")
+                raise DataError(f"{path}: has no column {name!r}, only {known}.{unknown_hint}{place_hint(name, names)}")
         self._named = {"target": target, "columns": chosen, "ignore": ignored, "categorical": categories}
         self._missing_texts = None if missing_texts is None else tuple(listed(missing_texts))
         features = [name for name in chosen or names if name != target and name not in ignored]

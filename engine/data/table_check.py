@@ -63,6 +63,8 @@ def _row_fault(
             continue
         if not text.strip() and name in numbers | texts:
             return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
+        if name in numbers and any(sign.isdigit() and not sign.isascii() for sign in text):
+            return f"{where}: {text[:40]!r} is not written with the digits 0 to 9. Correct it, or ignore the column."
         if name in numbers and not _is_number(text):
             return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."
     return None

@@ -13,8 +13,6 @@ from engine.data.table_survey import EXACT, Column, Survey
 
 FEW = 20
 """Rows, of which all may differ by chance."""
-MANY = 1000
-"""Rows, of which hardly all hold different whole numbers by chance."""
 MOST_CHOICES = 1000
 """Different texts that a column of categories may hold."""
 _UNIQUE_TEXTS = 0.95
@@ -178,8 +176,8 @@ def _identifies(name: str, column: Column, count: int, seen: str, *, text: bool)
         return ""
     if column.counts_up:
         return f"counts from {column.low:.0f} to {column.high:.0f} in {seen}"
-    is_dense = column.high - column.low < 2 * count
-    return f"has a different whole number in each of {seen}" if is_dense or is_called_so or count >= MANY else ""
+    is_numbering = column.high - column.low == count - 1
+    return f"has a different whole number in each of {seen}" if is_numbering or is_called_so else ""
 
 
 def _of_digits(choices: Choices, name: str, column: Column, seen: str) -> Iterator[Diagnostic]:

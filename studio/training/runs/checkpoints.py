@@ -26,7 +26,7 @@ from studio.training.runs.writer import Writer
 FOLDER = "checkpoints"
 _RETRY_SECONDS = 2.0
 _NAME = re.compile(r"step-(\d+)\.safetensors")
-_Count = Annotated[int, Meta(ge=0)]
+_Count = Annotated[int, Meta(ge=0, le=2**53)]
 _SHARE = 0.01
 """Of the time of a training that its checkpoints may take."""
 _FIRST_SECONDS = 1.0

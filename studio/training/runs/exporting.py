@@ -13,6 +13,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -21,6 +22,7 @@ from engine.io import atomic
 from studio.document.errors import FileError
 from studio.training.runs.curves import Array
 from studio.training.runs.history import Follower, Run
+from studio.training.runs.locking import FileLock, is_locked
 from studio.training.runs.points import Kind
 
 COLUMNS = ("run", "quantity", "kind", "step", "epoch", "seconds", "value")
@@ -29,6 +31,8 @@ _SECONDS = 0.05
 """From one share that is told to the next."""
 _PIECE = 1000
 """Rows that are written at once."""
+_LOCK = ".lock"
+"""Behind the name of a temporary folder: the file that is locked while the folder is written."""
 INSTALL = 'pip install "gradwire[tensorboard]"'
 
 
@@ -101,10 +105,13 @@ def write_tensorboard(sources: Sequence[Source], folder: Path) -> Work:
     TensorBoard keeps numbers in single precision.
     """
     tensorboard = _TensorBoard()
-    hidden = folder / f".gradwire-{secrets.token_hex(8)}.tmp"
+    hidden = folder / f".gradwire-export-{secrets.token_hex(8)}"
     try:
-        hidden.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(folder)
+        lock = FileLock(hidden.with_suffix(_LOCK), 0)
         try:
+            hidden.mkdir()
             yield from _now_and_then(tensorboard.write(sources, hidden))
             for file in [path for path in hidden.rglob("*") if path.is_file()]:
                 target = folder / file.relative_to(hidden)
@@ -112,8 +119,20 @@ def write_tensorboard(sources: Sequence[Source], folder: Path) -> Work:
                 os.replace(file, target)
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
+            lock.release()
     except OSError as error:
         raise FileError.from_os_error(folder, "cannot be written", error) from None
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what exports of killed processes have left in a folder."""
+    for path in folder.glob(f".gradwire-export-*{_LOCK}"):
+        if is_locked(path):
+            continue
+        with suppress(OSError):  # another process may be doing the same
+            lock = FileLock(path, 0)
+            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+            lock.release()
 
 
 def _written(sources: Sequence[Source], file: IO[str]) -> Iterator[float]:

@@ -120,7 +120,11 @@ def numbering(runs: Path) -> Iterator[None]:
 
 def is_held(folder: Path) -> bool:
     """Whether a process writes this run now."""
-    path = folder / LOCK
+    return is_locked(folder / LOCK)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of this file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError:  # mostly because there is none
@@ -171,4 +175,4 @@ def _may_be_alive(holder: dict[str, Any]) -> bool:
     return isinstance(number, int) and (holder.get("host") != platform.node() or psutil.pid_exists(number))
 
 
-__all__ = ["LOCK", "FileLock", "RunLock", "held", "is_held", "numbering"]
+__all__ = ["LOCK", "FileLock", "RunLock", "held", "is_held", "is_locked", "numbering"]

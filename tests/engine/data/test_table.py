@@ -102,6 +102,7 @@ def test_only_the_first_line_is_read_for_specs(table) -> None:
         ("a,y\n1,u\n1e39,v\n", "'1e39' is not a finite number"),
         ("a,y\n1,u\n-inf,v\n", "'-inf' is not a finite number"),
         ("a,y\n1,u\n1_000,v\n", "'1_000' is not a finite number"),
+        ("a,y\n1,u\n٣,v\n", r"line 3, column 1 \('a'\): '٣' is not written with the digits 0 to 9"),
         (b"a,y\n1,caf\xe9\n", r"line 2, column 2 \('y'\): holds the byte e9, which is not UTF-8. Save the table"),
         ('a,y\n1,"u\n2,v\n', "quotation mark that is not closed"),
         ("a,y\n", "has no rows below the column names"),
@@ -113,6 +114,16 @@ def test_bad_rows(table, text: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         _ = data.CSV(path, "y").train
     assert str(caught.value).startswith(path)
+
+
+def test_a_target_that_is_called_by_its_number(table) -> None:
+    path = table("0.5,1.7,u\n2.5,3,v\n")
+    with pytest.raises(DataError, match=r"Columns without names are called by their place: write 'column 3'\."):
+        data.CSV(path, "3", header=False)
+    with pytest.raises(DataError, match=r"Turn header off if the first line is a row\. It is then 'column 3'\."):
+        data.CSV(path, "3")
+    with pytest.raises(DataError, match=r"only 'column 1', 'column 2', 'column 3'\.$"):
+        data.CSV(path, "4", header=False)
 
 
 def test_a_fault_far_below_is_found(table) -> None:
@@ -131,7 +142,10 @@ def test_bad_targets_of_a_regression(table) -> None:
     ("text", "target", "message"),
     [
         ("", "y", "is empty"),
-        (b"\xff\xfe\x00\x01", "y", "first line is not CSV in UTF-8"),
+        (b"\xff\xff\x01", "y", "first line is not CSV in UTF-8"),
+        ("a,y\n1,2\n".encode("utf-16"), "y", "is UTF-16, not UTF-8"),
+        ("a,y\n1,2\n".encode("utf-16-le"), "y", "zero bytes in its first line, as UTF-16 has, not UTF-8"),
+        ("цена,y\n1,2\n".encode("utf-16-be"), "y", "zero bytes in its first line, as UTF-16 has, not UTF-8"),
         ("a,b\n1,2\n", "y", "has no column 'y', only 'a', 'b'"),
         ("a,a,y\n1,2,3\n", "y", "two columns 'a'"),
         ("y\n1\n", "y", "no column but the target 'y'. Add columns"),

@@ -127,6 +127,16 @@ def test_identifiers_are_found_and_can_be_ignored(tmp_path: Path) -> None:
     assert not [each for each in source.diagnostics() if each.code == "identifier"]
 
 
+def test_different_whole_numbers_are_identifiers_if_they_number_rows_or_are_called_so(tmp_path: Path) -> None:
+    prices = [(row * 7919) % 100_003 for row in range(2000)]
+    order = [(row * 7) % 2000 + 5 for row in range(2000)]
+    pairs = enumerate(zip(prices, order, strict=True))
+    rows = "".join(f"{price},{price},{place},{row % 2}\n" for row, (price, place) in pairs)
+    path = written(tmp_path, f"price,order_id,place,y\n{rows}")
+    found = [each.message for each in data.CSV(path, "y").diagnostics() if each.code == "identifier"]
+    assert [message.split("'")[1] for message in found] == ["order_id", "place"]
+
+
 def test_identifiers_of_parquet(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     columns = {

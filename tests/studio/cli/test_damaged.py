@@ -13,6 +13,7 @@ import pytest
 
 import engine
 from engine.data import numpy_files
+from studio.training.runs import resuming
 from studio.training.runs.history import Shelf, run_of
 from tests.studio.cli.conftest import Result
 
@@ -186,6 +187,9 @@ def test_a_checkpoint_of_values_that_do_not_fit(gradwire, project: Path, trained
 
     refused(resumed(lambda training: training.update(mean=[{}, {}, {}, {}])), "does not fit its graph (TypeError")
     refused(resumed(lambda training: training.update(random=[1])), "does not fit its graph (ValueError")
+    engine.save({**sound, "metrics": {**sound["metrics"], "metrics": 2**70}}, checkpoint)
+    assert "metrics.metrics" in resuming.resumed(trained).warnings[0]
+    engine.save(sound, checkpoint)
     [name] = sound["training"]["task"]["optimizers"]
     refused(
         resumed(lambda training: training["task"]["optimizers"][name]["groups"][0].update(lr="high")),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,43 @@ def test_event_files_that_are_given_up_are_not_there(tmp_path: Path) -> None:
     assert 0 < next(work) < 1
     work.close()
     assert list((tmp_path / "logs").iterdir()) == []
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from studio.training.runs import exporting
+
+class Writer:
+    def write(self, sources, folder):
+        (folder / "Run 1").mkdir()
+        (folder / "Run 1" / "events").write_text("half")
+        os._exit(9)
+        yield 1.0
+
+exporting._TensorBoard = Writer
+list(exporting.write_tensorboard([], Path(sys.argv[1])))
+"""
+
+
+def test_an_export_removes_what_a_killed_one_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Writer:
+        def write(self, sources: Any, folder: Path) -> Any:
+            (folder / "Run 1").mkdir()
+            (folder / "Run 1" / "events").write_text("whole")
+            yield 1.0
+
+    assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False).returncode == 9
+    assert [path.name for path in tmp_path.rglob("events")] == ["events"]
+    monkeypatch.setattr(exporting, "_TensorBoard", Writer)
+    monkeypatch.setattr(exporting, "_SECONDS", 0.0)
+    other = write_tensorboard([], tmp_path)
+    next(other)  # it is under way in this process
+    whole(write_tensorboard([], tmp_path))
+    assert len(list(tmp_path.rglob("events"))) == 2
+    other.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["Run 1"]
+    assert (tmp_path / "Run 1" / "events").read_text() == "whole"
 
 
 @pytest.mark.usefixtures("eager")
