@@ -59,7 +59,7 @@ def test_a_chain_is_a_straight_row() -> None:
     names = ["a", "b", "c", "d"]
     places = _places(dict.fromkeys(names, SIZE), [Link(a, b, 36, 36) for a, b in pairwise(names)])
     assert {y for _, y in places.values()} == {0}
-    assert [places[name][0] for name in names] == [0, 184, 368, 552]
+    assert [places[name][0] for name in names] == [place * (SIZE[0] + SPACING.column) for place in range(4)]
 
 
 def test_a_skip_connection_does_not_run_through_the_nodes_that_it_skips() -> None:

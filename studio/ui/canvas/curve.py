@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,6 +16,14 @@ _BACK = 96.0
 _CLEAR = 72.0
 """How far below both ends the lane runs if they are on about one level."""
 _TURN = 40.0
+_STEPS = 24
+"""Straight lines that a piece is taken for."""
+_CELL = 4.0
+"""Side of the squares by which curves are compared."""
+_ROW = 1 << 24
+"""Distance between the numbers of two squares beside each other; of those above each other it is one."""
+_LONGEST = 20_000.0
+"""Curves with a larger box are not compared."""
 
 
 class Bezier(NamedTuple):
@@ -24,6 +33,10 @@ class Bezier(NamedTuple):
     first: Point
     second: Point
     end: Point
+
+    @property
+    def is_level(self) -> bool:
+        return self.start.y == self.first.y == self.second.y == self.end.y
 
     def at(self, t: float) -> Point:
         u = 1 - t
@@ -55,20 +68,30 @@ class Curve:
 
     @property
     def level(self) -> float:
-        """How far it runs sideways before it gets steep: the room for a label."""
-        across, down = abs(self.end.x - self.start.x), abs(self.end.y - self.start.y)
-        return across if len(self.pieces) > 1 or down <= 1.2 * across else 0.0
+        """How far its longest piece runs sideways before it gets steep: the room for a label."""
+        across, down = (
+            abs(self._longest.end.x - self._longest.start.x),
+            abs(self._longest.end.y - self._longest.start.y),
+        )
+        return across if down <= 1.2 * across else 0.0
 
     def at(self, t: float) -> Point:
         """The point at `t` of 0 to 1; each piece takes an equal share."""
         number = min(int(t * len(self.pieces)), len(self.pieces) - 1)
         return self.pieces[number].at(t * len(self.pieces) - number)
 
+    def on_level(self, t: float) -> Point:
+        """The point at `t` of 0 to 1 of its longest piece, where a label has room."""
+        return self._longest.at(t)
+
+    @cached_property
+    def _longest(self) -> Bezier:
+        return max(self.pieces, key=lambda piece: abs(piece.end.x - piece.start.x))
+
     @cached_property
     def points(self) -> tuple[Point, ...]:
         """The curve as a line of short straight pieces."""
-        steps = 24
-        return (self.start, *(piece.at(index / steps) for piece in self.pieces for index in range(1, steps + 1)))
+        return (self.start, *(piece.at(index / _STEPS) for piece in self.pieces for index in range(1, _STEPS + 1)))
 
     def distance(self, point: tuple[float, float]) -> float:
         """How far `point` is from the curve, to within a fraction of a pixel on usual wires."""
@@ -79,16 +102,47 @@ class Curve:
         return any(_cross(start, end, a, b) for start, end in pairwise(self.points))
 
     def enters(self, box: Box) -> bool:
-        """Whether the curve passes through a box. What does so cuts a diagonal."""
-        return self.crosses((box.left, box.top), (box.right, box.bottom)) or self.crosses(
-            (box.left, box.bottom), (box.right, box.top)
-        )
+        """Whether the curve passes through a box."""
+        return any(_piece_enters(piece, box) for piece in self.pieces)
+
+    def together(self, other: Curve) -> float:
+        """Length of the longest stretch, to within some pixels, for which the two are less than 8 pixels apart."""
+        if (
+            not self.box.meets(_widened(other.box, 2 * _CELL))
+            or max(_half_girth(self.box), _half_girth(other.box)) > _LONGEST
+        ):
+            return 0.0
+        longest = run = 0
+        for cell in self._cells:
+            run = run + 1 if cell in other._halo else 0
+            longest = max(longest, run)
+        return longest * _CELL
+
+    @cached_property
+    def _cells(self) -> tuple[int, ...]:
+        """Numbers of the squares that the curve passes, in its order."""
+        found: dict[int, None] = {}
+        for piece in self.pieces:
+            found.update(dict.fromkeys(_level_cells(piece) if piece.is_level else _bent_cells(piece)))
+        return tuple(found)
+
+    @cached_property
+    def _halo(self) -> frozenset[int]:
+        """The same with their eight neighbours."""
+        steps = [across * _ROW + down for across in (-1, 0, 1) for down in (-1, 0, 1)]
+        return frozenset(cell + step for cell in self._cells for step in steps)
 
 
-def wire_curve(start: tuple[float, float], end: tuple[float, float], *, lane: float | None = None) -> Curve:
-    """From an output to an input, along a level `lane` if one is given."""
+def wire_curve(
+    start: tuple[float, float],
+    end: tuple[float, float],
+    *,
+    lane: float | None = None,
+    wider: tuple[float, float] = (0.0, 0.0),
+) -> Curve:
+    """From an output to an input, along a level `lane` if one is given, with its two turns `wider` than usual."""
     a, b = Point(*start), Point(*end)
-    return Curve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane))
+    return Curve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, wider))
 
 
 def _forwards(start: Point, end: Point) -> Bezier:
@@ -98,18 +152,61 @@ def _forwards(start: Point, end: Point) -> Bezier:
     return Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end)
 
 
-def _backwards(start: Point, end: Point, lane: float | None = None) -> tuple[Bezier, ...]:
+def _backwards(start: Point, end: Point, lane: float | None, wider: tuple[float, float]) -> tuple[Bezier, ...]:
     """A turn, a level lane halfway between the rows, and a turn; so that it crosses no node of either row."""
     middle = (start.y + end.y) / 2
     if lane is None:
         lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
     out, back = Point(start.x, lane), Point(end.x, lane)
     third = (back.x - out.x) / 3
+    right, left = start.x + _TURN + wider[0], end.x - _TURN - wider[1]
     return (
-        Bezier(start, Point(start.x + _TURN, start.y), Point(start.x + _TURN, lane), out),
+        Bezier(start, Point(right, start.y), Point(right, lane), out),
         Bezier(out, Point(out.x + third, lane), Point(back.x - third, lane), back),
-        Bezier(back, Point(end.x - _TURN, lane), Point(end.x - _TURN, end.y), end),
+        Bezier(back, Point(left, lane), Point(left, end.y), end),
     )
+
+
+def _piece_enters(piece: Bezier, box: Box) -> bool:
+    """What is not level and passes through a box cuts a diagonal."""
+    left, right = sorted((piece.start.x, piece.end.x))
+    if piece.is_level and left <= piece.first.x <= right and left <= piece.second.x <= right:
+        return box.top <= piece.start.y <= box.bottom and left <= box.right and box.left <= right
+    xs, ys = zip(*piece, strict=True)
+    if min(xs) > box.right or max(xs) < box.left or min(ys) > box.bottom or max(ys) < box.top:
+        return False
+    corners = ((box.left, box.top), (box.right, box.bottom)), ((box.left, box.bottom), (box.right, box.top))
+    line = [piece.at(step / _STEPS) for step in range(_STEPS + 1)]
+    return any(
+        min(start.x, end.x) <= box.right
+        and max(start.x, end.x) >= box.left
+        and any(_cross(start, end, *ends) for ends in corners)
+        for start, end in pairwise(line)
+    )
+
+
+def _level_cells(piece: Bezier) -> Iterable[int]:
+    first, last = _cell(piece.start), _cell(piece.end)
+    way = 1 if first <= last else -1
+    return range(first, last + way, way * _ROW)
+
+
+def _bent_cells(piece: Bezier) -> Iterable[int]:
+    length = abs(piece.end.x - piece.start.x) + abs(piece.end.y - piece.start.y)
+    steps = math.ceil(length / _CELL * 1.5) + 1
+    return (_cell(piece.at(step / steps)) for step in range(steps + 1))
+
+
+def _cell(point: Point) -> int:
+    return math.floor(point.x / _CELL) * _ROW + math.floor(point.y / _CELL)
+
+
+def _half_girth(box: Box) -> float:
+    return box.width + box.height
+
+
+def _widened(box: Box, by: float) -> Box:
+    return Box(box.left - by, box.top - by, box.right + by, box.bottom + by)
 
 
 def _segment_distance(a: Point, b: Point, point: tuple[float, float]) -> float:

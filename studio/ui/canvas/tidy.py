@@ -13,13 +13,14 @@ from studio.document.model import Document
 from studio.ui import motion
 from studio.ui.canvas import changes
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.room import WIRE_ROOM
 from studio.ui.canvas.scene import CanvasScene
 from studio.ui.layered import CancelledError, Layout, Link, Spacing, arrange
 from studio.ui.store import Store
 
 Places = dict[str, tuple[float, float]]
 
-SPACING = Spacing(column=64, row=32, bend=16, grid=GRID)
+SPACING = Spacing(column=WIRE_ROOM, row=32, bend=16, grid=GRID)
 
 
 class Tidy(QObject):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
@@ -15,7 +15,7 @@ from studio.ui.canvas.curve import Curve, wire_curve
 from studio.ui.canvas.detail import Zoom
 from studio.ui.canvas.flow import Flow, flow
 from studio.ui.canvas.geometry import Box, Point
-from studio.ui.canvas.router import around
+from studio.ui.canvas.router import Surroundings, around
 from studio.ui.canvas.surface import Surface
 from studio.ui.canvas.wire_label import Label
 
@@ -52,9 +52,15 @@ class WireItem(QGraphicsRectItem):
         self._direct = wire_curve(start, end)
         self._follow(self._direct)
 
-    def avoid(self, find: Callable[[Box], Sequence[Box]]) -> None:
-        """Run around the nodes that `find` gives for a box, which are not those at its ends."""
-        curve = around(self._direct, find)
+    @property
+    def rank(self) -> tuple[float, Wire]:
+        """The order in which wires choose their ways: the shortest first."""
+        start, end = self._direct.start, self._direct.end
+        return abs(end.x - start.x) + abs(end.y - start.y), self.wire
+
+    def avoid(self, look: Callable[[Box], Surroundings]) -> None:
+        """Run around what `look` gives for a box."""
+        curve = around(self._direct, look)
         if curve != self.curve:
             self._follow(curve)
 

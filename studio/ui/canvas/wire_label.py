@@ -68,7 +68,7 @@ def paint_label(painter: QPainter, label: Label, style: Style, *, strong: bool) 
 def _box(curve: Curve, text: str, pixels: int, t: float = 0.5) -> Box:
     metrics = QFontMetricsF(monospace_font(pixels))
     width, height = metrics.horizontalAdvance(text) + pixels, pixels * 1.5
-    middle = curve.at(t)
+    middle = curve.on_level(t)
     return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
 
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.document.templates import templates
+from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.curve import Curve, wire_curve
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.router import around, enters
+from studio.ui.canvas.router import Surroundings, around, enters
+from studio.ui.canvas.scene import CanvasScene
 from studio.ui.canvas.view import CanvasView
 from studio.ui.store import Store
-from tests.ui.canvas.conftest import MakeView, wire
+from studio.ui.theme import ThemeManager
+from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire
 from tests.ui.canvas.hand import Hand
+
+ROUND = ("abx", "bcx", "cdx", "dex", "efx", "acy", "bdy", "cfy", "fay")
+"""Wires by source, target and input."""
 
 places = st.tuples(st.integers(-60, 60).map(lambda n: 8.0 * n), st.integers(-20, 20).map(lambda n: 8.0 * n))
 boxes = st.builds(
@@ -27,7 +33,7 @@ boxes = st.builds(
 
 
 def routed(direct: Curve, nodes: list[Box]) -> Curve:
-    return around(direct, lambda area: [box for box in nodes if box.meets(area)])
+    return around(direct, lambda area: Surroundings([box for box in nodes if box.meets(area)]))
 
 
 @given(places, places, st.lists(boxes, max_size=8))
@@ -116,3 +122,45 @@ def test_laid_out_skip_wires_run_behind_no_node(make_view: MakeView, store: Stor
     view.store.edit("Wire", function)
     view.do.lay_out()
     assert hits(view) == []
+
+
+def two_skips() -> Document:
+    nodes = {name: Node("ops.add" if name in "ef" else "nn.ReLU", at=(200 * at, 0)) for at, name in enumerate("abcdef")}
+    return Document(nodes, (wire("a.output -> e.x"), wire("b.output -> f.x")))
+
+
+def test_two_wires_past_the_same_nodes_take_two_lanes(make_view: MakeView) -> None:
+    view = make_view(two_skips())
+    one, other = view.canvas.wires.values()
+    assert hits(view) == []
+    assert one.curve.together(other.curve) < 48
+    lanes = {piece.start.y for item in (one, other) for piece in item.curve.pieces if piece.end.x - piece.start.x > 300}
+    assert len(lanes) == 2
+
+
+moves = st.lists(st.tuples(st.sampled_from("abcdef"), places), min_size=1, max_size=4)
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(places, min_size=6, max_size=6), moves)
+def test_moved_wires_run_as_when_the_graph_is_opened(
+    themes: ThemeManager,
+    checks: Checks,
+    at: list[tuple[float, float]],
+    sequence: list[tuple[str, tuple[float, float]]],
+) -> None:
+    nodes = {name: Node("ops.add", at=where) for name, where in zip("abcdef", at, strict=True)}
+    chain = [wire(f"{source}.output -> {target}.{port}") for source, target, port in ROUND]
+    store = Store(Document(nodes, tuple(sorted(chain))), catalogue(), checks)
+    scene = CanvasScene(store, themes.theme, store)
+    for name, where in sequence:
+        scene.preview({name: (where[0] + 80, where[1])})
+        store.edit("Move", lambda document, name=name, where=where: edits.move(document, {name: where}))
+    store.edit("Remove", lambda document: edits.disconnect(document, [chain[0]]))
+    fresh_store = Store(store.document, catalogue(), checks)
+    fresh = CanvasScene(fresh_store, themes.theme, fresh_store)
+    assert {each: item.curve for each, item in scene.wires.items()} == {
+        each: item.curve for each, item in fresh.wires.items()
+    }
+    dispose(store)
+    dispose(fresh_store)

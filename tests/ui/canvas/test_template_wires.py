@@ -1,0 +1,90 @@
+"""Wires of the shipped templates, as they are stored and after the command that lays them out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.document.templates import Template, templates
+from studio.lowering.check import check
+from studio.nodes.catalogue import catalogue
+from studio.ui.canvas.curve import Curve
+from studio.ui.canvas.view import CanvasView
+from tests.ui.canvas.conftest import Checks, MakeView
+from tests.ui.canvas.hand import Hand
+
+STEP = 1.0
+"""Distance between the points of a wire that are compared."""
+APART = 2.5
+"""Wires closer than this, whose lines are 2 pixels wide, look like one."""
+MOST_TOGETHER = 24
+"""Length for which two wires may be that close: as long as two that cross at a sharp angle are."""
+
+
+def sampled(curve: Curve) -> np.ndarray:
+    """Points of a curve, one step from each other."""
+    fine = []
+    for piece in curve.pieces:
+        t = np.linspace(0, 1, 2000)[:, None]
+        a, b, c, d = (np.array(point) for point in piece)
+        fine.append((1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d)
+    line = np.concatenate(fine)
+    along = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))))
+    steps = np.arange(0, along[-1], STEP)
+    return np.stack([np.interp(steps, along, line[:, axis]) for axis in (0, 1)], axis=1)
+
+
+def longest_together(one: np.ndarray, other: np.ndarray) -> float:
+    """The length of the longest stretch of one wire that runs within APART of another."""
+    low, high = other.min(axis=0) - APART, other.max(axis=0) + APART
+    inside = np.flatnonzero(((one >= low) & (one <= high)).all(axis=1))
+    close = np.zeros(len(one) + 1, dtype=bool)
+    for part in np.array_split(inside, len(inside) // 256 + 1):
+        near = np.hypot(*(one[part, None] - other[None]).transpose(2, 0, 1)).min(axis=1, initial=np.inf)
+        close[part] = near < APART
+    ends = np.flatnonzero(~close)
+    return STEP * float(np.diff(np.concatenate(([-1], ends))).max() - 1)
+
+
+def covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
+    """Wires with nodes that they run through, or through their own nodes except at the ports."""
+    found: list[str] = []
+    for wire, item in view.canvas.wires.items():
+        for name, node in view.canvas.nodes.items():
+            box = node.box
+            inside = (lines[wire] > (box.left + 1, box.top + 1)) & (lines[wire] < (box.right - 1, box.bottom - 1))
+            if inside.all(axis=1).any():
+                found.append(f"{item.wire} through {name}")
+    return found
+
+
+def merged(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
+    """Pairs of wires from different outputs that look like one."""
+    found: list[str] = []
+    for one, other in combinations(view.canvas.wires, 2):
+        if one.source != other.source and (length := longest_together(lines[one], lines[other])) > MOST_TOGETHER:
+            found.append(f"{one} and {other} for {length:.0f} pixels")
+    return found
+
+
+def faults(view: CanvasView) -> list[str]:
+    lines: dict[object, np.ndarray] = {wire: sampled(item.curve) for wire, item in view.canvas.wires.items()}
+    return covered(view, lines) + merged(view, lines)
+
+
+@pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
+def test_wires_of_a_template_cross_no_node_and_do_not_merge(
+    template: Template, make_view: MakeView, checks: Checks, qtbot: QtBot
+) -> None:
+    checks.report = check(template.document, catalogue())
+    view = make_view(template.document)
+    assert faults(view) == []
+    Hand(view).key(Qt.Key.Key_L)
+    qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.tidy.is_busy)
+    assert faults(view) == []
+    for wire, item in view.canvas.wires.items():
+        assert item.curve.end.x - item.curve.start.x >= 64, f"{wire} leads backwards"
