@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler.kernels.cache import Module
 from site_pages import pages
 from studio.cli.app import main
-from tests.compiled import standing_in
+from tests.compiled import bitwise
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "assets").rglob("*.md")]
-PROGRAM = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROGRAM = re.compile(r'^```(python|sh|json)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 GUIDES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
@@ -33,25 +32,26 @@ def test_links_lead_to_files(document: Path) -> None:
 
 
 def test_the_code_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    run([text for kind, text in programs(ROOT / "README.md") if kind == "python"], "readme")
+    run([text for kind, _, text in programs(ROOT / "README.md") if kind == "python"], "readme")
     assert float(capsys.readouterr().out) < 0.01
 
 
 @pytest.mark.parametrize("document", GUIDES, ids=lambda path: path.relative_to(ROOT / "docs").as_posix())
 def test_programs_and_commands_of_guides_work(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order, in an empty folder, with NumPy in place of kernels. Other programs, such as pip, are not run."""
-    monkeypatch.setattr(Module, "wait", lambda _: None)
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
-    with standing_in():
-        for kind, text in programs(document):
+    with bitwise():
+        for kind, title, text in programs(document):
             if kind == "python":
                 exec(compile(text, document.name, "exec"), namespace)
-            else:
+            elif kind == "sh":
                 commands(text)
+            elif title:
+                Path(title).write_text(text, encoding="utf-8")
 
 
-def programs(document: Path) -> list[tuple[str, str]]:
+def programs(document: Path) -> list[tuple[str, str, str]]:
     return PROGRAM.findall(document.read_text(encoding="utf-8"))
 
 
