@@ -38,6 +38,7 @@ from studio.document.model import LARGEST, Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
 from studio.lowering.program import lower
+from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
@@ -213,7 +214,8 @@ def explain(
     try:
         found = explain_step(task, program)
     except Exception as error:  # noqa: BLE001 - whatever ends the step is told with its node
-        refuse(program.told(error), as_json=as_json, node=program.node_of(error), code=FAILED)
+        problem = Problem("error", "run-failed", program.told(error), node=program.node_of(error))
+        refuse(problem, as_json=as_json, code=FAILED)
     else:
         if as_json:
             print_line({"event": "explained", **found.as_dict()})

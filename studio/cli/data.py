@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,10 @@ from studio.cli.options import Assignments, File, Json, base, read
 from studio.cli.problems import InputError, explained, plain, print_line, refuse, say
 from studio.document.model import Document
 from studio.lowering.graph import Graph
+from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.data.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
-from studio.training.data.figures import ChannelFigures, Finding, Statistics
+from studio.training.data.figures import ChannelFigures, Statistics
 from studio.training.data.previewing import Preview
 from studio.training.data.statistics import Progress, describing
 
@@ -41,10 +42,13 @@ def data(
         chain = chain_to(name, document, graph, base(file))
         found = _described(Preview(chain, Opener().open(chain), document.training.seed))
     except DataProblem as problem:
-        refuse(str(problem), as_json=as_json, node=problem.node)
+        refuse(Problem("error", "bad-data", str(problem), node=problem.node), as_json=as_json)
     if as_json:
         spec, target = str(found.spec), str(found.target)
-        findings = [_as_dict(finding) for finding in found.findings]
+        findings = [
+            {**finding.problem(found.node).within(document).as_dict(), "examples": finding.examples}
+            for finding in found.findings
+        ]
         print_line({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
         return
     for line in _lines(found, chain[0].name):
@@ -72,10 +76,6 @@ def _described(preview: Preview) -> Statistics:
         found = None if isinstance(item, Progress) else item
     assert found is not None
     return found
-
-
-def _as_dict(finding: Finding) -> dict[str, Any]:
-    return {**asdict(finding), "fix": None if finding.fix is None else finding.fix.title}
 
 
 def _lines(found: Statistics, source: str) -> Iterator[str]:

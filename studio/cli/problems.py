@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 import typer
 
-from engine.errors import EngineError
+from engine.errors import EngineError, WeightsError
 from studio.document.errors import DocumentError, FileError
 from studio.lowering.program import LoweringError
+from studio.lowering.report import Problem
 
 FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 
@@ -35,20 +36,35 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, DocumentError, EngineError, LoweringError, FileNotFoundError) as error:
-        refuse(str(error), as_json=as_json)
+    except LoweringError as error:
+        for problem in error.problems[:-1]:
+            report(problem, as_json=as_json)
+        refuse(error.problems[-1], as_json=as_json)
+    except InputError as error:
+        refuse(Problem("error", "bad-usage", str(error)), as_json=as_json)
+    except (FileError, FileNotFoundError, WeightsError) as error:
+        refuse(Problem("error", "bad-file", str(error)), as_json=as_json)
+    except (DocumentError, EngineError) as error:
+        refuse(Problem("error", "bad-input", str(error)), as_json=as_json)
     except OSError as error:
         if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that its reader closed
             raise
-        refuse(str(FileError.from_os_error(error.filename, "cannot be used", error)), as_json=as_json)
+        message = str(FileError.from_os_error(error.filename, "cannot be used", error))
+        refuse(Problem("error", "bad-file", message), as_json=as_json)
 
 
-def refuse(message: str, *, as_json: bool = False, node: str | None = None, code: int = BAD_INPUT) -> NoReturn:
+def refuse(problem: Problem, *, as_json: bool = False, code: int = BAD_INPUT) -> NoReturn:
     """End the command with an exit code. Raises typer.Exit."""
-    complain(message if node is None else f"{node}: {message}")
-    if as_json:
-        print_line({"event": "failed", "message": message, "node": node})
+    report(problem, as_json=as_json)
     raise typer.Exit(code)
+
+
+def report(problem: Problem, *, as_json: bool = False) -> None:
+    """What ends a command: for people on standard error, and as a record for programs."""
+    named = problem.node is None or problem.message.startswith(problem.node)
+    complain(problem.message if named else f"{problem.node}: {problem.message}")
+    if as_json:
+        print_line({"event": "failed", **problem.as_dict()})
 
 
 def plain(text: str) -> str:

@@ -163,7 +163,7 @@ def overfit(
             f"after {last.step} steps with one batch the loss is still {last.share:.0%} of what it was. "
             "Does the loss fit the targets, is the learning rate high enough, is every layer wired to the loss?"
         )
-        refuse(message, code=FAILED)
+        refuse(Problem("error", "not-learning", message), as_json=as_json, code=FAILED)
     if not as_json:
         say(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
 

@@ -102,7 +102,7 @@ def _distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
                 if after in same:
                     continue
                 same.append(after)
-        kept.append(problem)
+        kept.append(problem.within(document))
     return kept
 
 

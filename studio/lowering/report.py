@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine.shape import Spec
 from studio.document.model import Document, Wire
+from studio.lowering.changes import Change, changes
 from studio.lowering.courses import Course
 from studio.lowering.help import HELP
 
@@ -20,6 +21,13 @@ class Fix:
     edit: Callable[[Document], Document] = field(compare=False)
     settings: tuple[str, ...] = ()
     """What `--set` of the command line takes for the same edit: "adam.lr=0.001". Empty where wires or nodes change."""
+    document: Document | None = field(default=None, compare=False, repr=False)
+    """That the edit is offered for."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The edit as data; empty if it is not known of which document."""
+        return () if self.document is None else changes(self.document, self.edit(self.document))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,10 @@ class Problem:
         """Why problems with this code matter."""
         return HELP.get(self.code, "")
 
+    def within(self, document: Document) -> Problem:
+        """The problem as one of a document, for which its fix then says what it changes."""
+        return self if self.fix is None else replace(self, fix=replace(self.fix, document=document))
+
     def as_dict(self) -> dict[str, Any]:
         """The record that programs read, the same in every command."""
         fix = self.fix
@@ -55,6 +67,7 @@ class Problem:
             "wire": None if self.wire is None else str(self.wire),
             "fix": None if fix is None else fix.title,
             "set": settings or ([self.option] if self.option else []),
+            "edits": [] if fix is None else list(fix.changes),
             "help": self.help,
         }
 

@@ -334,7 +334,7 @@ class Session:
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
         if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
-            self._events.put(Warned(problem))
+            self._events.put(Warned(problem.within(self.document)))
         if self._record is not None and not isinstance(event, fit.ValidationStep):
             self._record.take(event, self._weights)
             self._warn("disk", self._writer.news())
@@ -342,8 +342,7 @@ class Session:
     def _warn_of_data(self, task: fit.Task) -> None:
         source = self._lowered().reading.source
         for found in splits_of(task).diagnostics(whole=True):
-            problem = data_problem(source, found)
-            self._events.put(Warned(problem))
+            self._events.put(Warned(data_problem(source, found).within(self.document)))
 
     def _warn(self, code: str, messages: Iterable[str]) -> None:
         for message in messages:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.shape import Spec
-from studio.lowering.report import Fix
+from studio.lowering.report import Fix, Problem
 from studio.training.data.histogram import Counts
 from studio.training.data.picturing import Kind
 from studio.training.data.previewing import Part
@@ -85,6 +85,10 @@ class Finding:
     examples: tuple[tuple[Part, int], ...] = ()
     """Samples to look at."""
     fix: Fix | None = None
+
+    def problem(self, node: str) -> Problem:
+        """The finding as a problem of the node whose samples it is about."""
+        return Problem(self.severity, self.code, self.message, node=node, fix=self.fix)
 
 
 @dataclass(frozen=True, slots=True)

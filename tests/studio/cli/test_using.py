@@ -273,7 +273,8 @@ def test_the_commands_before_a_training(gradwire, project: Path) -> None:
     assert "It learns" in gradwire("overfit", project).out
     result = gradwire("overfit", project, "--set", "adam.lr=1e-9", "--steps", 5, "--json")
     assert result.code == 1
-    assert result.lines[-1]["learns"] is False
+    overfitted, failed = result.lines
+    assert overfitted["learns"] is False and failed["code"] == "not-learning"
     assert "the loss is still" in result.err
 
 

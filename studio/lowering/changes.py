@@ -1,0 +1,94 @@
+"""The edit of a fix as data: what programs apply to a project file, derived from the document before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from studio.document.difference import Difference, difference
+from studio.document.model import Document, Node, Wire
+
+Change: TypeAlias = dict[str, Any]
+"""One of:
+
+- ``{"remove": NODE}``, with its wires
+- ``{"rename": NODE, "name": NEW}``
+- ``{"insert": TYPE, "name": NODE, "params": {…}, "wire": [OUTPUT, INPUT], "ports": [IN, OUT]}``
+- ``{"add": TYPE, "name": NODE, "params": {…}}``
+- ``{"disconnect": [OUTPUT, INPUT]}`` and ``{"connect": [OUTPUT, INPUT]}``, each end as ``NODE.PORT``
+- ``{"set": NODE, "param": PARAM, "value": VALUE}`` and ``{"clear": NODE, "param": PARAM}``
+- ``{"change": NODE, FIELD: VALUE}`` for a field of the node, such as ``type``, ``frozen`` or ``trains``
+- ``{"training": {SETTING: VALUE}}``
+"""
+
+_PLACED = frozenset({"at", "params"})
+"""Fields of a node that say nothing of its own in a change: where it is drawn; parameters, which have changes of their
+own."""
+
+
+def changes(old: Document, new: Document) -> tuple[Change, ...]:
+    """What leads from one document to another, in the order in which it is to be done, apart from places."""
+    return tuple(_changes(old, difference(old, new)))
+
+
+def _changes(old: Document, found: Difference) -> Iterator[Change]:
+    for name in found.removed:
+        yield {"remove": name}
+    for name, renamed in found.renamed.items():
+        yield {"rename": name, "name": renamed}
+    gone = [wire for wire in found.wires_removed if not {*found.removed, *found.renamed} & _nodes(wire)]
+    come = [wire for wire in found.wires_added if not set(found.renamed.values()) & _nodes(wire)]
+    for name, node in found.added.items():
+        told: Change = {"name": name, "params": dict(node.params)}
+        around = _around(name, gone, come)
+        if around is None:
+            yield {"add": node.type, **told}
+            continue
+        before, first, second = around
+        gone.remove(before)
+        come = [wire for wire in come if wire not in (first, second)]
+        yield {"insert": node.type, **told, "wire": _ends(before), "ports": [first.target.port, second.source.port]}
+    for wire in gone:
+        yield {"disconnect": _ends(wire)}
+    for wire in come:
+        yield {"connect": _ends(wire)}
+    for name, node in found.changed.items():
+        yield from _of_node(name, old.nodes[name], node)
+    if found.training is not None:
+        fields = old.training.__struct_fields__
+        pairs = {field: (getattr(old.training, field), getattr(found.training, field)) for field in fields}
+        yield {"training": {field: after for field, (before, after) in pairs.items() if before != after}}
+
+
+def _around(name: str, gone: list[Wire], come: list[Wire]) -> tuple[Wire, Wire, Wire] | None:
+    """The wire that a new node was put into, and its two halves."""
+    into = [wire for wire in come if wire.target.node == name]
+    out = [wire for wire in come if wire.source.node == name]
+    if len(into) != 1 or len(out) != 1:
+        return None
+    before = Wire(into[0].source, out[0].target)
+    return (before, into[0], out[0]) if before in gone else None
+
+
+def _of_node(name: str, old: Node, new: Node) -> Iterator[Change]:
+    fields = [field for field in old.__struct_fields__ if field not in _PLACED]
+    differing = {field: getattr(new, field) for field in fields if getattr(old, field) != getattr(new, field)}
+    if differing:
+        yield {"change": name, **differing}
+    for param in old.params:
+        if param not in new.params:
+            yield {"clear": name, "param": param}
+    for param, value in new.params.items():
+        if param not in old.params or old.params[param] != value:
+            yield {"set": name, "param": param, "value": value}
+
+
+def _nodes(wire: Wire) -> set[str]:
+    return {wire.source.node, wire.target.node}
+
+
+def _ends(wire: Wire) -> list[str]:
+    return [str(wire.source), str(wire.target)]
+
+
+__all__ = ["Change", "changes"]
