@@ -89,5 +89,6 @@ def _setting(name: str, value: Any) -> str:
 
 def _number(value: Any) -> str:
     if isinstance(value, tuple):
-        return "×".join(map(_number, cast("tuple[Any, ...]", value)))
+        items = cast("tuple[Any, ...]", value)
+        return ("×" if all(isinstance(item, int) for item in items) else ", ").join(map(_number, items))
     return f"{value:g}" if isinstance(value, float) else str(value)

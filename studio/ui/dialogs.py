@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from studio.document.format import SUFFIX
+from studio.ui import icons
 
+_PICTURES = {QMessageBox.Icon.Warning: ("warning", "warning"), QMessageBox.Icon.Question: ("info", "accent")}
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
 
@@ -27,6 +29,8 @@ def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: s
 def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageBox:
     """Of plain text: names of files and messages may hold what looks like HTML."""
     box = QMessageBox(icon, "Gradwire", "", parent=parent)
+    name, token = _PICTURES[icon]
+    box.setIconPixmap(icons.themed(name, token).pixmap(QSize(32, 32), box.devicePixelRatioF()))
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(text)
     return box
@@ -54,9 +58,7 @@ def save_before_quitting(
     parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0
 ) -> Literal["save", "discard", "cancel"]:
     """What to do with several projects that have unsaved changes, and with so many runs that go with them."""
-    box = QMessageBox(
-        QMessageBox.Icon.Question, "Gradwire", f"Save {len(names)} projects before quitting?", parent=parent
-    )
+    box = _box(QMessageBox.Icon.Question, f"Save {len(names)} projects before quitting?", parent)
     stops = "\n\nThe run under way will be stopped." if is_running else ""
     lost = {0: "", 1: " and one run"}.get(runs, f" and {runs} runs")
     listed = "\n".join(f"•  {name}" for name in names)

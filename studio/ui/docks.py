@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
+from studio.ui import theme
 from studio.ui.project import Project
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
@@ -59,6 +60,14 @@ class Dock(QDockWidget):
         super().keyPressEvent(event)
         if self.isFloating():
             QApplication.sendEvent(self._window, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A hairline around a floating dock, which has no frame of the window manager's."""
+        super().paintEvent(event)
+        if self.isFloating():
+            painter = QPainter(self)
+            painter.setPen(theme.current().color("border-strong"))
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def update_bar(self, *, is_tabbed: bool) -> None:
         """No title bar where a tab says the same already."""

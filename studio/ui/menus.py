@@ -29,6 +29,8 @@ def fill(bar: QMenuBar, commands: Commands) -> dict[str, QMenu]:
         if command.separated:
             menu.addSeparator()
         menu.addAction(commands.action(command.id))
+        if command.id == "file.open":
+            menus["File/Recent"] = menu.addMenu("Open recent")
     return menus
 
 

@@ -35,6 +35,8 @@ class StatusLine(QStatusBar):
         self.tier.clicked.connect(self.compile_wanted)
         self._said = ElidedLabel()  # a long remark must not widen the window
         self._said.setProperty("role", "dim")
+        self._is_why_not = False
+        """The remark is about the graph as it is."""
         self.addWidget(self._said, 1)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
@@ -54,7 +56,8 @@ class StatusLine(QStatusBar):
             self._project.store.document_changed.disconnect(self._show_tier)
             self._project.runner.state_changed.disconnect(self._show_tier)
             self._project.store.refused.disconnect(self.say)
-            self._project.runner.refused.disconnect(self.say)
+            self._project.runner.refused.disconnect(self._say_why_not)
+            self._project.store.document_changed.disconnect(self._forget_why_not)
             self._project.runner.events.disconnect(self._show_run)
         self._project = project
         if project is not None:
@@ -62,7 +65,8 @@ class StatusLine(QStatusBar):
             project.store.document_changed.connect(self._show_tier)
             project.runner.state_changed.connect(self._show_tier)
             project.store.refused.connect(self.say)
-            project.runner.refused.connect(self.say)
+            project.runner.refused.connect(self._say_why_not)
+            project.store.document_changed.connect(self._forget_why_not)
             project.runner.events.connect(self._show_run)
         for widget in (self.check, self._parameters, self._macs, self._device, self._zoom):
             widget.setVisible(project is not None)
@@ -71,7 +75,17 @@ class StatusLine(QStatusBar):
     def say(self, text: str) -> None:
         """A remark that goes away by itself."""
         self._said.setText(text)
+        self._is_why_not = False
         self._quiet.start(_MESSAGE_MS)
+
+    def _say_why_not(self, text: str) -> None:
+        """Why a graph cannot be run, until it is another graph."""
+        self.say(text)
+        self._is_why_not = True
+
+    def _forget_why_not(self, *_: object) -> None:
+        if self._is_why_not:
+            self.say("")
 
     def show_zoom(self, scale: float) -> None:
         self._zoom.setText(f"{100 * scale:.0f}%")

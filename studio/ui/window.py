@@ -64,7 +64,7 @@ class MainWindow(QMainWindow):
         self.tabs.setMovable(True)
         self.setCentralWidget(self._middle())
         self._toolbar = self._place_topbar()
-        self._recent = menus.fill(self.menuBar(), self.commands)["File"].addMenu("Recent")
+        self._recent = menus.fill(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
         self.resize(_SIZE)
         self._restore()

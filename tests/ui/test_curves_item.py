@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, Qt
+from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -146,3 +147,12 @@ def test_a_pan_that_changes_the_other_range_paints_once(qtbot: QtBot, plot: Curv
     qtbot.waitUntil(lambda: len(paintings) > before)
     plot.grab()
     assert len(paintings) == before + 1
+
+
+def test_a_plot_takes_no_drags(plot: CurvePlot) -> None:
+    """pyqtgraph ignores them when they enter, and Qt would warn when they leave."""
+    event = QDragEnterEvent(
+        QPoint(50, 50), Qt.DropAction.CopyAction, QMimeData(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(plot.viewport(), event)
+    assert not plot.viewport().acceptDrops() and not event.isAccepted()

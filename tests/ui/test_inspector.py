@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QToolTip
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
 from studio.document import edits
-from studio.document.model import Document, Node
+from studio.document.model import Document, End, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.node_form import NodeForm
@@ -339,3 +339,24 @@ def test_all_of_a_long_path_is_told_by_its_tooltip(
     QApplication.sendEvent(path_line, help_wanted)
     qtbot.waitUntil(lambda: QToolTip.text() == path)
     QToolTip.hideText()
+
+
+def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.edit("Forget the scale", lambda document: edits.remove(document, ["scale"]))
+    project.store.edit(
+        "Join", lambda document: edits.connect(document, Wire(End("digits", "samples"), End("batches", "samples")))
+    )
+    project.store.select(["hidden"])
+    inspector = window.desks[project].inspector
+    qtbot.waitUntil(lambda: any(problem.fix for problem in project.store.report.problems if problem.node == "hidden"))
+    form = inspector.form
+    assert isinstance(form, NodeForm)
+    [button] = [each for each in form.findChildren(QPushButton) if each.text().startswith("Insert Normalize")]
+    qtbot.waitUntil(button.isVisible)
+    qtbot.waitUntil(lambda: form.width() <= inspector.viewport().width())
+    window.docks["inspector"].setFloating(True)
+    window.docks["inspector"].resize(250, 700)
+    qtbot.waitUntil(lambda: form.width() <= 250)
+    qtbot.waitUntil(lambda: button.height() > button.sizeHint().height())  # two lines
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert "normalize" in project.store.document.nodes

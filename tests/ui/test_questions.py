@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QStyle
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
@@ -18,7 +18,7 @@ from studio.ui.window import MainWindow
 from tests.ui.test_window import answer, change
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
-SAVE_BEFORE_QUITTING = dialogs.save_before_quitting
+MESSAGE, SAVE_BEFORE_QUITTING = dialogs.message, dialogs.save_before_quitting
 
 
 @pytest.fixture
@@ -120,3 +120,19 @@ def test_closing_a_tab_in_the_back_shows_it_before_asking(window: MainWindow, mo
     asked = answer(monkeypatch, "save_before_closing", "cancel")
     window.files.close(back)
     assert asked and window.project is back
+
+
+def test_a_message_is_wide_enough_for_a_path(window: MainWindow) -> None:
+    told: list[tuple[int, bool]] = []
+
+    def look() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        hint = QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons
+        told.append((box.width(), bool(box.style().styleHint(hint, None, box.buttons()[0]))))
+        QTest.keyClick(box, Qt.Key.Key_Escape)
+
+    QTimer.singleShot(0, look)
+    MESSAGE(window, "Could not open it", "/home/person/networks/a_network.gradwire, line 2: the text ends.")
+    [(width, has_icons)] = told
+    assert width >= 400 and not has_icons

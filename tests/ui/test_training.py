@@ -159,6 +159,8 @@ def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, projec
     window.commands.run("run.start")
     assert not project.runner.runs
     assert window.status._said.text() == project.store.report.errors[0].message
+    window.commands.run("edit.undo")
+    assert window.status._said.text() == ""
 
 
 def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:

@@ -16,6 +16,7 @@ from studio.document import edits, files
 from studio.document.model import Document, End, Node, Wire
 from studio.ui import dialogs, theme
 from studio.ui.notice import Notice
+from studio.ui.panels.log import LogPanel
 from studio.ui.project import Project
 from studio.ui.settings import Settings
 from studio.ui.window import MainWindow
@@ -276,6 +277,42 @@ def test_tabbed_docks_have_no_second_title(qtbot: QtBot, window: MainWindow, pro
     assert window.docks["runs"].titleBarWidget().sizeHint().height() <= 0
     window.docks["runs"].setFloating(True)
     qtbot.waitUntil(lambda: window.docks["runs"].titleBarWidget().sizeHint().height() > 0)
+
+
+def test_a_floating_panel_has_a_frame(window: MainWindow, project: Project) -> None:
+    dock = window.docks["inspector"]
+    QTest.mouseDClick(dock.titleBarWidget(), Qt.MouseButton.LeftButton)
+    assert dock.isFloating()
+    picture, frame = dock.grab().toImage(), theme.current().color("border-strong")
+    width, height = picture.width(), picture.height()
+    edges = [(0, height // 2), (width - 1, height // 2), (width // 2, 0), (width // 2, height - 1)]
+    assert [picture.pixelColor(*edge) for edge in edges] == [frame] * 4
+
+
+def test_the_log_keeps_to_its_end_when_it_gets_smaller(qtbot: QtBot) -> None:
+    log = LogPanel()
+    qtbot.addWidget(log)
+    log.resize(600, 400)
+    log.show()
+    for number in range(40):
+        log.add(f"line {number}")
+    log.resize(600, 200)
+    bar = log.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum() > 20)
+    QTest.keyClick(log, Qt.Key.Key_PageUp)
+    above = bar.value()
+    log.add("another line")
+    assert bar.value() == above < bar.maximum() - 1
+    QTest.keyClick(log, Qt.Key.Key_PageDown)
+    QTest.keyClick(log, Qt.Key.Key_PageDown)
+    log.add("the last line")
+    assert bar.value() == bar.maximum()
+
+
+def test_recent_files_follow_open_in_the_menu(window: MainWindow) -> None:
+    [menu] = [each.menu() for each in window.menuBar().actions() if each.text() == "&File"]
+    titles = [each.text().partition("\t")[0] for each in menu.actions()]
+    assert titles[titles.index("Open…") + 1] == "Open recent"
 
 
 def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: MainWindow, project: Project) -> None:

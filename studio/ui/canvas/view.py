@@ -78,6 +78,8 @@ class CanvasView(QGraphicsView):
         self._dropping = Dropping(self.context, self.do, self.drop_refused.emit)
         self._pointing = Pointing(self.context)
         self._exposed = QRegion()
+        self._has_panned = False
+        """Since all of it was painted last."""
         self._shown = False
         self._connect(themes)
         self._take_document()
@@ -102,6 +104,7 @@ class CanvasView(QGraphicsView):
         self.camera.changed.connect(self._take_zoom)
         self.top.hint.template_requested.connect(self.template_requested)
         self.tidy.finished.connect(self._take_places)
+        self.canvas.moved.connect(self._paint_afresh)
         self._pointing.moved.connect(self._place_bar)
         self.store.document_changed.connect(self._take_document)
         self.store.report_changed.connect(self._take_report)
@@ -291,6 +294,7 @@ class CanvasView(QGraphicsView):
 
     def _take_report(self) -> None:
         """A caption or name that has grown pushes the neighbours, as part of the edit that made it grow."""
+        self._paint_afresh()
         grown = self.canvas.take_grown()
         places = grow_into_room(self.canvas.boxes(), grown) if grown and self.gesture is None else {}
         if places:
@@ -336,6 +340,17 @@ class CanvasView(QGraphicsView):
     def paintEvent(self, event: QPaintEvent) -> None:
         self._exposed = event.region()
         super().paintEvent(event)
+        if self._exposed.contains(self.viewport().rect()) and self._exposed.rectCount() == 1:
+            self._has_panned = False
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        self._has_panned = True
+
+    def _paint_afresh(self) -> None:
+        """After a pan Qt erases items from where they were painted before it, unless all of it is painted again."""
+        if self._has_panned:
+            self.viewport().update()
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Only where it is asked for: after a pan that is two strips, of which `rect` would be all."""

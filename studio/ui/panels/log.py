@@ -28,6 +28,10 @@ class LogPanel(QPlainTextEdit):
         self.setFont(fonts.monospace())
         self.setPlaceholderText("What runs, saves and fails is noted here.")
         self._lines: list[tuple[str, Level, str]] = []
+        self._is_at_end = True
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self._take_scroll)
+        bar.rangeChanged.connect(self._follow)  # lines come, and the panel gets its height, while it is hidden
         theme.manager().changed.connect(self._rewrite)
 
     def add(self, text: str, level: Level = "info") -> None:
@@ -42,8 +46,6 @@ class LogPanel(QPlainTextEdit):
             self._write(*entry)
 
     def _write(self, time: str, level: Level, text: str) -> None:
-        bar = self.verticalScrollBar()
-        at_end = bar.value() >= bar.maximum() - 4
         colors = theme.current()
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -54,5 +56,10 @@ class LogPanel(QPlainTextEdit):
         cursor.insertText(f"{time}  ", form)
         form.setForeground(colors.color("text" if level == "info" else level))
         cursor.insertText(text, form)
-        if at_end:
-            bar.setValue(bar.maximum())
+
+    def _take_scroll(self, value: int) -> None:
+        self._is_at_end = value >= self.verticalScrollBar().maximum() - 1
+
+    def _follow(self, _: int, last: int) -> None:
+        if self._is_at_end:
+            self.verticalScrollBar().setValue(last)

@@ -25,6 +25,7 @@ class TrialPlot(pg.PlotWidget):
         self._across = across
         self._log_x = log_x
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt then warns of each that leaves
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAntialiasing(True)

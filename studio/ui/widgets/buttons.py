@@ -6,8 +6,16 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QAction, QPaintEvent
+from PySide6.QtWidgets import (
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
 
 from studio.ui import icons
 
@@ -51,6 +59,13 @@ def push(
     return button
 
 
+def wrapping(title: str, run: Callable[[], object]) -> QPushButton:
+    """A button that breaks its words into lines where they do not fit beside what stands around it."""
+    button = _WrappingButton(title)
+    button.clicked.connect(partial(_press, run))
+    return button
+
+
 def chip(title: str) -> QToolButton:
     """A small button with words that is on or off."""
     button = QToolButton()
@@ -59,6 +74,48 @@ def chip(title: str) -> QToolButton:
     button.setCheckable(True)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
+
+
+class _WrappingButton(QPushButton):
+    """As wide as its longest word at least, and as high as its lines at that width."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title.replace("&", "&&"))
+        self._title = title
+        kind = QSizePolicy.ControlType.PushButton
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum, kind)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def minimumSizeHint(self) -> QSize:
+        around = self._around()
+        words = (self.fontMetrics().horizontalAdvance(word) for word in self._title.split())
+        return QSize(max(words, default=0) + around.width(), self.fontMetrics().lineSpacing() + around.height())
+
+    def heightForWidth(self, width: int) -> int:
+        lines = len(self._lines(width))
+        return lines * self.fontMetrics().lineSpacing() + self._around().height()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        option.text = "\n".join(self._lines(self.width())).replace("&", "&&")
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
+
+    def _around(self) -> QSize:
+        """What the style adds to the words on one line."""
+        line = QSize(self.fontMetrics().horizontalAdvance(self._title), self.fontMetrics().lineSpacing())
+        return self.sizeHint() - line
+
+    def _lines(self, width: int) -> list[str]:
+        room, lines = width - self._around().width(), [""]
+        for word in self._title.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and self.fontMetrics().horizontalAdvance(longer) > room:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        return lines
 
 
 def _press(run: Callable[[], object], *_: object) -> None:

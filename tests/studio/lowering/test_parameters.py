@@ -84,6 +84,11 @@ def test_one_value_may_stand_for_several() -> None:
     assert report(sound).nodes["conv"].summary == "1 → 8 · 3×1 · stride 2"
 
 
+def test_numbers_that_are_no_sizes_are_listed() -> None:
+    info = report(document({"adam": Node("optim.Adam", {"betas": [0.8, 0.99]})})).nodes["adam"]
+    assert info.summary == "lr = 0.001 · betas 0.8, 0.99"
+
+
 def test_a_node_alone_shows_its_arguments() -> None:
     info = report(document({"conv": Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3})})).nodes["conv"]
     assert info.arguments["stride"] == 1

@@ -22,7 +22,7 @@ from studio.ui.palette.tree import MIME
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager, contrast
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.hand import MIDDLE, Hand
 
 
 def drop(view: CanvasView, key: str, place: QPoint) -> None:
@@ -216,3 +216,27 @@ def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtb
     motion.set_reduced(True)
     view.camera.zoom_to(1.0)
     assert view.camera.scale == 1.0
+
+
+# -- what is painted
+
+
+def test_a_node_that_moves_after_a_pan_leaves_nothing_behind(
+    qtbot: QtBot, view: CanvasView, hand: Hand, store: Store
+) -> None:
+    """Looks at the screen: a picture of the widget would be painted anew."""
+    window, screen = view.window(), view.screen()
+    assert screen is not None
+    store.edit("Move", lambda document: edits.move(document, {"relu": (640, 200)}))
+    qtbot.wait(50)
+    start = hand.at(600, 300)
+    hand.press(start, MIDDLE)
+    for step in range(1, 5):
+        hand.move(start + QPoint(-30 * step, 0), button=MIDDLE)
+        qtbot.wait(20)
+    hand.release(start + QPoint(-120, 0), MIDDLE)
+    store.undo()
+    qtbot.wait(50)
+    shown = screen.grabWindow(window.winId()).toImage()
+    fresh = window.grab().toImage()
+    assert shown.convertToFormat(fresh.format()) == fresh

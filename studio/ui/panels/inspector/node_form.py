@@ -218,7 +218,7 @@ class _Notice(QWidget):
         column.addWidget(label(problem.message, problem.severity, wrap=True))
         if (fix := problem.fix) is not None:
             button = QHBoxLayout()
-            button.addWidget(buttons.push(fix.title, lambda: store.edit(fix.title, fix.edit)))
+            button.addWidget(buttons.wrapping(fix.title, lambda: store.edit(fix.title, fix.edit)))
             button.addStretch(1)
             column.addLayout(button)
         row.addLayout(column, 1)

@@ -37,6 +37,7 @@ class CurvePlot(pg.PlotWidget):
         self.seconds = 0.0
         """That the last painting took."""
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt then warns of each that leaves
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAntialiasing(True)
