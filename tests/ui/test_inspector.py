@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolTip
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
@@ -360,3 +360,67 @@ def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow,
     qtbot.waitUntil(lambda: button.height() > button.sizeHint().height())  # two lines
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert "normalize" in project.store.document.nodes
+
+
+# -- what is being used stays in its place
+
+
+def at(window: MainWindow, widget: QWidget) -> QPoint:
+    return widget.mapTo(window, widget.rect().center())
+
+
+@pytest.fixture
+def hidden(qtbot: QtBot, window: MainWindow, project: Project) -> NodeForm:
+    """The form of the node "hidden", in a window whose mouse events take the way of real ones."""
+    project.store.select(["hidden"])
+    form = window.desks[project].inspector.form
+    assert isinstance(form, NodeForm)
+    QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton)  # as other tests may have left it
+    qtbot.waitUntil(lambda: form.rows[0].field.y() >= 0 and form.isVisible())
+    QApplication.processEvents()
+    return form
+
+
+def test_a_field_stays_in_its_place_while_problems_come_and_go(
+    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
+) -> None:
+    place = next(row for row in hidden.rows if row.parameter.name == "in_features")
+    field = place.field
+    assert isinstance(field, TypedField)
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, field.line))
+    before = at(window, field.line)
+    QTest.keyClicks(field.line, "5")
+    qtbot.waitUntil(lambda: any(problem.node == "hidden" for problem in project.store.report.problems))
+    QApplication.processEvents()
+    assert at(window, field.line) == before
+    assert hidden._header is not None and hidden._header.mark.isVisible()
+    assert "64" in hidden._header.mark.toolTip()
+    QTest.keyClick(field.line, Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: not project.store.report.problems)
+    qtbot.waitUntil(lambda: not hidden._header.mark.isVisible())  # pyright: ignore[reportOptionalMemberAccess]
+    assert at(window, field.line) == before
+
+
+def test_a_click_meets_the_field_that_was_pressed(
+    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
+) -> None:
+    """The press ends the input in the field above, so that the line under it goes, and brings a check report."""
+    typed_in = next(row for row in hidden.rows if row.parameter.name == "out_features")
+    clicked = next(row for row in hidden.rows if row.parameter.name == "bias").field.editor
+    field = typed_in.field
+    assert isinstance(field, TypedField)
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, field.line))
+    field.line.selectAll()
+    QTest.keyClicks(field.line, "0")
+    assert typed_in._problem.isVisible()
+    QApplication.processEvents()
+    place = clicked.mapTo(window, QPoint(8, clicked.height() // 2))  # of the box itself
+    QTest.mousePress(window.windowHandle(), Qt.MouseButton.LeftButton, pos=place)
+    assert clicked.hasFocus() and field.line.text() == "0", "shown until the release"
+    with qtbot.waitSignal(project.store.report_changed, timeout=60_000):
+        project.store.recheck()
+    QApplication.processEvents()
+    assert clicked.mapTo(window, QPoint(8, clicked.height() // 2)) == place
+    QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton, pos=place)
+    assert project.store.document.nodes["hidden"].params["bias"] is False
+    qtbot.waitUntil(lambda: not typed_in._problem.isVisible() and field.line.text() == "256")

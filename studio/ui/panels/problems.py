@@ -9,12 +9,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.lowering.report import Problem, Report
+from studio.lowering.report import Problem
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
+from studio.ui.widgets.postponed import Postponed
 
 _SHOWN = 200
 """More rows than anybody reads; a broken file may have thousands."""
@@ -30,8 +31,7 @@ class ProblemsPanel(QWidget):
         super().__init__(parent)
         self._store = store
         self._problems: tuple[Problem, ...] | None = None
-        self._waits = False
-        """Whether a report came while a button was down."""
+        self._update = Postponed(self._show, self)
         self._empty = EmptyState("ok", "No problems", "Mistakes in the graph are listed here while you wire it.")
         self._rows = QWidget()
         self._rows.setObjectName("page")
@@ -46,22 +46,17 @@ class ProblemsPanel(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(scroll)
-        store.report_changed.connect(self._show)
-        self._show(store.report)
+        store.report_changed.connect(self._update.run)
+        self._show()
 
     @property
     def rows(self) -> list[ProblemRow]:
         return [row for row in self._rows.findChildren(ProblemRow) if row.parent() is self._rows]
 
-    def _show(self, report: Report) -> None:
+    def _show(self) -> None:
+        report = self._store.report
         if report.problems == self._problems:
             return
-        if any(row.problem.fix is not None and row.button.isDown() for row in self.rows):
-            # A press on a button ends the input in another field, and with it comes a report. The rows wait for the
-            # release, which would otherwise meet another button, or none.
-            self._waits = True
-            return
-        self._waits = False
         self._problems = report.problems
         for row in self.rows:
             row.setParent(None)
@@ -71,16 +66,9 @@ class ProblemsPanel(QWidget):
         ordered = sorted(report.problems, key=lambda problem: problem.severity != "error")
         for problem in ordered[:_SHOWN]:
             row = ProblemRow(problem, self._go, self._fix)
-            if problem.fix is not None:
-                # Queued: the button tells of its click after its release.
-                row.button.released.connect(self._catch_up, Qt.ConnectionType.QueuedConnection)
             self._column.addWidget(row)
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
-
-    def _catch_up(self) -> None:
-        if self._waits:
-            self._show(self._store.report)
 
     def _go(self, problem: Problem) -> None:
         name = problem.node or (problem.wire.target.node if problem.wire else None)

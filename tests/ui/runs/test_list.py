@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
@@ -23,6 +23,7 @@ from studio.ui.panels.runs.panel import RunsPanel
 from studio.ui.panels.runs.plot import run_color
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
+from tests.ui.runs.hand import names
 
 Opened = Callable[[MainWindow], tuple[Project, RunsPanel]]
 
@@ -152,24 +153,35 @@ def test_sixteen_runs_have_colours_of_their_own(window: MainWindow, opened: Open
             assert theme.contrast(run_color(run), theme.current().color("surface")) >= 3
 
 
-def test_names_of_what_is_compared_can_be_read_in_a_small_window(
-    qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path
+@pytest.mark.parametrize("size", [(1024, 700), (1280, 800), (1440, 900)])
+def test_a_comparison_can_be_read_in_a_small_window(
+    qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    window.resize(1280, 800)
+    window.resize(*size)
     copies(tmp_path, 2)
     _, panel = opened(window)
     panel.list.view.selectAll()
     QTest.mouseClick(panel.bar.details, Qt.MouseButton.LeftButton)
     facts = panel.details.facts
     qtbot.waitUntil(facts.isVisible)
-    QTest.mouseClick(panel.details.only_differences, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    box = panel.details.only_differences
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+    QApplication.processEvents()
     items = facts.findItems("train accuracy", Qt.MatchFlag.MatchRecursive)
     assert items
     rect = facts.visualItemRect(items[0])
     room = facts.columnWidth(0) - rect.left()
-    assert facts.fontMetrics().horizontalAdvance("best train accuracy") < room
-    qtbot.waitUntil(lambda: facts.columnViewportPosition(2) + facts.columnWidth(2) <= facts.viewport().width())
+    assert size[0] < 1280 or facts.fontMetrics().horizontalAdvance("best train accuracy") < room
+    assert facts.fontMetrics().horizontalAdvance("train accuracy") < room
+    right = facts.columnViewportPosition(2) + facts.columnWidth(2)
+    assert right <= facts.viewport().width(), [facts.columnWidth(column) for column in range(3)]
+    assert facts.viewport().height() >= 6 * rect.height(), "more than three rows at once"
+    assert not facts.horizontalScrollBar().isVisible()
+    assert panel.list.isVisible() and names(panel) == ["Run 2", "Run 1"], "other runs can be chosen beside it"
     assert [facts.headerItem().toolTip(column) for column in (1, 2)] == ["Run 2", "Run 1"]
+    closer = next(each for each in panel.details.findChildren(QToolButton) if "Close" in each.toolTip())
+    QTest.mouseClick(closer, Qt.MouseButton.LeftButton)
+    assert panel.bar.details.isVisible() and not panel.bar.details.isChecked() and not facts.isVisible()
 
 
 def test_the_axis_of_curves_can_be_read_in_a_small_window(window: MainWindow, opened: Opened) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from studio.document import edits, names
 from studio.document.model import Document
+from studio.lowering.report import Problem
 from studio.nodes.types import NodeType, Role
+from studio.ui import icons
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import LineEdit
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import label, tip
 from studio.ui.widgets.picture import Picture
+from studio.ui.widgets.postponed import Postponed
 
 
 class NodeHeader(QWidget):
@@ -22,6 +27,7 @@ class NodeHeader(QWidget):
         super().__init__()
         self._store = store
         self._name = name
+        self._settle = Postponed(self.refresh, self)
         self._has_weights = kind is not None and kind.category == "layer"
         self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
         node = store.document.nodes[name]
@@ -36,10 +42,12 @@ class NodeHeader(QWidget):
         self.name = LineEdit(name)
         self.name.setAccessibleName("Name")
         self.name.setToolTip("The node's name: the attribute in the code and the prefix of its weights.")
+        self.mark = ProblemMark()
         self.name.textEdited.connect(self._check)
         self.name.editingFinished.connect(self._rename)
         self.name.draft.reverted.connect(self.refresh)
         top.addWidget(self.name, 1)
+        top.addWidget(self.mark)
         column.addLayout(top)
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
@@ -117,7 +125,7 @@ class NodeHeader(QWidget):
             return
         if self._check(self.name.text()) is not None:
             if not self.name.hasFocus():
-                self.refresh()
+                self._settle.run()
             return
         old, self._name = self._name, new
         if not self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new)):
@@ -134,6 +142,30 @@ class SeveralHeader(QWidget):
         row.setSpacing(8)
         row.addWidget(Picture("layer", "text-dim", 20))
         row.addWidget(label(f"{count} nodes selected", "heading"), 1)
+        self.mark = ProblemMark()
+        row.addWidget(self.mark)
+
+
+class ProblemMark(QToolButton):
+    """Says that the nodes have problems, which stand below the fields. Its place stays free while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("kind", "small")
+        self.setIconSize(QSize(16, 16))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_problems(self, problems: Sequence[Problem]) -> None:
+        if problems:
+            severity = "error" if any(each.severity == "error" for each in problems) else problems[0].severity
+            self.setIcon(icons.themed(severity, severity))
+            self.setToolTip(tip("\n".join(each.message for each in problems)))
+            self.setAccessibleName(f"{len(problems)} problems" if len(problems) > 1 else problems[0].message)
+        self.setVisible(bool(problems))
 
 
 def _flagged(document: Document, name: str, flag: str, on: bool) -> Document:

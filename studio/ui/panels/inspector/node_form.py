@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
@@ -33,6 +34,9 @@ class NodeForm(QWidget):
         offers: what else can be done with a node, as rows below its parameters
     """
 
+    place_wanted = Signal(QWidget)
+    """A part of the form that should come into view."""
+
     def __init__(self, store: Store, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
         super().__init__()
         self.setObjectName("page")
@@ -44,16 +48,19 @@ class NodeForm(QWidget):
         self._column.setSpacing(12)
         self._header: NodeHeader | None = None
         if len(names) == 1:
-            self._header = NodeHeader(store, names[0], self._kinds[0])
-            self._column.addWidget(self._header)
+            header = self._header = NodeHeader(store, names[0], self._kinds[0])
         else:
-            self._column.addWidget(SeveralHeader(len(names)))
+            header = SeveralHeader(len(names))
+        self._column.addWidget(header)
+        self._mark = header.mark
+        self._mark.clicked.connect(self._go_to_problems)
+        self.rows = [Row(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)]
+        self._add_rows()
+        # Below the fields, which stay where they are when problems come and go while somebody types.
         self._problems = QVBoxLayout()
         self._problems.setSpacing(6)
         self._column.addLayout(self._problems)
         self._shown_problems: tuple[Problem, ...] = ()
-        self.rows = [Row(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)]
-        self._add_rows()
         kind = self._kinds[0] if len(names) == 1 else None
         self.offers = [row for offer in offers if kind is not None and (row := offer(names[0], kind)) is not None]
         for row in self.offers:
@@ -161,6 +168,12 @@ class NodeForm(QWidget):
         _clear_layout(self._problems)
         for problem in found:
             self._problems.addWidget(_Notice(self._store, problem))
+        self._mark.show_problems(found)
+
+    def _go_to_problems(self) -> None:
+        item = self._problems.itemAt(self._problems.count() - 1)
+        if item is not None:
+            self.place_wanted.emit(item.widget())
 
     def _show_figures(self) -> None:
         if len(self.names) != 1:

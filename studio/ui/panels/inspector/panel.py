@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from studio.ui.panels.inspector.node_form import NodeForm, Offer
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.store import Store
+from studio.ui.widgets.postponed import Postponed
 
 
 class InspectorPanel(QScrollArea):
@@ -21,10 +22,11 @@ class InspectorPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        store.selection_changed.connect(self._refresh)
-        store.document_changed.connect(self._refresh)
-        store.report_changed.connect(self._refresh)
-        store.path_changed.connect(self._refresh)
+        self._update = Postponed(self._refresh, self)
+        store.selection_changed.connect(self._update.run)
+        store.document_changed.connect(self._update.run)
+        store.report_changed.connect(self._update.run)
+        store.path_changed.connect(self._update.run)
         self._refresh()
 
     @property
@@ -38,7 +40,7 @@ class InspectorPanel(QScrollArea):
         if isinstance(self.form, NodeForm):
             self.form.focus_name()
 
-    def _refresh(self, *_: object) -> None:
+    def _refresh(self) -> None:
         names = [name for name in self._store.document.nodes if name in self._store.selection]
         form = self.widget()
         fits = form.fits(names) if isinstance(form, NodeForm) else isinstance(form, ProjectForm) and not names
@@ -48,4 +50,9 @@ class InspectorPanel(QScrollArea):
         if form is not None:
             # setWidget would delete it at once, and the change may come from one of its own fields.
             self.takeWidget().deleteLater()
-        self.setWidget(NodeForm(self._store, names, self._offers) if names else ProjectForm(self._store))
+        if names:
+            form = NodeForm(self._store, names, self._offers)
+            form.place_wanted.connect(self.ensureWidgetVisible)
+            self.setWidget(form)
+        else:
+            self.setWidget(ProjectForm(self._store))

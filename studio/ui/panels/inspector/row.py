@@ -18,6 +18,7 @@ from studio.ui.panels.inspector.values import shown
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
+from studio.ui.widgets.postponed import Postponed
 
 LABEL_WIDTH = 112
 
@@ -75,6 +76,7 @@ class Row(QWidget):
         self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
         self._typed_problem = ""
         self._value = Value()
+        self._settle = Postponed(self._forget_typed, self)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -144,6 +146,9 @@ class Row(QWidget):
     def _leave(self) -> None:
         """What was typed and is no value is forgotten; the field shows the document again."""
         self._store.seal()
+        self._settle.run()
+
+    def _forget_typed(self) -> None:
         if not self.field.editor.hasFocus():
             self._typed_problem = ""
             self.show_value(self._value)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QHBoxLayout,
     QLabel,
@@ -28,6 +29,8 @@ from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.row import row_of
 
 _MOST_EPOCHS = 1_000_000
+_WIDE = 440
+"""Pixels from which all buttons stand in one row."""
 
 
 class Details(QWidget):
@@ -45,11 +48,11 @@ class Details(QWidget):
         column.setSpacing(0)
         column.addLayout(self._head())
         column.addWidget(self._one_run())
-        column.addWidget(self._two_runs())
         column.addWidget(self.facts, 1)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
+        self.setFocusProxy(self.facts)
         self.show_runs(())
 
     def show_runs(self, runs: Sequence[Run]) -> None:
@@ -67,11 +70,12 @@ class Details(QWidget):
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)
-        self._title.setText(" and ".join(run.name for run in runs))
-        self._dot.setVisible(len(runs) == 1)
+        self._title.setText(runs[0].name)
+        for widget in (self._dot, self._title):
+            widget.setVisible(len(runs) == 1)
         self._dot.setPixmap(QIcon(Dot(runs[0])).pixmap(QSize(16, 16), self.devicePixelRatioF()))
         self._single.setVisible(len(runs) == 1)
-        self._double.setVisible(len(runs) == 2)
+        self.only_differences.setVisible(len(runs) == 2)
         if len(runs) == 1:
             self._show_actions(runs[0], is_same=is_same)
         self.facts.show_facts(runs, facts(runs, self._catalogue), only_differences=self.only_differences.isChecked())
@@ -85,7 +89,11 @@ class Details(QWidget):
         font.setWeight(font.Weight.DemiBold)
         self._title.setFont(font)
         close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
-        line = row_of(self._dot, self._title, close, wide=self._title, spacing=6)
+        self.only_differences = QCheckBox("Only what differs")
+        self.only_differences.setChecked(True)
+        self.only_differences.toggled.connect(self._show_again)
+        line = row_of(self._dot, self._title, self.only_differences, close, wide=self._title, spacing=6)
+        line.insertStretch(3)
         line.setContentsMargins(12, 6, 4, 4)
         return line
 
@@ -101,39 +109,26 @@ class Details(QWidget):
         self.note.setAccessibleName("Note")
         self.note.editingFinished.connect(self._write_note)
         column.addWidget(self.note)
-        row = QHBoxLayout()
-        row.setSpacing(6)
         self.restore = buttons.push("Restore graph", self._do.restore, icon="history")
         self.restore.setToolTip("Make the graph that this run trained that of the canvas")
         self.resume = buttons.push("Resume", self._resume, icon="run")
-        row.addWidget(self.restore)
-        row.addStretch(1)
-        column.addLayout(row)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.resume)
         self._until = label("until epoch", "dim")
-        row.addWidget(self._until)
         self.epochs = SpinBox()
         self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
         self.epochs.setRange(1, _MOST_EPOCHS)
         self.epochs.setAccessibleName("Epochs in all")
         self.epochs.setToolTip("Epochs in all, those that are done already among them")
-        row.addWidget(self.epochs)
-        row.addStretch(1)
-        column.addLayout(row)
+        going_on = QHBoxLayout()
+        going_on.setSpacing(6)
+        for widget in (self.resume, self._until, self.epochs):
+            going_on.addWidget(widget)
+        going_on.addStretch(1)
+        self._buttons = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._buttons.setSpacing(6)
+        self._buttons.addWidget(self.restore, 0, Qt.AlignmentFlag.AlignLeft)
+        self._buttons.addLayout(going_on)
+        column.addLayout(self._buttons)
         return self._single
-
-    def _two_runs(self) -> QWidget:
-        self._double = QWidget()
-        row = QHBoxLayout(self._double)
-        row.setContentsMargins(12, 0, 12, 8)
-        self.only_differences = QCheckBox("Only what differs")
-        self.only_differences.setChecked(True)
-        self.only_differences.toggled.connect(self._show_again)
-        row.addWidget(self.only_differences)
-        row.addStretch(1)
-        return self._double
 
     def _show_actions(self, run: Run, *, is_same: bool) -> None:
         self._trouble.setText(run.trouble)
@@ -163,6 +158,11 @@ class Details(QWidget):
 
     def _show_again(self, *_: object) -> None:
         self.show_runs(self._runs)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_wide = self.width() >= _WIDE
+        self._buttons.setDirection(QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom)
 
     def sizeHint(self) -> QSize:
         return QSize(360, 240)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont, QIcon
+from PySide6.QtGui import QFont, QIcon, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
 from studio.training.runs.comparing import MISSING, Group, Row
@@ -17,9 +17,9 @@ from studio.ui.panels.runs.run_table import Dot
 from studio.ui.widgets.labels import tip
 
 _NODE = Qt.ItemDataRole.UserRole
-_WIDTHS = ((112, 200), (76, 144))
-"""Pixels that names take, and a run's values: at least, and at most."""
-_MARGIN = 14
+_LEAST = 76
+"""Pixels that a column takes at least."""
+_MARGIN = 24
 """Around a cell's text."""
 _OPEN = ("Figures", "Graph", "Settings")
 """Groups that are open at first."""
@@ -39,8 +39,9 @@ class Facts(QTreeWidget):
         self.setUniformRowHeights(True)
         self.setIndentation(16)
         self.setAccessibleName("What the runs were made of")
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        self.header().setStretchLastSection(True)
+        self.header().setStretchLastSection(False)
         self.itemActivated.connect(self._tell)
         self.itemClicked.connect(self._tell)
         theme.manager().changed.connect(self._paint_anew)
@@ -98,17 +99,29 @@ class Facts(QTreeWidget):
             self._add_rows(item, row.rows)
             self._color(item)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
     def _fit_columns(self) -> None:
-        """So wide that facts' names, and all values but the last ones, can be read in full."""
+        """All columns as wide as their texts. Where there is no room for that, values take half of it at most."""
+        room, runs = self.viewport().width(), len(self._runs)
+        if not runs:
+            return
+        values = [min(self._wanted(column), max(room // 2 // runs, _LEAST)) for column in range(1, runs + 1)]
+        widths = [min(self._wanted(0), max(room - sum(values), _LEAST)), *values]
+        widths[-1] = max(room - sum(widths[:-1]), values[-1])
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+
+    def _wanted(self, column: int) -> int:
         metrics = self.fontMetrics()
-        for column in range(self.columnCount() - 1):
-            widths = (
-                metrics.horizontalAdvance(item.text(column)) + (0 if column else self.indentation() * len(path))
-                for path, item in self._items()
-                if len(path) > 1
-            )
-            least, most = _WIDTHS[min(column, 1)]
-            self.setColumnWidth(column, min(max(max(widths, default=0) + _MARGIN, least), most))
+        widths = (
+            metrics.horizontalAdvance(item.text(column)) + (0 if column else self.indentation() * len(path))
+            for path, item in self._items()
+            if len(path) > 1
+        )
+        return max(max(widths, default=0) + _MARGIN, _LEAST)
 
     def _color(self, item: QTreeWidgetItem) -> None:
         colors = theme.current()

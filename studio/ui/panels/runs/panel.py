@@ -40,12 +40,13 @@ REDRAW_MS = 50
 """Twenty pictures a second are enough for curves."""
 _REST = 10
 """Times as long as drawing took, nothing is drawn: training gets the rest."""
-_NARROW = 900
+_NARROW = 1080
 """Pixels below which curves and details take turns."""
 _LIST = 304
 """Width of the list at first."""
+_LIST_LEAST = 200
 _SLIM = 680
-"""Pixels below which the curves stand under the list, not beside it."""
+"""Pixels below which the curves stand under the list, not beside it; details are always beside it."""
 
 
 class RunsPanel(QWidget):
@@ -80,7 +81,7 @@ class RunsPanel(QWidget):
         self._remembered: set[Run] = set()
         """Runs that are ticked or not as they were when the project was open last."""
         self.list = RunList(settings.hidden_columns)
-        self.list.setMinimumWidth(200)
+        self.list.setMinimumWidth(_LIST_LEAST)
         self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
         self.details = Details(self.do, store.catalogue)
         self._stack = QStackedLayout(self)
@@ -192,15 +193,24 @@ class RunsPanel(QWidget):
         self.draw()
 
     def _fit(self, *_: object) -> None:
-        """Where there is no room for both, details stand in the place of the curves."""
+        """Where there is no room for both, details stand in the place of the curves and of their bar."""
+        on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
-        direction = Qt.Orientation.Vertical if is_slim else Qt.Orientation.Horizontal
+        direction = Qt.Orientation.Vertical if is_slim and not on else Qt.Orientation.Horizontal
         if self._splitter.orientation() != direction:
             self._splitter.setOrientation(direction)
-            self._splitter.setSizes([self.height() // 3, self.height()] if is_slim else [_LIST, self.width() - _LIST])
-        on = self.bar.details.isChecked()
+            left = _LIST_LEAST if is_slim else _LIST
+            is_below = direction == Qt.Orientation.Vertical
+            self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
+        has_curves = not on or self.width() >= _NARROW
+        had_focus = self.bar.details.hasFocus() or self.details.isAncestorOf(self.focusWidget())
         self.details.setVisible(on)
-        self._curves.setVisible(not on or self.width() >= _NARROW)
+        self.bar.setVisible(has_curves)
+        self._curves.setVisible(has_curves)
+        if had_focus and not has_curves:
+            self.details.setFocus()
+        elif had_focus and not on:
+            self.bar.details.setFocus()
         if on:
             self._show_details()
 
