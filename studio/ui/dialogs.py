@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
@@ -13,6 +13,7 @@ from studio.document.format import SUFFIX
 from studio.ui import icons
 
 _PICTURES = {QMessageBox.Icon.Warning: ("warning", "warning"), QMessageBox.Icon.Question: ("info", "accent")}
+Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
 
@@ -36,35 +37,28 @@ def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageB
     return box
 
 
-def save_before_closing(
-    parent: QWidget, name: str, *, is_running: bool, runs: int = 0
-) -> Literal["save", "discard", "cancel"]:
+def save_before_closing(parent: QWidget, name: str, *, is_running: bool, runs: int = 0) -> Answer:
     """What to do with unsaved changes, and with so many runs that go with them."""
     box = _box(QMessageBox.Icon.Question, f"Save the changes to {name}?", parent)
     stops = " The run under way will be stopped." if is_running else ""
     lost = {0: "They are lost", 1: "They and one run are lost"}.get(runs, f"They and {runs} runs are lost")
     box.setInformativeText(f"{lost} if you do not save them.{stops}")
-    save = box.addButton("Save", QMessageBox.ButtonRole.AcceptRole)
-    discard = box.addButton("Discard", QMessageBox.ButtonRole.DestructiveRole)
-    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(save)
-    box.exec()
-    if box.clickedButton() is save:
-        return "save"
-    return "discard" if box.clickedButton() is discard else "cancel"
+    return _answer(box, "Save", "Discard")
 
 
-def save_before_quitting(
-    parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0
-) -> Literal["save", "discard", "cancel"]:
+def save_before_quitting(parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0) -> Answer:
     """What to do with several projects that have unsaved changes, and with so many runs that go with them."""
     box = _box(QMessageBox.Icon.Question, f"Save {len(names)} projects before quitting?", parent)
     stops = "\n\nThe run under way will be stopped." if is_running else ""
     lost = {0: "", 1: " and one run"}.get(runs, f" and {runs} runs")
     listed = "\n".join(f"•  {name}" for name in names)
     box.setInformativeText(f"{listed}\n\nUnsaved changes{lost} are lost if you discard them.{stops}")
-    save = box.addButton("Save all", QMessageBox.ButtonRole.AcceptRole)
-    discard = box.addButton("Discard all", QMessageBox.ButtonRole.DestructiveRole)
+    return _answer(box, "Save all", "Discard all")
+
+
+def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
+    save = box.addButton(save_title, QMessageBox.ButtonRole.AcceptRole)
+    discard = box.addButton(discard_title, QMessageBox.ButtonRole.DestructiveRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(save)
     box.exec()

@@ -14,10 +14,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QValidator, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QSpinBox, QWidget
 
-if TYPE_CHECKING:
-    _Widget, _SpinBox = QWidget, QAbstractSpinBox
-else:
-    _Widget = _SpinBox = object
+_Widget = QWidget if TYPE_CHECKING else object
 
 
 class Draft(QObject):
@@ -62,13 +59,10 @@ class Draft(QObject):
             self.start = text
 
 
-class LineEdit(QLineEdit):
-    """A line of text."""
+class _Typed(_Widget):
+    """The rules of a line of text, for the line itself or a box around it."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(text, parent)
-        self.draft = Draft(self)
-        self.returnPressed.connect(self.draft.commit)
+    draft: Draft
 
     def event(self, event: QEvent) -> bool:
         if _is_offer(event) and not self.draft.keeps(event):
@@ -80,13 +74,23 @@ class LineEdit(QLineEdit):
         if event.key() == Qt.Key.Key_Escape:
             self.draft.revert()
             event.ignore()
-        else:
-            super().keyPressEvent(event)
+            return
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.draft.commit()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         if event.reason() != Qt.FocusReason.PopupFocusReason:
             self.draft.commit()
         super().focusOutEvent(event)
+
+
+class LineEdit(_Typed, QLineEdit):
+    """A line of text."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.draft = Draft(self)
 
 
 class TextEdit(QPlainTextEdit):
@@ -133,32 +137,6 @@ class _FocusedWheel(_Widget):
             super().wheelEvent(event)
         else:
             event.ignore()
-
-
-class _Typed(_SpinBox):
-    """The rules of a line for the line in a spin box."""
-
-    draft: Draft
-
-    def event(self, event: QEvent) -> bool:
-        if _is_offer(event) and not self.draft.keeps(event):
-            event.ignore()
-            return False
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.draft.revert()
-            event.ignore()
-            return
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.draft.commit()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        if event.reason() != Qt.FocusReason.PopupFocusReason:
-            self.draft.commit()
-        super().focusOutEvent(event)
 
 
 class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
