@@ -83,6 +83,15 @@ class DataError(EngineError, ValueError):
     """A data file that cannot be read: names the file, the place in it and the remedy."""
 
 
+class EngineWarning(UserWarning):
+    """What is likely to be a mistake. Takes `in_code` as errors do."""
+
+    def __init__(self, text: object = "", *, in_code: str = "") -> None:
+        super().__init__(f"{text} {in_code}" if in_code else text)
+        self.text = str(text)
+        self.in_code = in_code
+
+
 class DataWarning(UserWarning):
     """Samples that cannot be read and are done without."""
 

@@ -13,7 +13,7 @@ from engine.backend import namespace
 from engine.creation import from_array
 from engine.dispatch import run_in_place
 from engine.dtypes import bool_, uint8
-from engine.errors import AutogradError, DTypeError, IndexTypeError, PositionError, ShapeError
+from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
@@ -121,9 +121,10 @@ def _items(index: Any) -> Sequence[Any]:
         return index
     if isinstance(index, list) and any(_is_part(item) for item in index):
         warnings.warn(
-            "a list of lists, slices or tensors as an index means x[tuple(list)], as in PyTorch. Write that, or "
-            "x[engine.tensor(list)].",
-            UserWarning,
+            EngineWarning(
+                "a list of lists, slices or tensors as an index means a tuple of them, as in PyTorch.",
+                in_code="Write x[tuple(list)], or x[engine.tensor(list)].",
+            ),
             stacklevel=4,
         )
         return index
@@ -147,10 +148,12 @@ def _item(item: Any) -> Any:
         return _whole(item)
     if item.dtype.kind == 2:
         raise IndexTypeError(
-            f"an index tensor must be whole numbers or booleans, not {item.dtype.name}. Convert with .long()."
+            f"an index tensor must be whole numbers or booleans, not {item.dtype.name}.",
+            in_code="Convert with .long().",
         )
     if item.dtype is uint8:
-        warnings.warn("an index of uint8 is taken as a mask, as in PyTorch. Use .bool().", UserWarning, stacklevel=5)
+        warning = EngineWarning("an index of uint8 is taken as a mask, as in PyTorch.", in_code="Use .bool().")
+        warnings.warn(warning, stacklevel=5)
         return item.detach().to(bool_)
     return int(item) if item.ndim == 0 and item.dtype.kind == 1 and not item.is_meta else item.detach()
 
@@ -245,7 +248,7 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
 
 def _mapped(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
     if x.requires_grad:
-        raise AutogradError(f"{name}() is not followed by autograd. Use tensor.detach().{name}().")
+        raise AutogradError(f"{name}() is not followed by autograd.", in_code=f"Use tensor.detach().{name}().")
     sources = [np.broadcast_to(one.detach().numpy(), tuple(x.shape)).reshape(-1).tolist() for one in (first, *others)]
     found = [function(*elements) for elements in zip(*sources, strict=True)]
     return x.copy_(from_array(np.array(found, x.dtype.numpy).reshape(tuple(x.shape))))

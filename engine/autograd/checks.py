@@ -161,8 +161,8 @@ def _check_input(number: int, tensor: Tensor) -> None:
     array = tensor._numbers()
     if array.size and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         raise GradcheckError(
-            f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved. "
-            "Call contiguous() on it."
+            f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved.",
+            in_code="Call contiguous() on it.",
         )
 
 
@@ -263,8 +263,8 @@ def _compare_projection(
     if not np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol * max(1.0, float(v.sum() * u.sum()))):
         raise GradcheckError(
             f"gradcheck: Jacobian mismatch for output {place[0]} with respect to input {place[1]}: in a random "
-            f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences. "
-            "Use fast_mode=False to see which element is off."
+            f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences.",
+            in_code="Use fast_mode=False to see which element is off.",
         )
 
 

@@ -125,8 +125,8 @@ def _check_dirty(function: type[Function], ctx: FunctionCtx, results: Sequence[A
             )
         if recording and tensor.requires_grad and tensor.is_leaf:
             raise AutogradError(
-                f"{function.__name__} changes a leaf that requires gradients in place. "
-                "Do it inside no_grad(), or on a clone()."
+                f"{function.__name__} changes a leaf that requires gradients in place.",
+                in_code="Do it inside no_grad(), or on a clone().",
             )
 
 

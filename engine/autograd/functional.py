@@ -133,7 +133,8 @@ class _Call:
             if strict and not out.requires_grad:
                 raise AutogradError(
                     f"{name}(): output {number} of the function does not require gradients: it does not depend on the "
-                    "inputs. Leave strict=True out to get zeros."
+                    "inputs.",
+                    in_code="Leave strict=True out to get zeros.",
                 )
 
     def gradients(self, outs: Tensors, seeds: Any, create_graph: bool, strict: bool) -> Tensors:
@@ -142,7 +143,8 @@ class _Call:
         if strict and None in found:
             raise AutogradError(
                 f"{self.name}(): the function does not depend on input {found.index(None)}, or not in the order of "
-                "derivative asked for. Leave strict=True out to get zeros."
+                "derivative asked for.",
+                in_code="Leave strict=True out to get zeros.",
             )
         found = _zeros_if_none(found, self.inputs)
         if strict and create_graph:
@@ -154,7 +156,8 @@ class _Call:
             if not gradient.requires_grad:
                 raise AutogradError(
                     f"{self.name}(): derivative {number} does not depend on the inputs, so it cannot be "
-                    "differentiated again. Leave strict=True or create_graph=True out."
+                    "differentiated again.",
+                    in_code="Leave strict=True or create_graph=True out.",
                 )
 
     def jacobian_of(self, out: Tensor, create_graph: bool, strict: bool) -> Tensors:

@@ -89,7 +89,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         reason: why, for whoever reads the code
     """
     if not recursive:
-        raise CompileError("disable(recursive=False): what a function calls runs within it. Leave out recursive=False.")
+        raise CompileError(
+            "disable(recursive=False): what a function calls runs within it.", in_code="Leave out recursive=False."
+        )
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
 

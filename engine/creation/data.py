@@ -12,7 +12,7 @@ import numpy as np
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
 from engine.dtypes import DType
-from engine.errors import ArrayError, DTypeError, RangeError, ShapeError
+from engine.errors import ArrayError, DTypeError, EngineWarning, RangeError, ShapeError
 from engine.tensor import Storage, Tensor
 
 Place = Device | str | int | None
@@ -89,7 +89,9 @@ def _natural(data: Any) -> DType:
     if isinstance(data, range):
         return dtypes.int64
     if isinstance(data, int):
-        raise RangeError(f"tensor(): {data} is too large for int64. Give dtype=engine.uint64 or a floating-point type.")
+        raise RangeError(
+            f"tensor(): {data} is too large for int64.", in_code="Give dtype=engine.uint64 or a floating-point type."
+        )
     what = f"{type(data).__name__} elements"
     if isinstance(data, (np.ndarray, np.generic)):
         what = f"{data.dtype} elements"
@@ -172,12 +174,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not ndarray.dtype.isnative:
         raise ArrayError(
             f"from_numpy(): the array's bytes ({ndarray.dtype.str}) are in another order than this machine's, so "
-            "memory cannot be shared. Use engine.tensor(array), which copies."
+            "memory cannot be shared.",
+            in_code="Use engine.tensor(array), which copies.",
         )
     if any(step < 0 for step in ndarray.strides):
         raise ArrayError(
-            "from_numpy(): the array is reversed (a stride is negative), which tensors are not. "
-            "Use engine.tensor(array), or array.copy()."
+            "from_numpy(): the array is reversed (a stride is negative), which tensors are not.",
+            in_code="Use engine.tensor(array), or array.copy().",
         )
     if not ndarray.flags.writeable:
         _warn_of_readonly()
@@ -186,12 +189,8 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 @functools.cache
 def _warn_of_readonly() -> None:
-    warnings.warn(
-        "The given NumPy array is not writable: writing to the tensor will raise. Copy the array, or use "
-        "engine.tensor(array), if you mean to. This is said once.",
-        UserWarning,
-        stacklevel=3,
-    )
+    text = "The given NumPy array is not writable: writing to the tensor will raise. This is said once."
+    warnings.warn(EngineWarning(text, in_code="To write, copy the array, or use engine.tensor(array)."), stacklevel=3)
 
 
 def from_array(array: Any) -> Tensor:

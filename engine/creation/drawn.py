@@ -115,13 +115,15 @@ def multinomial(
 ) -> Tensor:
     """Positions drawn with the probabilities, or weights, in the last dimension of `input`."""
     if not input.is_floating_point():
-        raise DTypeError(f"multinomial() takes floating-point weights, not {input.dtype.name}. Convert with .float().")
+        raise DTypeError(
+            f"multinomial() takes floating-point weights, not {input.dtype.name}.", in_code="Convert with .float()."
+        )
     if input.ndim not in (1, 2):
         raise ShapeError(f"multinomial() takes one or two dimensions, not {input.ndim}")
     if num_samples <= 0 or (not replacement and num_samples > input.shape[-1]):
         raise ShapeError(
-            f"multinomial() cannot draw {num_samples} of {input.shape[-1]} positions. "
-            "Draw between 1 and all of them, or with replacement=True."
+            f"multinomial() cannot draw {num_samples} of {input.shape[-1]} positions.",
+            in_code="Draw between 1 and all of them, or with replacement=True.",
         )
     if input.is_meta:
         return input.detach().new_empty((*input.shape[:-1], num_samples), dtype=dtypes.int64)

@@ -134,7 +134,9 @@ def _most(dtype: DType) -> int:
 def check_fraction(name: str, x: Tensor) -> None:
     """Raises DTypeError for a tensor of whole numbers."""
     if not x.is_floating_point():
-        raise DTypeError(f"{name}() needs a floating-point tensor, not {x.dtype.name}. Convert with .float().")
+        raise DTypeError(
+            f"{name}() needs a floating-point tensor, not {x.dtype.name}.", in_code="Convert with .float()."
+        )
 
 
 def check_limits(name: str, low: int, high: int, dtype: DType) -> None:

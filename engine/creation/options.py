@@ -75,7 +75,7 @@ def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, place: Device) -> A
         return MetaArray(shape, dtype.numpy)
     if any(isinstance(one, Dim) for one in shape):
         raise ShapeError(
-            f"{format_shape(shape)} has a symbolic size. Only tensors on the meta device can: device='meta'."
+            f"{format_shape(shape)} has a symbolic size.", in_code="Only tensors on the meta device can: device='meta'."
         )
     xp = namespace(place)
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from engine import dtypes
 from engine.creation.options import Options, made, number, sizes
 from engine.dtypes import DType
-from engine.errors import DTypeError, ShapeError
+from engine.errors import DTypeError, EngineWarning, ShapeError
 from engine.tensor import Tensor
 
 
@@ -36,7 +36,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
 
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
     """start, start + step, … up to and including end. Use arange, which leaves the end out as Python's range does."""
-    warnings.warn("range() includes the end, other than Python's. Use arange(start, end).", UserWarning, stacklevel=2)
+    warning = EngineWarning("range() includes the end, other than Python's.", in_code="Use arange(start, end).")
+    warnings.warn(warning, stacklevel=2)
     start, end = (0, start) if end is None else (start, end)
     start, end, step = (number(value) for value in (start, end, step))
     _check_direction("range", start, end, step)

@@ -47,7 +47,8 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
             arrays.append(value if type(value) in NUMBERS and op.takes_numbers else number(op, value))
     if storage.version < 0 and not MODES.inference:
         raise AutogradError(
-            f"{op.name}_() on an inference tensor outside inference_mode(). Make a normal tensor of it with clone()."
+            f"{op.name}_() on an inference tensor outside inference_mode().",
+            in_code="Make a normal tensor of it with clone().",
         )
     tracked = wants and MODES.grad
     if (tracked or target._base is not None) and MODES.grad:
@@ -88,25 +89,27 @@ def _brought(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
 def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
     if tracked and not op.rules:
         raise AutogradError(
-            f"{op.name}_() has no gradient, but what it would replace has one, which would be lost. "
-            f"Use {op.name}() for a new tensor, or detach() first."
+            f"{op.name}_() has no gradient, but what it would replace has one, which would be lost.",
+            in_code=f"Use {op.name}() for a new tensor, or detach() first.",
         )
     base = target._base
     if tracked and target._node is None and target._requires_grad:
         raise AutogradError(
-            f"{op.name}_() on a leaf that requires gradients. "
-            f"Do it inside no_grad(), or use {op.name}() for a new tensor."
+            f"{op.name}_() on a leaf that requires gradients.",
+            in_code=f"Do it inside no_grad(), or use {op.name}() for a new tensor.",
         )
     if base is None:
         return
     if tracked and base.is_leaf and base._requires_grad:
         raise AutogradError(
-            f"{op.name}_() on a view of a leaf that requires gradients. Do it inside no_grad(), or clone() first."
+            f"{op.name}_() on a view of a leaf that requires gradients.",
+            in_code="Do it inside no_grad(), or clone() first.",
         )
     if base.requires_grad and not target._requires_grad:
         raise AutogradError(
             f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: "
-            "the write would be missing from its gradient. Make the view outside no_grad(), or write inside it."
+            "the write would be missing from its gradient.",
+            in_code="Make the view outside no_grad(), or write inside it.",
         )
 
 
@@ -130,7 +133,8 @@ def write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], de
         return
     if 0 in destination.strides and destination.size and _repeats(destination):
         raise ShapeError(
-            f"{op.name}_() on an expanded tensor would write one element many times. Call contiguous() first."
+            f"{op.name}_() on an expanded tensor would write one element many times.",
+            in_code="Call contiguous() first.",
         )
     direct = op.takes_out and device is CPU and result is dtype and result is not dtypes.bfloat16
     if direct and all(_fits(array, destination) for array in arrays):

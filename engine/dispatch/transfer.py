@@ -54,7 +54,9 @@ def common_device(op: Op, inputs: Sequence[Any]) -> Device:
     if META in devices and len(devices | {CPU}) <= 2:
         return META
     names = ", ".join(f"{format_shape(tensor.shape)} on {tensor.device}" for tensor in tensors)
-    raise DeviceError(f"{op.name}(): tensors on different devices: {names}. Move them to one with .to(device).")
+    raise DeviceError(
+        f"{op.name}(): tensors on different devices: {names}.", in_code="Move them to one with .to(device)."
+    )
 
 
 def moved(inputs: Sequence[Any], device: Device) -> list[Any]:

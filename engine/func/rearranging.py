@@ -71,7 +71,8 @@ def _sizes(pattern: str, before: list[Group], x: Tensor, given: dict[str, int]) 
         known = math.prod(sizes[name] for name in group if name in sizes)
         if len(unknown) > 1:
             raise ShapeError(
-                f"rearrange: the sizes of {' and '.join(unknown)} are not known. Give one, as {unknown[0]}=…"
+                f"rearrange: the sizes of {' and '.join(unknown)} are not known.",
+                in_code=f"Give one, as {unknown[0]}=…",
             )
         if size % known if unknown and known else size != known:
             raise ShapeError(f"rearrange: a dimension of size {size} is not made of ({' '.join(group)}): {given}")

@@ -93,8 +93,8 @@ def grad(
         return tuple([ins[i].new_zeros(tuple(ins[i].shape)) if g is None else g for i, g in enumerate(found)])
     if not allow_unused and any(gradient is None for gradient in found):
         raise AutogradError(
-            f"grad(): the outputs do not depend on input {found.index(None)}. "
-            "Pass allow_unused=True to get None for it, or materialize_grads=True for zeros."
+            f"grad(): the outputs do not depend on input {found.index(None)}.",
+            in_code="Pass allow_unused=True to get None for it, or materialize_grads=True for zeros.",
         )
     return tuple(found)
 
@@ -128,7 +128,8 @@ def _edges(outs: Sequence[Any], call: str) -> list[Any]:
     if None in edges:
         which = f"output {edges.index(None)} does not require gradients" if len(edges) > 1 or call == "grad()" else ""
         raise AutogradError(
-            f"{call}: {which or 'the tensor does not require gradients'}: no leaf with requires_grad=True leads to it."
+            f"{call}: {which or 'the tensor does not require gradients'}: it depends on nothing that is trained.",
+            in_code="Set requires_grad=True on a leaf that leads to it.",
         )
     return edges
 
@@ -137,7 +138,8 @@ def _input_edges(ins: Sequence[Any], call: str) -> list[Any]:
     edges = [tensor.edge for tensor in ins]
     if None in edges:
         raise AutogradError(
-            f"{call}: input {edges.index(None)} does not require gradients. Call requires_grad_() on it first."
+            f"{call}: input {edges.index(None)} does not require gradients.",
+            in_code="Call requires_grad_() on it first.",
         )
     return edges
 

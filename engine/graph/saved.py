@@ -76,13 +76,14 @@ def refuse_changed(what: str, call: str, where: Any, tensor: Any, version: int) 
 def refuse_released(node: Node) -> NoReturn:
     raise AutogradError(
         f"backward through {node.name()}{at_place(node.where)} a second time: what it had saved was freed by the "
-        "first backward. Pass retain_graph=True to the first one to keep it."
+        "first backward.",
+        in_code="Pass retain_graph=True to the first one to keep it.",
     )
 
 
 def refuse_inference(tensor: Any) -> NoReturn:
     raise AutogradError(
         f"Inference tensors cannot be saved for backward: {tensor.spec} was made in inference_mode() and is used in a "
-        "computation that autograd records. Make a normal tensor of it with clone(), or use no_grad() instead of "
-        "inference_mode()."
+        "computation that autograd records.",
+        in_code="Make a normal tensor of it with clone(), or use no_grad() instead of inference_mode().",
     )

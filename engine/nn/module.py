@@ -128,8 +128,8 @@ class Module(HasHooks, Members):
         def move(tensor: Tensor) -> Tensor:
             if tensor.device is META and device is not None and Device(device) is not META:
                 raise DeviceError(
-                    "a module on the meta device has no numbers to move. "
-                    f"Use to_empty(device={str(device)!r}) and then load weights or call reset_parameters()."
+                    "a module on the meta device has no numbers to move.",
+                    in_code=f"Use to_empty(device={str(device)!r}) and then load weights or call reset_parameters().",
                 )
             return tensor.to(device=device, dtype=dtype if tensor.dtype.is_floating_point else None)
 

@@ -59,7 +59,9 @@ def _(log_probs: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
 @ctc_posterior.gradient("log_probs")
 def _(g, log_probs, targets, frames, counts, blank):
     if MODES.grad and (log_probs.requires_grad or g.requires_grad):
-        raise AutogradError("ctc_loss has gradients of its gradients, but no third ones. Leave out create_graph=True.")
+        raise AutogradError(
+            "ctc_loss has gradients of its gradients, but no third ones.", in_code="Leave out create_graph=True."
+        )
     return ctc_curvature(log_probs, g, targets, frames, counts, blank=blank)
 
 

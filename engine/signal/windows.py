@@ -48,7 +48,8 @@ def exponential(
         raise RangeError(f"exponential(): tau must be above 0, not {tau}")
     if sym and center is not None:
         raise RangeError(
-            f"exponential(): a symmetric window has its center in the middle, not at {center}. Set sym=False."
+            f"exponential(): a symmetric window has its center in the middle, not at {center}.",
+            in_code="Set sym=False.",
         )
     middle = _span(M, sym) / 2 if center is None else center
     return _window("exponential", M, lambda n: np.exp(-np.abs(n - middle) / tau), options)

@@ -172,4 +172,4 @@ def named(name: Any) -> DType:
     for dtype in dtypes.ALL:
         if dtype.title == title:
             return dtype
-    raise RangeError(f"type(): {name!r} is no tensor type. Use a dtype such as engine.float32.")
+    raise RangeError(f"type(): {name!r} is no tensor type.", in_code="Use a dtype such as engine.float32.")

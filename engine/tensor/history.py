@@ -52,12 +52,12 @@ class HasHistory(TensorMethods):
             raise AutogradError(f"only floating-point tensors can require gradients, not {me.dtype.name}")
         if not self.is_leaf and not requires_grad:
             raise AutogradError(
-                "requires_grad can only be turned off on leaves. Use detach() for a tensor without history."
+                "requires_grad can only be turned off on leaves.", in_code="Use detach() for a tensor without history."
             )
         if requires_grad and self._storage.version < 0 and not MODES.inference:
             raise AutogradError(
-                "an inference tensor cannot require gradients outside inference_mode(). "
-                "Make a normal tensor of it with clone()."
+                "an inference tensor cannot require gradients outside inference_mode().",
+                in_code="Make a normal tensor of it with clone().",
             )
         self._requires_grad = requires_grad
         return me
@@ -140,15 +140,17 @@ class HasHistory(TensorMethods):
         me = cast("Tensor", self)
         if self._array.shape and me.numel() != 1:
             raise AutogradError(
-                f"backward() of a {format_shape(me.shape)} tensor needs a gradient of that shape. "
-                "Reduce it first, for instance with .sum() or .mean(), or pass gradient=."
+                f"backward() of a {format_shape(me.shape)} tensor needs a gradient of that shape.",
+                in_code="Reduce it first, for instance with .sum() or .mean(), or pass gradient=.",
             )
         return me._filled_alike(1)
 
     def retain_grad(self) -> None:
         """Keeps the gradient of a tensor that is no leaf in `.grad`."""
         if not self.requires_grad:
-            raise AutogradError("retain_grad() needs a tensor that requires gradients. Call requires_grad_() first.")
+            raise AutogradError(
+                "retain_grad() needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
+            )
         node, me = self._node, weakref.ref(self)
         if node is None or self.retains_grad:
             return
@@ -192,7 +194,9 @@ class HasHistory(TensorMethods):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Calls ``hook(gradient)`` when the gradient is known; what it returns, if anything, takes its place."""
         if not self.requires_grad:
-            raise AutogradError("a hook needs a tensor that requires gradients. Call requires_grad_() first.")
+            raise AutogradError(
+                "a hook needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
+            )
         if self._node is not None:
             return self._node.hooked().on_tensor(self._index, hook)
         return self._leaf_hooks().on_tensor(0, hook)
@@ -200,7 +204,9 @@ class HasHistory(TensorMethods):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls ``hook(tensor)`` each time `.grad` of this leaf is complete, while the pass is still under way."""
         if not self.requires_grad:
-            raise AutogradError("a hook needs a tensor that requires gradients. Call requires_grad_() first.")
+            raise AutogradError(
+                "a hook needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
+            )
         if self._node is not None:
             raise AutogradError("only leaves collect gradients: use register_hook() for a computed tensor")
         return RemovableHandle.add(self._leaf_hooks().accumulated, hook)

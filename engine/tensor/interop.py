@@ -41,10 +41,10 @@ class Interoperates:
     def _host_numbers(self) -> np.ndarray[Any, Any]:
         me = cast("Tensor", self)
         if me.requires_grad:
-            raise AutogradError("numpy() on a tensor that requires gradients. Use tensor.detach().numpy().")
+            raise AutogradError("numpy() on a tensor that requires gradients.", in_code="Use tensor.detach().numpy().")
         array = me._numbers()
         if self._storage.device is not CPU:
-            raise HostError(f"numpy() on a tensor on {self._storage.device}. Use tensor.cpu().numpy().")
+            raise HostError(f"numpy() on a tensor on {self._storage.device}.", in_code="Use tensor.cpu().numpy().")
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -66,7 +66,9 @@ class Interoperates:
     def __dlpack__(self, **options: Any) -> Any:
         me = cast("Tensor", self)
         if me.requires_grad:
-            raise SharingError("a tensor that requires gradients cannot be shared by DLPack. Use tensor.detach().")
+            raise SharingError(
+                "a tensor that requires gradients cannot be shared by DLPack.", in_code="Use tensor.detach()."
+            )
         self._storage.expose()
         try:
             return me._numbers().__dlpack__(**options)
@@ -113,7 +115,9 @@ class Interoperates:
     def __bool__(self) -> bool:
         me = cast("Tensor", self)
         if me.numel() != 1:
-            raise ShapeError(f"the truth of a tensor of {me.numel()} elements is not one value. Use .any() or .all().")
+            raise ShapeError(
+                f"the truth of a tensor of {me.numel()} elements is not one value.", in_code="Use .any() or .all()."
+            )
         return bool(self.item())
 
     def __pos__(self) -> Tensor:
@@ -157,7 +161,7 @@ class Interoperates:
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         me = cast("Tensor", self)
         if not me.is_leaf:
-            raise AutogradError("only leaves can be deep-copied. Use detach() or clone().")
+            raise AutogradError("only leaves can be deep-copied.", in_code="Use detach() or clone().")
         other = me.__copy__()
         memo[id(me)] = other
         other._array = me._array if me.is_meta else me._numbers().copy()
@@ -171,7 +175,7 @@ class Interoperates:
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         me = cast("Tensor", self)
         if not me.is_leaf:
-            raise AutogradError("only leaves can be pickled. Use detach().")
+            raise AutogradError("only leaves can be pickled.", in_code="Use detach().")
         array = me._array if me.is_meta else me._numbers()
         numbers = tuple(array.shape) if me.is_meta else np.ascontiguousarray(to_host(array)).reshape(array.shape)
         return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(getattr(me, "__dict__", {})))

@@ -193,7 +193,9 @@ class HasMemory:
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
         me = cast("Tensor", self)
         if me.requires_grad:
-            raise AutogradError("resize_() of a tensor that requires gradients. Use detach() and resize that.")
+            raise AutogradError(
+                "resize_() of a tensor that requires gradients.", in_code="Use detach() and resize that."
+            )
         if self.is_meta:
             self._array = MetaArray(shape, self._array.dtype)
             return me
@@ -221,7 +223,7 @@ class HasMemory:
         if isinstance(source, UntypedStorage):
             source = _over(self, source._array.reshape(-1).view(np.uint8).view(self._array.dtype))
         if me.requires_grad and not me.is_leaf:
-            raise AutogradError("set_() of a computed tensor would lose its history. Use detach() first.")
+            raise AutogradError("set_() of a computed tensor would lose its history.", in_code="Use detach() first.")
         if source is None:
             self._array = _numbers(self).reshape(-1)[:0]
         elif source.dtype is not me.dtype:

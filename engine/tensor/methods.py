@@ -138,8 +138,8 @@ def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         if MODES.grad and (_is_leaf(self) or (self._base is not None and _is_leaf(self._base))):
             raise AutogradError(
-                f"{name}_() on a leaf that requires gradients, or on a view of one. "
-                f"Do it inside no_grad(), or use {name}() for a new tensor."
+                f"{name}_() on a leaf that requires gradients, or on a view of one.",
+                in_code=f"Do it inside no_grad(), or use {name}() for a new tensor.",
             )
         before = self.detach()
         for part in _HISTORY:

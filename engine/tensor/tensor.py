@@ -88,7 +88,9 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     def detach_(self) -> Tensor:
         """Forgets how this tensor was computed."""
         if self._base is not None:
-            raise AutogradError("detach_() on a view would cut it off from its base. Use detach() for a new tensor.")
+            raise AutogradError(
+                "detach_() on a view would cut it off from its base.", in_code="Use detach() for a new tensor."
+            )
         self._node, self._index, self._requires_grad = None, 0, False
         return self
 
@@ -228,7 +230,9 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     def fill_(self, value: float | Tensor) -> Tensor:
         """Sets every element to `value`, a number or a tensor of one."""
         if isinstance(value, Tensor) and value.ndim:
-            raise ShapeError(f"fill_() takes one number, not a tensor of {format_shape(value.shape)}. Use copy_().")
+            raise ShapeError(
+                f"fill_() takes one number, not a tensor of {format_shape(value.shape)}.", in_code="Use copy_()."
+            )
         is_plain = type(value) in NUMBERS and self._array.dtype in NATIVE_FLOATS and self._storage.device is CPU
         return self.assign_(value) if is_plain else self.copy_(value)
 
@@ -249,7 +253,9 @@ def legacy_memory(given: tuple[Any, ...], dtype: DType, device: Device) -> tuple
     data = given[0] if len(given) == 1 else given
     if isinstance(data, Tensor):
         if data.dtype is not dtype:
-            raise DTypeError(f"a tensor type of {dtype.name} does not take {data.dtype.name}. Use to(dtype).")
+            raise DTypeError(
+                f"a tensor type of {dtype.name} does not take {data.dtype.name}.", in_code="Use to(dtype)."
+            )
         return data._array, data._storage
     if isinstance(data, MetaArray):
         return data, Storage(META)

@@ -306,8 +306,8 @@ class _Reentrant(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if not MODES.walk.for_all_leaves:
             raise AutogradError(
-                "checkpoint(use_reentrant=True) works neither with grad() nor with backward(inputs=...). "
-                "Use use_reentrant=False."
+                "checkpoint(use_reentrant=True) works neither with grad() nor with backward(inputs=...).",
+                in_code="Use use_reentrant=False.",
             )
         args = list(ctx.rest)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):

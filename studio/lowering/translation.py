@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from engine.errors import DTypeError, EngineError, StaleTensorError
+from engine.errors import DTypeError, EngineError, EngineWarning, StaleTensorError
 
 NodeAt = Callable[[str, int], str | None]
 """The node of a line of a program."""
@@ -22,7 +22,7 @@ STEPS: tuple[tuple[type[EngineError], str], ...] = (
 
 def told(error: BaseException, node_at: NodeAt | None = None) -> str:
     """The text of an error without Python code and lines of generated code."""
-    if not isinstance(error, EngineError):
+    if not isinstance(error, (EngineError, EngineWarning)):
         return str(error)
 
     def named(found: re.Match[str]) -> str:

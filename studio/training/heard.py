@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.errors import DataWarning
+from studio.lowering.translation import told
 
 Tell = Callable[[str], None]
 
@@ -54,7 +55,7 @@ def _show(message: Warning | str, category: type[Warning], *where: Any, **more: 
     if not hearers or not issubclass(category, UserWarning):
         _ELSE[0](message, category, *where, **more)
     for tell in hearers if issubclass(category, UserWarning) else ():
-        tell(str(message))
+        tell(told(message) if isinstance(message, Warning) else message)
 
 
 __all__ = ["heard"]

@@ -50,7 +50,7 @@ class Threads:
                 self.close()
                 raise RuntimeError(
                     f"DataLoader: only {len(started)} of {len(threads)} worker threads could be started ({error}). "
-                    "Set num_workers=0."
+                    "Use fewer workers."
                 ) from None
             started.append(thread)
 

@@ -41,7 +41,7 @@ def kl_div(
     if reduction == "mean":
         warnings.warn(
             "kl_div with reduction='mean' divides by the number of elements, which is not the divergence. "
-            "Use reduction='batchmean'.",
+            "Set reduction to batchmean.",
             stacklevel=2,
         )
     return reduced(loss, reduction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from engine.errors import ShapeError
+from engine.errors import EngineWarning, ShapeError
 from engine.ops import random
 from engine.shape import format_shape
 from engine.tensor import Tensor
@@ -36,11 +36,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Drops whole channels of ``N×C×H×W`` (Tompson et al., arXiv 1411.4280)."""
     _check("dropout2d", p)
     if input.ndim != 4:
-        warnings.warn(
-            f"dropout2d takes {format_shape(input.shape)} as N×C×…, as PyTorch does. Use dropout1d for N×C×L, "
-            "or unsqueeze(0) for C×H×W.",
-            stacklevel=2,
-        )
+        text = f"dropout2d takes {format_shape(input.shape)} as N×C×…, as PyTorch does. Use dropout1d for N×C×L."
+        warnings.warn(EngineWarning(text, in_code="Use unsqueeze(0) for C×H×W."), stacklevel=2)
     return _drop_channels(input, p, inplace) if training else input
 
 

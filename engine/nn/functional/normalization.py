@@ -47,7 +47,7 @@ def batch_norm(
     if size == 1:
         raise ShapeError(
             "batch_norm needs more than one value per channel in training, "
-            f"but the input is {format_shape(input.shape)}. Use a larger batch, or drop_last=True in the data loader.",
+            f"but the input is {format_shape(input.shape)}. Use larger batches, or drop the last one.",
             in_code="To evaluate, call eval().",
         )
     flat = input.reshape(*input.shape[:2], count(input.shape[2:]))

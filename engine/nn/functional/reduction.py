@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from engine.errors import ShapeError
+from engine.errors import EngineWarning, ShapeError
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -38,7 +38,8 @@ def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R:
     meant: Reduction = "none" if reduce is not None and not reduce else "mean"
     if meant == "mean" and size_average is not None and not size_average:
         meant = "sum"
-    warnings.warn(f"size_average and reduce were replaced by reduction. Pass reduction={meant!r}.", stacklevel=3)
+    text = "size_average and reduce were replaced by reduction."
+    warnings.warn(EngineWarning(text, in_code=f"Pass reduction={meant!r}."), stacklevel=3)
     return meant  # pyright: ignore[reportReturnType] - one of the words that every loss knows
 
 
@@ -56,7 +57,8 @@ def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
     message, remedy = _different_shapes(loss, input, target)
     if _SHAPES.exact or not _broadcast(input, target):
         raise ShapeError(message, in_code=remedy)
-    warnings.warn(f"{message} {remedy} They broadcast, so the result is likely to be wrong.", stacklevel=4)
+    text = f"{message} They broadcast, so the result is likely to be wrong."
+    warnings.warn(EngineWarning(text, in_code=remedy), stacklevel=4)
 
 
 class _Shapes(threading.local):

@@ -54,8 +54,8 @@ def get_total_norm(
     total = vector_norm(stack(norms), float(norm_type))
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RangeError(
-            f"the norm of the gradients is {total.item()}, so they cannot be clipped. "
-            "Pass error_if_nonfinite=False to go on with such gradients."
+            f"the norm of the gradients is {total.item()}, so they cannot be clipped.",
+            in_code="Pass error_if_nonfinite=False to go on with such gradients.",
         )
     return total
 

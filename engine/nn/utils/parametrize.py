@@ -69,7 +69,8 @@ class ParametrizationList(ModuleList):
         if tuple(found.shape) != tuple(wanted.shape):
             raise ShapeError(
                 f"the parametrization changes the shape from {format_shape(wanted.shape)} to "
-                f"{format_shape(found.shape)}. Pass unsafe=True if that is meant."
+                f"{format_shape(found.shape)}.",
+                in_code="Pass unsafe=True if that is meant.",
             )
 
     def right_inverse(self, value: Tensor) -> None:

@@ -75,7 +75,8 @@ def pack_padded_sequence(
     if enforce_sorted:
         if sizes != sorted(sizes, reverse=True):
             raise ShapeError(
-                f"pack_padded_sequence: the lengths {sizes} do not descend. Sort them, or pass enforce_sorted=False."
+                f"pack_padded_sequence: the lengths {sizes} do not descend.",
+                in_code="Sort them, or pass enforce_sorted=False.",
             )
     else:
         ranks = sorted(range(len(sizes)), key=lambda i: -sizes[i])

@@ -226,7 +226,7 @@ def _(g, x):
 def positive(x: Any) -> Any:
     """x itself."""
     if x.dtype is bool_:
-        raise DTypeError("positive() is not defined for booleans. Convert with .long() or .float().")
+        raise DTypeError("positive() is not defined for booleans.", in_code="Convert with .long() or .float().")
     return x
 
 

@@ -214,7 +214,9 @@ def _density(a: Any, x: Any) -> Any:
 @igamma.gradient("x")
 @igammac.gradient("x")
 def _(g):
-    raise AutogradError("igamma() and igammac() have no gradient for their first argument, as in PyTorch. Detach it.")
+    raise AutogradError(
+        "igamma() and igammac() have no gradient for their first argument, as in PyTorch.", in_code="Detach it."
+    )
 
 
 @op(floats=True, method=False, sample=lambda s: _orders(s, 2))
@@ -230,7 +232,7 @@ def _(g, x, y):
 
 @zeta.gradient("x")
 def _(g):
-    raise AutogradError("zeta() has no gradient for its first argument, as in PyTorch. Detach it.")
+    raise AutogradError("zeta() has no gradient for its first argument, as in PyTorch.", in_code="Detach it.")
 
 
 # -- orthogonal polynomials -------------------------------------------------------------------

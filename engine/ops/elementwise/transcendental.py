@@ -27,7 +27,9 @@ def pow(xp, x, exponent, out=None):
         return xp.power(x, exponent, out=out)
     except ValueError as error:
         if "negative" in str(error):
-            raise DTypeError("pow(): a whole number has no whole negative power. Convert with .float().") from None
+            raise DTypeError(
+                "pow(): a whole number has no whole negative power.", in_code="Convert with .float()."
+            ) from None
         raise
 
 

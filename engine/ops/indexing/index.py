@@ -201,7 +201,9 @@ class Place:
 
 def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
     if any(spec.dtype.kind == 0 for spec in index):
-        raise ShapeError("indexing by a mask: the shape of the result depends on the numbers. Use where() instead.")
+        raise ShapeError(
+            "indexing by a mask: the shape of the result depends on the numbers.", in_code="Use where() instead."
+        )
     sizes, result, places = list(shape), [], []
     full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))
     ellipsis = next((i for i, item in enumerate(layout) if item is Ellipsis), len(layout))

@@ -27,11 +27,13 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     _check_mask("masked_fill", mask)
     if hasattr(value, "dtype"):
         if value.ndim:
-            raise ShapeError(f"masked_fill: the value is one number, not {tuple(value.shape)}. Use where().")
+            raise ShapeError(f"masked_fill: the value is one number, not {tuple(value.shape)}.", in_code="Use where().")
         value = value.to(x.dtype)
     elif isinstance(value, float) and x.dtype.kind == 1:
         if value != value or abs(value) == float("inf"):
-            raise DTypeError(f"masked_fill: {value} cannot be written into {x.dtype.name}. Convert with .float().")
+            raise DTypeError(
+                f"masked_fill: {value} cannot be written into {x.dtype.name}.", in_code="Convert with .float()."
+            )
         value = int(value)
     if not x.dtype.kind and not hasattr(value, "dtype"):
         value = bool(value)
@@ -40,7 +42,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 def _check_mask(name: str, mask: Any) -> None:
     if mask.dtype.kind:
-        raise DTypeError(f"{name}: the mask must be booleans, not {mask.dtype.name}. Convert with .bool().")
+        raise DTypeError(f"{name}: the mask must be booleans, not {mask.dtype.name}.", in_code="Convert with .bool().")
 
 
 @composite(sample=lambda s: [((x, mask), {}) for x, mask in _masked(s)])
@@ -81,8 +83,8 @@ def argwhere(xp, x):
 @argwhere.shape
 def _(x: Spec):
     raise ShapeError(
-        "nonzero: the shape of the result depends on the numbers, which a tensor on the meta device does not have. "
-        "Use where() with three arguments."
+        "nonzero: the shape of the result depends on the numbers, which a tensor on the meta device does not have.",
+        in_code="Use where() with three arguments.",
     )
 
 

@@ -48,7 +48,9 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     """The `p`-norm of the difference of each row of `x1` and each row of `x2`: …×P×M and …×R×M give …×P×R."""
     same_dtype("cdist", x1.spec, x2.spec)
     if not x1.is_floating_point():
-        raise DTypeError(f"cdist: the input must be floating point, not {x1.dtype.name}. Convert with .float().")
+        raise DTypeError(
+            f"cdist: the input must be floating point, not {x1.dtype.name}.", in_code="Convert with .float()."
+        )
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
             f"cdist: two sets of rows of one size are needed, not {format_shape(x1.shape)} and {format_shape(x2.shape)}"

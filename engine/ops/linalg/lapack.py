@@ -43,7 +43,9 @@ def matrices(name: str, x: Any) -> None:
     """Raises unless `x`, an array or a Spec, is a floating-point matrix or a batch of them."""
     dtype = x.dtype if isinstance(x, Spec) else from_numpy(x.dtype)
     if not dtype.is_floating_point:
-        raise DTypeError(f"{name}: matrices must be floating point, not {dtype.name}. Convert with .float().")
+        raise DTypeError(
+            f"{name}: matrices must be floating point, not {dtype.name}.", in_code="Convert with .float()."
+        )
     if len(x.shape) < 2:
         raise ShapeError(f"{name}: a matrix, or a batch of matrices, is needed, not {format_shape(x.shape)}")
 

@@ -72,7 +72,9 @@ def vector_norm(x: Any, ord: float = 2, dim: Dims = None, keepdim: bool = False,
 
 def _floating(name: str, x: Any) -> Any:
     if not x.is_floating_point():
-        raise DTypeError(f"{name}: the input must be floating point, not {x.dtype.name}. Convert with .float().")
+        raise DTypeError(
+            f"{name}: the input must be floating point, not {x.dtype.name}.", in_code="Convert with .float()."
+        )
     return x
 
 
@@ -90,7 +92,9 @@ def matrix_norm(
     """The norm of matrices: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
     A = _floating("linalg.matrix_norm", A if dtype is None else A.to(dtype=dtype))
     if A.ndim < 2:
-        raise ShapeError(f"linalg.matrix_norm: a matrix is needed, not {format_shape(A.shape)}. Use vector_norm().")
+        raise ShapeError(
+            f"linalg.matrix_norm: a matrix is needed, not {format_shape(A.shape)}.", in_code="Use vector_norm()."
+        )
     if len(dim) != 2 or wrap_dim("norm", dim[0], A.ndim) == wrap_dim("norm", dim[1], A.ndim):
         raise ShapeError(f"linalg.matrix_norm: dim must be two different dimensions, not {tuple(dim)}")
     rows, columns = (wrap_dim("norm", d, A.ndim) for d in dim)

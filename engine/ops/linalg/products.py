@@ -23,7 +23,8 @@ def _need(name: str, ndims: tuple[int, ...], *tensors: Any) -> None:
         words = {1: "a vector", 2: "a matrix", 3: "a batch of matrices"}
         raise ShapeError(
             f"{name}: expected {' and '.join(words[n] for n in ndims)}, "
-            f"not {' and '.join(format_shape(x.shape) for x in tensors)}. Use matmul()."
+            f"not {' and '.join(format_shape(x.shape) for x in tensors)}.",
+            in_code="Use matmul().",
         )
 
 
@@ -309,8 +310,8 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     shape = broadcast_shapes("cross", [tuple(input.shape), tuple(other.shape)])
     if input.ndim != other.ndim:
         raise ShapeError(
-            f"cross: {format_shape(input.shape)} and {format_shape(other.shape)} have different numbers of dimensions. "
-            "Add one with unsqueeze()."
+            f"cross: {format_shape(input.shape)} and {format_shape(other.shape)} have different numbers of dimensions.",
+            in_code="Add one with unsqueeze().",
         )
     if shape[dim] != 3 or input.shape[dim] != 3 or other.shape[dim] != 3:
         raise ShapeError(

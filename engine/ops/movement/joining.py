@@ -26,7 +26,8 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
         if tuple(x.shape) != tuple(tensors[0].shape):
             raise ShapeError(
                 f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; "
-                "all must have one shape. Use cat() to join along a dimension that they have."
+                "all must have one shape.",
+                in_code="Use cat() to join along a dimension that they have.",
             )
     return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
 

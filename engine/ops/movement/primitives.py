@@ -53,7 +53,8 @@ def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
             f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} "
-            "without a copy. Use reshape()."
+            "without a copy.",
+            in_code="Use reshape().",
         )
     return result
 
@@ -101,7 +102,7 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
 def t(x: Any) -> Any:
     """A matrix transposed; vectors and scalars as they are."""
     if x.ndim > 2:
-        raise ShapeError(f"t() takes at most 2 dimensions, this tensor has {x.ndim}. Use transpose(-2, -1).")
+        raise ShapeError(f"t() takes at most 2 dimensions, this tensor has {x.ndim}.", in_code="Use transpose(-2, -1).")
     return x if x.ndim < 2 else transpose(x, 0, 1)
 
 
@@ -255,7 +256,7 @@ _NOTHING = (0,)
 def _(*tensors: Spec, dim: int = 0):
     number, first = next(((i, x) for i, x in enumerate(tensors) if x.shape != _NOTHING), (0, tensors[0]))
     if first.ndim == 0:
-        raise ShapeError("cat: tensors without dimensions cannot be joined. Use stack().")
+        raise ShapeError("cat: tensors without dimensions cannot be joined.", in_code="Use stack().")
     place = wrap_dim("cat", dim, first.ndim)
     total: Any = 0
     for other, x in enumerate(tensors):
@@ -264,7 +265,8 @@ def _(*tensors: Spec, dim: int = 0):
         if x.ndim != first.ndim:
             raise ShapeError(
                 f"cat: tensor {number} is {format_shape(first.shape)} and tensor {other} is {format_shape(x.shape)}. "
-                "All need the same number of dimensions; stack() makes a new one."
+                "All need the same number of dimensions.",
+                in_code="Use stack() to make a new one.",
             )
         for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
             if i != place and a != b:

@@ -36,6 +36,6 @@ def _check(ndim: int, shape: Any, itemsize: int, target: np.dtype[Any], step: in
     if ndim == 0:
         raise ShapeError("view: a tensor without dimensions can only be seen as a dtype of the same size")
     if step != itemsize and shape[-1] != 1:
-        raise ShapeError("view: the last dimension must lie in one piece. Call contiguous() first.")
+        raise ShapeError("view: the last dimension must lie in one piece.", in_code="Call contiguous() first.")
     if not isinstance(shape[-1], Dim) and shape[-1] * itemsize % target.itemsize:
         raise ShapeError(f"view: {shape[-1]} numbers of {itemsize} bytes are no whole number of {target}")

@@ -88,7 +88,7 @@ def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = N
         while isinstance(source.base, type(x)):
             source = source.base
         if not source.flags.c_contiguous:
-            raise ShapeError("as_strided: the memory is not in one piece. Call contiguous() first.")
+            raise ShapeError("as_strided: the memory is not in one piece.", in_code="Call contiguous() first.")
         source = source.reshape(-1)[storage_offset:]
     last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if 0 not in size and last >= (source.size if source.flags.c_contiguous else _reach(source)):

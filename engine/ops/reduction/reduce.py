@@ -181,7 +181,9 @@ def _(g, x: Spec, dim):
 
 
 def _no_mean(dtype: DType) -> DTypeError:
-    return DTypeError(f"mean() needs floating point, not {dtype.name}. Convert with .float(), or give dtype=.")
+    return DTypeError(
+        f"mean() needs floating point, not {dtype.name}.", in_code="Convert with .float(), or give dtype=."
+    )
 
 
 def _with_nan(s: Any) -> Any:

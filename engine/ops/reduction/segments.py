@@ -148,7 +148,7 @@ _up_to = range
 
 def _floating(name: str, x: Any) -> None:
     if not x.is_floating_point():
-        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}. Convert with .float().")
+        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}.", in_code="Convert with .float().")
 
 
 def _edges(x: Any, bins: Any, bounds: Sequence[float] | None) -> Any:

@@ -70,7 +70,7 @@ def _variance(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not x.is_floating_point():
-        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}. Convert with .float().")
+        raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}.", in_code="Convert with .float().")
     if correction is None:
         correction = 0 if unbiased is False else 1
     return variance(x, dim=dim, keepdim=keepdim, correction=correction), dim

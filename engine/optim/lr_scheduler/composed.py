@@ -24,7 +24,7 @@ class ComposedSchedule(LRScheduler):
                 raise TypeError(f"{type(self).__name__}: number {number} is no schedule but {type(schedule).__name__}")
             if isinstance(schedule, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{type(self).__name__}: number {number} is ReduceLROnPlateau, whose step() takes a figure. "
+                    f"{type(self).__name__}: number {number} is ReduceLROnPlateau, whose step takes a figure. "
                     "Call its step() yourself."
                 )
             if schedule.optimizer is not optimizer:

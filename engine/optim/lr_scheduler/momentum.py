@@ -12,7 +12,7 @@ def uses_beta1(schedule: str, optimizer: Optimizer) -> bool:
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(
             f"{schedule}: {type(optimizer).__name__} has neither momentum nor betas that could cycle. "
-            "Pass cycle_momentum=False."
+            "Turn cycle_momentum off."
         )
     return "betas" in optimizer.defaults
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.errors import EngineWarning
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
@@ -49,14 +50,12 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch; to `epoch` if it is given, by the schedule's closed form where it has one."""
         if self._step_count == 1 and not self.optimizer.steps:
-            warnings.warn(
-                "the schedule's step() was called before the optimizer's, so the first learning rate is skipped. "
-                "Call optimizer.step() first.",
-                stacklevel=2,
-            )
+            text = "the schedule's step was taken before the optimizer's, so the first learning rate is skipped."
+            warnings.warn(EngineWarning(text, in_code="Call optimizer.step() first."), stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn("step(epoch) is deprecated in PyTorch. Call step() once an epoch.", stacklevel=2)
+            text = "a schedule's step with an epoch is deprecated in PyTorch."
+            warnings.warn(EngineWarning(text, in_code="Call step() once an epoch."), stacklevel=2)
         self._go_to(epoch)
 
     def _go_to(self, epoch: int | None = None) -> None:

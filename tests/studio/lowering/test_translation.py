@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from engine import errors
+import engine
+from engine import errors, nn
 from engine.errors import DTypeError, EngineError, ShapeError, StaleTensorError
+from engine.nn import functional
 from studio.document.model import Document, Node
 from studio.lowering.translation import told
 from studio.nodes.catalogue import catalogue
-from studio.training import Failed, Session
+from studio.training import Failed, Session, Warned
 from tests.studio.lowering.graphs import changed, digits, mlp, only
 
 ENGINE = Path(errors.__file__).parent
@@ -73,14 +76,86 @@ def test_errors_say_all_of_it_to_people_who_program() -> None:
     assert (str(again), again.text, again.in_code, again.place) == (str(error), error.text, "Use clone().", error.place)
 
 
-def test_functions_of_layers_and_losses_mark_what_is_python() -> None:
+ENGINES = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, EngineError)}
+REMEDY = re.compile(
+    r"(?:^|\. |; )(?:Use|Call|Convert|Pass|Leave|Give|Do|Detach|Set|Write|Make|Move)\b[^.]*(?:\w\(|\.\w+\(|\w=)"
+)
+"""A sentence that says what to do, in Python."""
+
+
+def test_errors_and_warnings_of_the_engine_mark_what_is_python() -> None:
     """Remedies in code are `in_code`, so that the studio can leave them out."""
     unmarked = []
-    for path in sorted((ENGINE / "nn" / "functional").glob("*.py")):
+    for path in sorted(ENGINE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-                parts = [part for part in ast.walk(node.exc.args[0]) if isinstance(part, ast.Constant)]
-                text = "".join(part.value for part in parts if isinstance(part.value, str))
-                if CODE.search(text):
-                    unmarked.append(f"{path.name}:{node.lineno}: {text}")
+            made = node.exc if isinstance(node, ast.Raise) else node
+            if not isinstance(made, ast.Call) or not made.args:
+                continue
+            name = ast.unparse(made.func).rpartition(".")[2]
+            text = _text(made.args[0])
+            if (name in ENGINES or name == "warn") and (REMEDY.search(text) or CODE.search(text)):
+                unmarked.append(f"{path.relative_to(ENGINE)}:{made.lineno}: {text}")
     assert unmarked == []
+
+
+def _text(node: ast.expr) -> str:
+    """Of a literal; what is put into it is left out."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+
+
+def _overwritten(x: engine.Tensor) -> object:
+    leaf = engine.ones(3, requires_grad=True)
+    return leaf.add_(1)
+
+
+def _without_gradient(x: engine.Tensor) -> object:
+    return engine.ones(3).sum().backward()
+
+
+def _twice(x: engine.Tensor) -> object:
+    found = (engine.ones(3, requires_grad=True) ** 2).sum()
+    found.backward()
+    return found.backward()
+
+
+def _warned(x: engine.Tensor) -> None:
+    functional.dropout2d(engine.ones(2, 3, 4))
+    functional.l1_loss(engine.ones(3, 1), engine.ones(3))
+    engine.ones(3)[engine.ones(3, dtype=engine.uint8)]
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        (_overwritten, "add_() on a leaf that requires gradients."),
+        (_without_gradient, "it depends on nothing that is trained."),
+        (_twice, "second time"),
+        (lambda x: engine.ones(3, requires_grad=True).numpy(), "numpy() on a tensor that requires gradients."),
+        (lambda x: engine.ones(3, 4).t().view(12), "cannot be seen as"),
+        (lambda x: bool(engine.ones(3)), "the truth of a tensor of 3 elements is not one value."),
+        (lambda x: functional.cross_entropy(engine.ones(2, 3), engine.ones(2, dtype=engine.int32)), "int32"),
+        (lambda x: engine.ones(3)[engine.ones(1)], "an index tensor must be whole numbers or booleans"),
+        (lambda x: engine.linalg.inv(engine.ones(2, 2, dtype=engine.int64)), "matrices must be floating point"),
+        (_warned, ""),
+    ],
+)
+def test_no_python_shows_in_a_run(planted: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong in the midst of a layer reaches the canvas without remedies that only a program could follow."""
+    forward = nn.ReLU.forward
+
+    def sabotaged(self: nn.ReLU, x: engine.Tensor) -> object:
+        planted(x)
+        return forward(self, x)
+
+    monkeypatch.setattr(nn.ReLU, "forward", sabotaged)
+    run = Session(mlp(), catalogue(), steps=1, compile=False)
+    run.start()
+    assert run.join(600)
+    events = [event for event in run.events() if isinstance(event, (Failed, Warned))]
+    shown = [event.message.partition(" Program line: ")[0] for event in events]
+    assert any(said in text for text in shown), shown
+    assert len(shown) == (3 if planted is _warned else 1)
+    for text in shown:
+        assert not PYTHON.search(text) and not REMEDY.search(text) and not CODE.search(text), text
