@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
-from studio.training.events import Failed, Warned
+from studio.training.events import Failed, StateChanged, Warned
 from studio.training.supply import slow_supply
 from studio.ui import figures
 from studio.ui.canvas.compile_overlay import CompileOverlay
@@ -98,7 +98,6 @@ class Desk(QObject):
         self.runs.node_wanted.connect(self.canvas.reveal)
         self._connect_compile()
         project.noted.connect(self.log.add)
-        runner.state_changed.connect(self._note_state)
         runner.events.connect(self._take)
         runner.refused.connect(self._show_obstacle)
         store.report_changed.connect(self._run_if_wanted)
@@ -207,6 +206,8 @@ class Desk(QObject):
             match event:
                 case fit.Epoch():
                     self.log.add(_epoch_line(event))
+                case StateChanged():
+                    self._note_state(event.state)
                 case Failed():
                     self.log.add(event.message if event.by_input else event.detail or event.message, "error")
                 case Warned():

@@ -200,6 +200,30 @@ def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow,
     assert isinstance(panel.view.itemAt(place), OpItem)
 
 
+def test_the_autograd_graph_is_centred_where_it_is_too_high_for_its_panel(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    view = window.desks[project].autograd.view
+    window.docks["autograd"].reveal()
+    window.resizeDocks([window.docks["autograd"]], [200], Qt.Orientation.Vertical)
+    window.commands.run("run.look")
+    qtbot.waitUntil(lambda: bool(view.items_by_id))
+    visible, graph = view.camera.visible, view.scene().itemsBoundingRect()
+    assert graph.width() < visible.width() and graph.height() + 80 > visible.height()
+    assert abs(graph.center().x() - visible.center().x()) < 2
+
+
+def test_the_log_tells_the_end_of_a_run_after_its_last_epoch(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=1))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    lines = [line.split("  ", 1)[1] for line in window.desks[project].log.toPlainText().splitlines()]
+    assert [line.partition(",")[0] for line in lines] == ["Run 1 running", "Epoch 1", "Run 1 done"]
+
+
 def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)

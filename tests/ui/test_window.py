@@ -315,6 +315,18 @@ def test_recent_files_follow_open_in_the_menu(window: MainWindow) -> None:
     assert titles[titles.index("Open…") + 1] == "Open recent"
 
 
+def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) -> None:
+    [menu] = [each.menu() for each in window.menuBar().actions() if each.text() == "&View"]
+
+    def offered() -> dict[str, bool]:
+        menu.aboutToShow.emit()
+        return {each.text().partition("\t")[0]: each.isEnabled() for each in menu.actions() if not each.menu()}
+
+    assert not any(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
+    window.workspace.new()
+    assert all(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
+
+
 def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     assert window.status.check.text() == "No problems"
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))

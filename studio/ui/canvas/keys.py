@@ -50,7 +50,7 @@ class _Maker:
             keys,
             menu=menu,
             icon=icon,
-            enabled=partial(self._has_selected, needs) if needs else None,
+            enabled=partial(self._has_selected, needs),
             separated=separated,
             scope=self._scope,
         )

@@ -77,7 +77,8 @@ class GraphView(QGraphicsView):
             area = self.scene().itemsBoundingRect()
             half = self.viewport().width() / 2 - _MARGIN
             self.camera.zoom_to(_FIRST_SCALE, animated=False)
-            self.camera.center_on(QPointF(area.right() - half / _FIRST_SCALE, area.center().y()), animated=False)
+            x = max(area.right() - half / _FIRST_SCALE, area.center().x())
+            self.camera.center_on(QPointF(x, area.center().y()), animated=False)
 
     def fit(self) -> None:
         """Show all of the graph."""
