@@ -166,9 +166,11 @@ def _target(
 
 
 def named(name: Any) -> DType:
-    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor", or such a class."""
-    text = name if isinstance(name, str) else name.__name__
-    title = text.rpartition(".")[2].removesuffix("Tensor")
+    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor", or such a class; `Tensor`: the default."""
+    text = (name if isinstance(name, str) else name.__name__).rpartition(".")[2]
+    if text == "Tensor":
+        return dtypes.get_default_dtype()
+    title = text.removesuffix("Tensor")
     for dtype in dtypes.ALL:
         if dtype.title == title:
             return dtype
