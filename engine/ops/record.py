@@ -109,6 +109,7 @@ class Op:
         domain: tuple[float, float] | None = None,
         aliases: tuple[str, ...] = (),
         in_place: bool | None = None,
+        commutes: bool = False,
     ) -> None:
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
@@ -126,6 +127,8 @@ class Op:
         self.public = method if public is None else public
         """Exported as `engine.NAME`."""
         self.operators = operators
+        self.commutes = commutes
+        """`2 * x` is recorded as `x * 2`, as in PyTorch's graph."""
         self.outputs = outputs
         self.makes_one = outputs == 1 and not view
         """A call makes one tensor with memory of its own."""

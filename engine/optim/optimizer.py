@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -139,6 +140,12 @@ class Optimizer:
 
     def _check(self, tensors: list[Any]) -> None:
         known = {id(tensor) for group in self.param_groups for tensor in group["params"]}
+        if len({id(tensor) for tensor in tensors}) < len(tensors):
+            warnings.warn(
+                f"{type(self).__name__}: a parameter is listed several times in one group, so each step changes it "
+                "several times. List each one once.",
+                stacklevel=3,
+            )
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"an optimizer changes tensors, but got {type(tensor).__name__}")
@@ -148,8 +155,10 @@ class Optimizer:
                     "Give leaf tensors, such as model.parameters()."
                 )
             if id(tensor) in known:
-                raise ValueError(f"a {format_shape(tensor.shape)} parameter is given twice. List each one once.")
-            known.add(id(tensor))
+                raise ValueError(
+                    f"a {format_shape(tensor.shape)} parameter is in more than one parameter group. "
+                    "List each one in one group."
+                )
 
     # -- state
 

@@ -166,7 +166,7 @@ def _target(
 
 
 def named(name: Any) -> DType:
-    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor", or such a class; `Tensor`: the default."""
+    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor" or such a class; Tensor: the default."""
     text = (name if isinstance(name, str) else name.__name__).rpartition(".")[2]
     if text == "Tensor":
         return dtypes.get_default_dtype()

@@ -24,7 +24,8 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
     """Gives `cls` every op as method, in-place variant and operator; and `others`, which stand above tensors."""
     for op in operators():
         for name in op.operators:
-            setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, is_reflected(name)))
+            swaps = is_reflected(name) and not op.commutes
+            setattr(TensorMethods, name, op.function if len(op.inputs) == 1 else _operator(op, swaps))
         for name in (op.name, *op.aliases) if op.method else ():
             _add(cls, name, op.function)
             if op.in_place:
@@ -46,18 +47,13 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
         _add(cls, name, function)
 
 
-def _reflected(operator: str) -> bool:
-    """Whether the tensor is the second operand."""
-    return operator.startswith("__r") and operator != "__rshift__"
-
-
 def _add(cls: type, name: str, function: Callable[..., Any]) -> None:
     if name in vars(cls):
         raise RegistryError(f"Tensor.{name} is defined by hand and by an op. Remove one of the two.")
     setattr(TensorMethods, name, function)
 
 
-def _operator(op: Op, reflected: bool) -> Callable[..., Any]:
+def _operator(op: Op, swaps: bool) -> Callable[..., Any]:
     """`op` between two operands. What it cannot take it leaves to the other operand, or to Python's own refusal."""
     executor, statics = EXECUTOR, op.defaults
 
@@ -66,7 +62,7 @@ def _operator(op: Op, reflected: bool) -> Callable[..., Any]:
             if not isinstance(other, np.ndarray):
                 return NotImplemented
             other = self._of_numpy(other)
-        return executor.run(op, (other, self) if reflected else (self, other), statics)
+        return executor.run(op, (other, self) if swaps else (self, other), statics)
 
     return operate
 

@@ -12,7 +12,7 @@ from engine.ops.record import op
 from engine.shape import Spec
 
 
-@op(operators=("__add__", "__radd__"))
+@op(operators=("__add__", "__radd__"), commutes=True)
 def add(xp, x, y, out=None, alpha: float = 1):
     """x + alpha · y."""
     if alpha == 1:
@@ -48,7 +48,7 @@ def _(g, alpha):
     return g * -alpha
 
 
-@op(operators=("__mul__", "__rmul__"), aliases=("multiply",))
+@op(operators=("__mul__", "__rmul__"), aliases=("multiply",), commutes=True)
 def mul(xp, x, y, out=None):
     """x · y."""
     return xp.multiply(x, y, out=out)

@@ -406,3 +406,15 @@ def test_hooks_on_several_gradients(mode: str) -> None:
         return seen
 
     assert_same(program)
+
+
+@pytest.mark.parametrize("build", [lambda b: 2 * b, lambda b: 1 + b, lambda b: 1 + 3 * b, lambda b: 3.0 * (2 + b)])
+def test_a_number_before_a_tensor_comes_second_in_the_graph(build: Any) -> None:
+    def path(lib: Any) -> list[str]:
+        node, names = build(lib.ones(2, requires_grad=True).sin()).grad_fn, []
+        while node.next_functions:
+            names.append(node.name())
+            node = node.next_functions[0][0]
+        return names
+
+    assert path(engine) == path(pytest.importorskip("torch"))

@@ -351,6 +351,32 @@ def test_repr() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate parameters")  # PyTorch's
+@pytest.mark.parametrize(("name", "options"), [("SGD", {"lr": 0.1}), ("Adam", {"lr": 0.1}), ("RMSprop", {})])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_parameter_listed_twice_changes_twice_a_step(name: str, options: dict[str, Any], compiled: bool) -> None:
+    def train(lib: Any) -> tuple[list[float], dict[str, Any]]:
+        p, q = (lib.tensor([value, -2.0], requires_grad=True) for value in (1.0, 3.0))
+        optimizer = getattr(lib.optim, name)([p, q, p], **options)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            (p.sin() * q).sum().backward()
+            optimizer.step()
+
+        run = engine.compile(step) if compiled and lib is engine else step
+        for _ in range(5):
+            run()
+        return [*p.tolist(), *q.tolist()], optimizer.state_dict()
+
+    with pytest.warns(UserWarning, match="listed several times"):
+        (ours, state) = train(engine)
+    theirs, wanted = train(torch)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    assert state["param_groups"][0]["params"] == wanted["param_groups"][0]["params"]
+    assert state["state"].keys() == wanted["state"].keys()
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
@@ -358,7 +384,11 @@ def test_repr() -> None:
         (lambda: optim.SGD(parameter(1.0)), TypeError, "Put it into a list"),
         (lambda: optim.SGD([1.0]), TypeError, "float"),
         (lambda: optim.SGD([parameter(1.0) * 2]), ValueError, "result of an op"),
-        (lambda: optim.SGD([parameter(1.0)] * 2), ValueError, "given twice"),
+        (
+            lambda: optim.SGD([{"params": [p := parameter(1.0)]}, {"params": [p]}]),
+            ValueError,
+            "more than one parameter",
+        ),
         (lambda: optim.SGD([{"params": {parameter(1.0)}}]), TypeError, "order"),
         (lambda: optim.SGD([parameter(1.0)], lr=-1), ValueError, "lr must be ≥ 0, not -1"),
         (lambda: optim.SGD([parameter(1.0)], lr=float("nan")), ValueError, "lr must be a finite number, not nan"),
