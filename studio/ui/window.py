@@ -273,6 +273,7 @@ class MainWindow(QMainWindow):
         desk.canvas.find_action = self._find_action
         desk.canvas.drop_refused.connect(lambda text: self.show_notice(Notice(text, [])))
         desk.canvas.template_requested.connect(self.show_welcome)
+        desk.canvas.parameters_wanted.connect(partial(self._edit_parameters, desk))
         desk.zoomed.connect(self.status.show_zoom)
         desk.said.connect(self.status.say)
         desk.break_wanted.connect(self.show_compile)
@@ -282,6 +283,11 @@ class MainWindow(QMainWindow):
         project.library.runs_changed.connect(self.commands.refresh)
         project.library.described.connect(self.commands.refresh)
         desk.runs.do.jobs.changed.connect(self.commands.refresh)
+
+    def _edit_parameters(self, desk: Desk) -> None:
+        self.docks["inspector"].reveal()
+        desk.inspector.activateWindow()
+        desk.inspector.edit()
 
     def _remove(self, project: Project) -> None:
         desk = self.desks.pop(project)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMessageBox
 
 from studio.document import edits
+from studio.ui import focus
 from studio.ui.command_palette import Choice
 from studio.ui.commands import Command
 from studio.ui.project import Project
@@ -106,6 +107,17 @@ def _view(window: MainWindow) -> Iterator[Command]:
             help=f"Show or hide the panel {dock.title}",
             enabled=is_open,
             checked=dock.isVisible,
+        )
+    for title, step, key in (("next", 1, "Ctrl+F6"), ("previous", -1, "Ctrl+Shift+F6")):
+        yield Command(
+            f"view.{title}-panel",
+            f"Go to the {title} panel",
+            partial(_go_to_panel, window, step),
+            (key,),
+            "View/Panels",
+            help=f"Give the keyboard to the {title} panel that can be seen",
+            enabled=is_open,
+            separated=step == 1,
         )
     yield Command(
         "view.focus",
@@ -253,6 +265,12 @@ def _switch_compiling(project: Project) -> None:
     on = not project.store.document.training.compile
     title = "Compile the training step" if on else "Do not compile the training step"
     project.store.edit(title, lambda document: edits.set_training(document, compile=on))
+
+
+def _go_to_panel(window: MainWindow, step: int) -> None:
+    """The canvas is the first of them."""
+    shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
+    focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
 
 
 def _toggle_dock(window: MainWindow, name: str) -> None:

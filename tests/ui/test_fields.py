@@ -503,3 +503,50 @@ def test_undo_keeps_the_selection_and_brings_it_back(window: MainWindow, project
     assert store.selection == {"adam"}
     person.key(Qt.Key.Key_Z, CTRL | SHIFT)
     assert store.selection == {"added"}
+
+
+# -- from the canvas into the panels, with the keyboard alone
+
+
+def test_enter_on_a_node_leads_to_what_is_missing_and_escape_back(
+    window: MainWindow, project: Project, qtbot: QtBot
+) -> None:
+    canvas = window.canvas
+    assert canvas is not None
+    canvas.setFocus()
+    project.store.edit("Add", lambda document: edits.add(document, "new", Node("nn.Linear")))
+    project.store.select(["new"])
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    QTest.keyClicks(typing(), "24")
+    QTest.keyClick(typing(), Qt.Key.Key_Return)
+    assert project.store.document.nodes["new"].params["out_features"] == 24
+    QTest.keyClick(typing(), Qt.Key.Key_Escape)
+    assert canvas.hasFocus()
+    window.docks["inspector"].hide()
+    project.store.select(())
+    QTest.keyClick(canvas, Qt.Key.Key_Return, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClicks(typing(), "7")
+    QTest.keyClick(typing(), Qt.Key.Key_Return)
+    assert project.store.document.training.epochs == 7
+
+
+def test_the_keyboard_goes_through_all_panels_that_can_be_seen(window: MainWindow, project: Project) -> None:
+    canvas = window.canvas
+    assert canvas is not None
+    canvas.setFocus()
+    keys = Qt.KeyboardModifier.ControlModifier
+    seen: list[str] = []
+    for _ in range(4):
+        QTest.keyClick(typing(), Qt.Key.Key_F6, keys)
+        seen.append(next((each.objectName() for each in window.docks if each.isAncestorOf(typing())), "canvas"))
+    assert seen == ["palette", "inspector", "runs", "canvas"]
+    QTest.keyClick(typing(), Qt.Key.Key_F6, keys | Qt.KeyboardModifier.ShiftModifier)
+    assert window.docks["runs"].isAncestorOf(typing())
+
+
+def typing() -> QWidget:
+    """What the keys go to."""
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget

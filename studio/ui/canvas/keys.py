@@ -81,7 +81,16 @@ def _editing(make: _Maker) -> tuple[Command, ...]:
             menu="Edit",
             needs=1,
         ),
-        make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", needs=1, separated=True),
+        make(
+            "parameters",
+            "Edit parameters",
+            lambda v: v.parameters_wanted.emit(),
+            "Alt+Return",
+            menu="Edit",
+            icon="inspector",
+            separated=True,
+        ),
+        make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", needs=1),
         make("mute", "Mute", lambda v: v.do.mute(), "M", menu="Edit", icon="mute", needs=1),
         make("freeze", "Freeze", lambda v: v.do.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
         make(

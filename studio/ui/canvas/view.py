@@ -61,6 +61,8 @@ class CanvasView(QGraphicsView):
     """Why dropped files are of no use, and what can be dropped."""
     template_requested = Signal()
     """The button of the empty canvas was pressed."""
+    parameters_wanted = Signal()
+    """Enter was pressed: the fields of what is selected are wanted."""
 
     def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -245,6 +247,8 @@ class CanvasView(QGraphicsView):
                 self._pointing.hold_space()
         elif key == Qt.Key.Key_Escape:
             self.cancel()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.parameters_wanted.emit()
         elif key == Qt.Key.Key_Menu or (
             key == Qt.Key.Key_F10 and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         ):

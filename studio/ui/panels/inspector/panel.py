@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from studio.ui import focus
 from studio.ui.panels.inspector.node_form import NodeForm, Offer
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.store import Store
@@ -39,6 +40,16 @@ class InspectorPanel(QScrollArea):
         """Put the cursor into the name of the selected node."""
         if isinstance(self.form, NodeForm):
             self.form.focus_name()
+
+    def edit(self) -> None:
+        """Put the cursor into the first parameter that is still to be set, else into the first one."""
+        rows = self.form.rows if isinstance(self.form, NodeForm) else list(self.form.rows.values())
+        row = next((row for row in rows if row.is_missing), next(iter(rows), None))
+        if row is None:
+            focus.enter(self)
+            return
+        row.field.setFocus(Qt.FocusReason.TabFocusReason)
+        self.ensureWidgetVisible(row)
 
     def _refresh(self) -> None:
         names = [name for name in self._store.document.nodes if name in self._store.selection]

@@ -108,6 +108,12 @@ class Row(QWidget):
         self.field.finished.connect(self._leave)
         self._show_problem()
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the parameter has no value, no default and nothing that it follows from."""
+        follows = self.parameter.from_input is not None or self.parameter.from_training
+        return self.parameter.required and not (follows or self._value.is_set or self._value.is_mixed)
+
     def show_value(self, value: Value) -> None:
         self._value = value
         is_shown = value.is_set and not value.is_mixed
