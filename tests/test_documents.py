@@ -11,12 +11,14 @@ import pytest
 
 from site_pages import pages
 from studio.cli.app import main
+from studio.nodes.catalogue import catalogue
 from tests.compiled import bitwise
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "assets").rglob("*.md")]
 PROGRAM = re.compile(r'^```(python|sh|json)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LABEL = re.compile(r"\*\*([^*]+)\*\*")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 GUIDES = [
     ROOT / "README.md",
@@ -54,6 +56,27 @@ def test_programs_and_commands_of_guides_work(document: Path, tmp_path: Path, mo
                 commands(text)
             elif title:
                 Path(title).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", GUIDES[1:], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_guides_name_what_the_window_shows(document: Path) -> None:
+    """Bold text is a label of the window, a node or a parameter; "Run › Stop" is a command in its menu."""
+    text = BLOCK.sub("", document.read_text(encoding="utf-8"))
+    named = {part for label in LABEL.findall(text) for part in " ".join(label.split()).split(" › ")}
+    assert sorted(label for label in named if label not in labels() and label not in sources()) == []
+
+
+@functools.cache
+def labels() -> frozenset[str]:
+    parameters = {parameter.name.replace("_", " ") for kind in catalogue() for parameter in kind.params}
+    return frozenset(parameters | {kind.title for kind in catalogue()})
+
+
+@functools.cache
+def sources() -> str:
+    """The text of the studio and its templates, which holds the strings of the window."""
+    files = [*(ROOT / "studio").rglob("*.py"), *(ROOT / "assets" / "templates").glob("*.gradwire")]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
 
 
 def programs(document: Path) -> list[tuple[str, str, str]]:

@@ -35,4 +35,5 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("\n", " ").replace("|", "\\|")
+    parts = text.replace("\n", " ").split("`")
+    return "`".join(part if place % 2 else part.replace("|", "\\|") for place, part in enumerate(parts))
