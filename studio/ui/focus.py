@@ -10,9 +10,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 def enter(panel: QWidget) -> bool:
     """Give the focus to a panel, or to the first widget in it that takes it with Tab. False if there is none."""
-    inside = _chain(panel)
-    stops = inside if isinstance(panel, QScrollArea) else (panel, *inside)
-    stop = next((widget for widget in stops if _takes_tab(widget)), None)
+    stop = next((widget for widget in (panel, *_chain(panel)) if _takes_tab(widget)), None)
     if stop is None:
         return False
     stop.activateWindow()
@@ -42,4 +40,7 @@ def _chain(panel: QWidget) -> Iterable[QWidget]:
 
 
 def _takes_tab(widget: QWidget) -> bool:
+    """A scroll area takes it, too, but has no use for keys while what it scrolls has fields."""
+    if isinstance(widget, QScrollArea):
+        return False
     return bool(widget.isVisible() and widget.isEnabled() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

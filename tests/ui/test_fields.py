@@ -545,6 +545,21 @@ def test_the_keyboard_goes_through_all_panels_that_can_be_seen(window: MainWindo
     assert window.docks["runs"].isAncestorOf(typing())
 
 
+def test_a_problem_is_solved_with_the_keyboard(window: MainWindow, project: Project, qtbot: QtBot) -> None:
+    project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    canvas = window.canvas
+    assert canvas is not None
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_4, Qt.KeyboardModifier.AltModifier)
+    qtbot.waitUntil(lambda: any(row.isVisible() for row in window.desks[project].problems.rows))
+    QTest.keyClick(typing(), Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert typing() in window.desks[project].problems.rows
+    QTest.keyClick(typing(), Qt.Key.Key_Tab)
+    QTest.keyClick(typing(), Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: project.store.is_checked and not project.store.report.errors)
+
+
 def typing() -> QWidget:
     """What the keys go to."""
     widget = QApplication.focusWidget()
