@@ -1,7 +1,6 @@
 """The deep-learning library beneath Gradwire: PyTorch's concepts and names on NumPy and CuPy."""
 
 import os
-import sys
 from math import e, inf, nan, pi
 
 from engine import threads
@@ -93,8 +92,8 @@ from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from engine.storage import UntypedStorage
 from engine.tensor import Size, Tensor, methods
+from engine.version import __version__ as __version__
 
-__version__ = "0.1.0"
 newaxis = None
 
 heap.keep_freed_memory()
@@ -106,26 +105,37 @@ methods.install(
 )
 
 # Modules that are written with tensors come last, when tensors have their methods.
+from engine import _utils as _utils  # noqa: E402
 from engine import (  # noqa: E402
     amp,
     data,
+    distributed,
     distributions,
     fft,
     fit,
     func,
+    hub,
     in_place,
     io,
+    jit,
     linalg,
     metrics,
+    multiprocessing,
     nn,
+    onnx,
     optim,
+    overrides,
+    profiler,
+    serialization,
     shortcuts,
     signal,
     special,
     testing,
+    types,
     utils,
+    version,
 )
-from engine import homes as homes  # noqa: E402
+from engine import torch_paths as torch_paths  # noqa: E402
 from engine.amp import (  # noqa: E402
     GradScaler,
     autocast,
@@ -138,9 +148,6 @@ from engine.amp import (  # noqa: E402
 from engine.in_place import *  # noqa: E402, F403
 from engine.io import load, save  # noqa: E402
 from engine.shortcuts import *  # noqa: E402, F403
-
-# engine.cuda lies beneath tensors and amp above them, so the place that PyTorch has for it is an alias.
-cuda.amp = sys.modules["engine.cuda.amp"] = amp.cuda  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = [
     "accelerator",
@@ -166,6 +173,7 @@ __all__ = [
     "data",
     "default_generator",
     "device",
+    "distributed",
     "distributions",
     "double",
     "dtype",
@@ -183,6 +191,7 @@ __all__ = [
     "Generator",
     "GradScaler",
     "graph_break",
+    "hub",
     "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",
@@ -202,6 +211,7 @@ __all__ = [
     "int64",
     "int8",
     "io",
+    "jit",
     "is_anomaly_check_nan_enabled",
     "is_autocast_available",
     "is_autocast_cache_enabled",
@@ -220,15 +230,20 @@ __all__ = [
     "metrics",
     "mps",
     "mtia",
+    "multiprocessing",
     "nn",
     "no_grad",
+    "onnx",
     "optim",
+    "overrides",
     "preserve_format",
+    "profiler",
     "promote_types",
     "range",
     "return_types",
     "save",
     "seed",
+    "serialization",
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
@@ -244,11 +259,13 @@ __all__ = [
     "strided",
     "Tensor",
     "testing",
+    "types",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
     "utils",
+    "version",
     "xpu",
 ]
 __all__ += ["e", "inf", "nan", "newaxis", "pi"]

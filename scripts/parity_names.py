@@ -1,4 +1,4 @@
-"""Writes engine/parity/names.json: the public names of the installed PyTorch, by namespace.
+"""Writes engine/parity/names.json: the public names of the installed PyTorch, by namespace, and its modules' paths.
 
 python scripts/parity_names.py            write it
 python scripts/parity_names.py --check    exit 1 if the installed PyTorch has other names
@@ -13,7 +13,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import pkgutil
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -28,30 +30,54 @@ NAMESPACES = (
     "torch.autograd.forward_ad",
     "torch.autograd.functional",
     "torch.autograd.graph",
+    "torch.autograd.profiler",
+    "torch.backends",
+    "torch.backends.cuda",
+    "torch.backends.mkl",
+    "torch.backends.mps",
+    "torch.backends.openmp",
     "torch.compiler",
     "torch.cuda",
     "torch.cuda.amp",
+    "torch.distributed",
+    "torch.distributions",
+    "torch.distributions.utils",
+    "torch.fft",
     "torch.func",
+    "torch.functional",
+    "torch.hub",
+    "torch.jit",
     "torch.linalg",
+    "torch.multiprocessing",
     "torch.nn",
     "torch.nn.attention",
     "torch.nn.functional",
     "torch.nn.init",
+    "torch.nn.parallel",
     "torch.nn.parameter",
     "torch.nn.utils",
     "torch.nn.utils.parametrizations",
     "torch.nn.utils.parametrize",
     "torch.nn.utils.rnn",
+    "torch.onnx",
     "torch.optim",
     "torch.optim.lr_scheduler",
     "torch.optim.swa_utils",
+    "torch.overrides",
+    "torch.profiler",
     "torch.random",
+    "torch.serialization",
+    "torch.signal",
+    "torch.signal.windows",
     "torch.special",
     "torch.testing",
+    "torch.types",
     "torch.utils",
     "torch.utils.checkpoint",
     "torch.utils.data",
     "torch.utils.dlpack",
+    "torch.utils.hooks",
+    "torch.version",
 )
 # Operators and conversions count as names of the tensor; Python's own object methods do not.
 PYTHON = {*vars(object), "__dict__", "__weakref__", "__module__", "__slots__", "__annotations__", "__subclasshook__"}
@@ -72,11 +98,13 @@ def resolve(name: str) -> Any:
 
 
 def entries(space: Any) -> Iterator[tuple[str, Any]]:
-    for key in dir(space):
-        try:
-            yield key, getattr(space, key)
-        except (AttributeError, RuntimeError):  # properties of a class that only instances have
-            yield key, inspect.getattr_static(space, key)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of deprecated names
+        for key in dir(space):
+            try:
+                yield key, getattr(space, key)
+            except (AttributeError, RuntimeError):  # properties of a class that only instances have
+                yield key, inspect.getattr_static(space, key)
 
 
 def names_of(space: Any, documented: set[str]) -> Iterator[str]:
@@ -101,7 +129,7 @@ def is_module_name(space: Any, key: str, value: Any, listed: set[str], documente
         inside = f"{space.__name__}.{key}"
         return value.__name__ == inside and (hasattr(value, "__path__") or inside in NAMESPACES)
     if not callable(value):
-        return is_constant(space, value)
+        return is_constant(value) if space.__name__ == "torch" else key in listed
     home = getattr(value, "__module__", None) or "torch"
     if space.__name__ == "torch" and isinstance(value, type) and home in ("torch", "torch._C"):
         return type(value).__name__ != "pybind11_type"
@@ -117,9 +145,9 @@ def is_at_home(space: Any, key: str, home: str, value: Any, documented: set[str]
     return known and (home.startswith((space.__name__, "torch._C")) or home == "torch")
 
 
-def is_constant(space: Any, value: Any) -> bool:
-    """Numbers, dtypes, layouts and the like of `torch` itself; elsewhere they are inner matters."""
-    return space.__name__ == "torch" and type(value).__name__ in (
+def is_constant(value: Any) -> bool:
+    """Numbers, dtypes, layouts and the like of `torch` itself."""
+    return type(value).__name__ in (
         "float",
         "NoneType",
         "dtype",
@@ -136,9 +164,26 @@ def documentation(value: Any) -> str:
     return text
 
 
+def public_modules(package: ModuleType) -> list[str]:
+    """Paths of all modules below a package, without those that start with an underscore. Nothing is imported."""
+    return sorted(_below(list(package.__path__), package.__name__))
+
+
+def _below(folders: list[str], prefix: str) -> Iterator[str]:
+    for found in pkgutil.iter_modules(folders):
+        if not found.name.startswith("_"):
+            yield f"{prefix}.{found.name}"
+            if found.ispkg:
+                yield from _below([str(Path(folder, found.name)) for folder in folders], f"{prefix}.{found.name}")
+
+
 def text() -> str:
     torch = importlib.import_module("torch")
-    found = {"version": torch.__version__.partition("+")[0], "names": public_names()}
+    found = {
+        "version": torch.__version__.partition("+")[0],
+        "modules": public_modules(torch),
+        "names": public_names(),
+    }
     return json.dumps(found, indent=1) + "\n"
 
 

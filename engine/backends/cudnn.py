@@ -1,12 +1,27 @@
 """Switches of cuDNN, which the engine does not use: they are accepted so that programs run unchanged."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from engine.backends.switches import flags_of
+
 enabled = True
 benchmark = False
+benchmark_limit = 10
 deterministic = False
 allow_tf32 = True
+fp32_precision = "none"
+
+flags = flags_of(globals(), "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision")
 
 
 def is_available() -> bool:
+    """Never."""
+    return False
+
+
+def is_acceptable(tensor: Any) -> bool:
     """Never."""
     return False
 

@@ -135,6 +135,7 @@ from engine.nn.layers.softmax import LogSoftmax as LogSoftmax
 from engine.nn.layers.softmax import Softmax as Softmax
 from engine.nn.layers.softmax import Softmax2d as Softmax2d
 from engine.nn.layers.softmax import Softmin as Softmin
+from engine.nn.layers.sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from engine.nn.layers.transformer import Transformer as Transformer
 from engine.nn.layers.transformer import TransformerDecoder as TransformerDecoder
 from engine.nn.layers.transformer import TransformerEncoder as TransformerEncoder
@@ -169,6 +170,7 @@ from engine.nn.losses.regression import MSELoss as MSELoss
 from engine.nn.losses.regression import PoissonNLLLoss as PoissonNLLLoss
 from engine.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from engine.nn.module import Module as Module
+from engine.nn.parallel import DataParallel as DataParallel
 from engine.nn.parameter import Buffer as Buffer
 from engine.nn.parameter import Parameter as Parameter
 from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
@@ -211,6 +213,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -323,6 +326,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

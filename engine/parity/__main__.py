@@ -2,6 +2,7 @@
 
 python -m engine.parity                            every name
 python -m engine.parity --namespace nn.functional  those of one namespace
+python -m engine.parity --namespace "import paths" PyTorch's modules
 python -m engine.parity --left-out                 those left out, with reasons
 python -m engine.parity --missing                  those that are neither there nor left out for a reason
 python -m engine.parity --json                     one object
@@ -15,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.parity.names import Name, names, stored, version
+from engine.parity.names import MODULES, Name, names, stored, version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +31,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m engine.parity", description="PyTorch's public names, and whether the engine has them."
     )
-    spaces = [space.removeprefix("torch.") for space in stored()]
+    spaces = [*(space.removeprefix("torch.") for space in stored()), MODULES]
     parser.add_argument(
         "--namespace", type=lambda text: text.removeprefix("torch."), choices=spaces, help="only this one"
     )

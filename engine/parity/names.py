@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.parity.reasons import REASONS
+from engine.left_out import reason
 
 HOMONYMS = {"torch.ops"}
 """Names under which the engine has something else."""
@@ -20,7 +21,7 @@ State = Literal["there", "left out", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One public name of PyTorch, such as `relu` of `torch.nn.functional`."""
+    """One public name of PyTorch, such as `relu` of `torch.nn.functional`, or the path of a module."""
 
     namespace: str
     name: str
@@ -30,7 +31,7 @@ class Name:
 
     @property
     def path(self) -> str:
-        return f"{self.namespace}.{self.name}"
+        return self.name if self.namespace == MODULES else f"{self.namespace}.{self.name}"
 
     @property
     def state(self) -> State:
@@ -47,25 +48,40 @@ def version() -> str:
     return _document()["version"]
 
 
+MODULES = "import paths"
+"""What stands in place of a namespace for the paths of PyTorch's modules."""
+
+
+def modules() -> list[str]:
+    """The paths of PyTorch's modules, as scripts/parity_names.py found them."""
+    return _document()["modules"]
+
+
 def names(namespace: str | None = None) -> Iterator[Name]:
-    """Every name, or those of one namespace: "torch", "nn.functional", "Tensor", …"""
+    """Every name, or those of one namespace: "torch", "nn.functional", "Tensor", …, or "import paths" for modules."""
     for space, members in stored().items():
         if namespace is None or space in (namespace, f"torch.{namespace}"):
             ours = engine_space(space)
             for member in members:
                 there = hasattr(ours, member) and f"{space}.{member}" not in HOMONYMS
                 yield Name(space, member, there, "" if there else reason(f"{space}.{member}"))
+    for path in modules() if namespace in (None, MODULES) else ():
+        there = path not in HOMONYMS and can_be_imported(path.replace("torch", "engine", 1))
+        yield Name(MODULES, path, there, "" if there else reason(path))
 
 
-def reason(path: str) -> str:
-    """Why a name is left out, by the first pattern that it matches."""
-    return next((why for why, patterns in REASONS.items() if any(matches(path, pattern) for pattern in patterns)), "")
-
-
-def matches(path: str, pattern: str) -> bool:
-    """Namespace and name each match their part of the pattern, so that `torch.*_` is about `torch` alone."""
-    parts = zip(path.rpartition("."), pattern.rpartition("."), strict=True)
-    return all(fnmatchcase(part, wanted) for part, wanted in parts)
+def can_be_imported(path: str) -> bool:
+    """Whether there is a module with this path. Nothing is imported."""
+    if path in sys.modules:
+        return True
+    parts = path.split(".")
+    folders: Sequence[str] | None = sys.modules[parts[0]].__path__
+    for end in range(2, len(parts) + 1):
+        found = PathFinder.find_spec(".".join(parts[:end]), folders) if folders is not None else None
+        if found is None:
+            return False
+        folders = found.submodule_search_locations
+    return True
 
 
 def engine_space(space: str) -> Any:

@@ -53,6 +53,16 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.tensor(data)",
     ),
     "no pickle: files hold numbers only": (
+        *(
+            f"torch.serialization.{one}"
+            for one in (
+                "load(mmap)",
+                "load(pickle_module)",
+                "load(weights_only=True)",
+                "save(pickle_module)",
+                "save(pickle_protocol)",
+            )
+        ),
         "torch.load(mmap)",
         "torch.load(pickle_module)",
         "torch.load(weights_only=True)",
@@ -60,6 +70,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.save(pickle_protocol)",
     ),
     "a sensible default where PyTorch has none, or warns of its own": (
+        "torch.functional.meshgrid(indexing='ij')",
         "torch.meshgrid(indexing='ij')",
         "torch.random.fork_rng(device_type='cuda')",
         "torch.utils.checkpoint.checkpoint(use_reentrant=False)",

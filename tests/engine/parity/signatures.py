@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from engine.ops import REGISTRY
-from engine.parity.names import Name, engine_space, names
+from engine.parity.names import MODULES, Name, engine_space, names
 
 NONE = inspect.Parameter.empty
 UNKNOWN = object()
@@ -40,7 +40,7 @@ class Signature(NamedTuple):
 def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
     """Everything that both have and of which both signatures are known."""
     for name in names():
-        if name.there and (theirs := reference(name)):
+        if name.there and name.namespace != MODULES and (theirs := reference(name)):
             target = getattr(engine_space(name.namespace), name.name)
             if callable(target) and (signature := own(target, name)) is not None:
                 yield name.path, signature, theirs

@@ -7,9 +7,9 @@ import importlib
 import pytest
 
 import engine
-from engine.homes import PATHS
 from engine.nn.modules.conv import Conv2d
 from engine.nn.modules.utils import _pair, _triple
+from engine.torch_paths import PATHS
 from engine.utils.data.dataset import Dataset, random_split
 from engine.utils.data.sampler import SubsetRandomSampler
 
@@ -33,6 +33,39 @@ def test_variables_are_tensors_of_any_dtype(library: str) -> None:
     assert variable(leaf * 2).grad_fn is None
     assert isinstance(numbers, variable)
     assert not isinstance(1.0, variable)
+
+
+def test_base_classes_of_layers() -> None:
+    """They are what programs ask for in `isinstance`."""
+    modules = engine.nn.modules
+    assert isinstance(engine.nn.BatchNorm2d(1), modules.batchnorm._BatchNorm)
+    assert not isinstance(engine.nn.InstanceNorm2d(1), modules.batchnorm._BatchNorm)
+    assert isinstance(engine.nn.InstanceNorm2d(1), modules.instancenorm._InstanceNorm)
+    assert isinstance(engine.nn.Conv1d(1, 1, 1), modules.conv._ConvNd)
+    assert isinstance(engine.nn.ConvTranspose1d(1, 1, 1), modules.conv._ConvNd)
+    assert isinstance(engine.nn.Dropout2d(), modules.dropout._DropoutNd)
+    assert isinstance(engine.nn.MSELoss(), modules.loss._Loss)
+    assert isinstance(engine.nn.CrossEntropyLoss(), modules.loss._WeightedLoss)
+    assert isinstance(engine.nn.MaxPool2d(2), modules.pooling._MaxPoolNd)
+    assert not hasattr(engine.nn, "_BatchNorm")
+
+
+def test_functions_keep_the_names_that_modules_have_too() -> None:
+    """As in PyTorch, `nn.utils.weight_norm` is the function, and the module can be imported from."""
+    for path, name in [
+        ("nn.utils.weight_norm", "weight_norm"),
+        ("nn.utils.spectral_norm", "remove_spectral_norm"),
+        ("nn.parallel.data_parallel", "DataParallel"),
+        ("multiprocessing.spawn", "spawn"),
+        ("autograd.gradcheck", "gradgradcheck"),
+        ("nn.utils.stateless", "functional_call"),
+        ("utils.data._utils.collate", "default_collate"),
+    ]:
+        assert callable(getattr(importlib.import_module(f"engine.{path}"), name))
+    assert callable(engine.nn.utils.weight_norm)
+    assert callable(engine.nn.parallel.data_parallel)
+    assert callable(engine.autograd.gradcheck)
+    assert engine.cuda.amp.grad_scaler.GradScaler is engine.cuda.amp.GradScaler
 
 
 def test_names() -> None:

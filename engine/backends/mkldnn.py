@@ -1,0 +1,15 @@
+"""Switches of oneDNN, which the engine does not use: they are accepted so that programs run unchanged."""
+
+from engine.backends.switches import flags_of
+
+enabled = True
+deterministic = False
+allow_tf32 = True
+fp32_precision = "none"
+
+flags = flags_of(globals(), "enabled", "deterministic", "allow_tf32", "fp32_precision")
+
+
+def is_available() -> bool:
+    """Never."""
+    return False

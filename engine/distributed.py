@@ -1,0 +1,104 @@
+"""torch.distributed of a program that runs in one process: there is no process group, and none can be started.
+
+`is_available()` and `is_initialized()` are False. What works on a group raises ValueError, as PyTorch's does before
+`init_process_group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NoReturn
+
+REMEDY = "Run the program in one process, without torchrun."
+
+
+class ReduceOp(IntEnum):
+    """How values of several processes are combined."""
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+    PREMUL_SUM = 8
+
+
+def is_available() -> bool:
+    """Never: there is one process."""
+    return False
+
+
+def is_initialized() -> bool:
+    """Never."""
+    return False
+
+
+def is_nccl_available() -> bool:
+    """Never."""
+    return False
+
+
+is_gloo_available = is_mpi_available = is_ucc_available = is_nccl_available
+
+
+def is_torchelastic_launched() -> bool:
+    """Never: nothing here reads what torchrun sets."""
+    return False
+
+
+def is_backend_available(backend: str) -> bool:
+    """Never."""
+    return False
+
+
+def init_process_group(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises RuntimeError."""
+    raise RuntimeError(f"init_process_group(): training over several processes is not available. {REMEDY}")
+
+
+def _of_a_group(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueError(
+            f"{name}(): there is no process group, and init_process_group() cannot start one. "
+            "Ask is_initialized() first, which is False."
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raises ValueError: there is no process group."
+    return refuse
+
+
+get_rank = _of_a_group("get_rank")
+get_world_size = _of_a_group("get_world_size")
+get_backend = _of_a_group("get_backend")
+new_group = _of_a_group("new_group")
+destroy_process_group = _of_a_group("destroy_process_group")
+barrier = _of_a_group("barrier")
+monitored_barrier = _of_a_group("monitored_barrier")
+all_reduce = _of_a_group("all_reduce")
+all_gather = _of_a_group("all_gather")
+all_gather_object = _of_a_group("all_gather_object")
+all_to_all = _of_a_group("all_to_all")
+broadcast = _of_a_group("broadcast")
+broadcast_object_list = _of_a_group("broadcast_object_list")
+gather = _of_a_group("gather")
+gather_object = _of_a_group("gather_object")
+reduce = _of_a_group("reduce")
+reduce_scatter = _of_a_group("reduce_scatter")
+scatter = _of_a_group("scatter")
+send = _of_a_group("send")
+recv = _of_a_group("recv")
+isend = _of_a_group("isend")
+irecv = _of_a_group("irecv")
+
+__all__ = [
+    "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "all_to_all", "barrier", "broadcast",
+    "broadcast_object_list", "destroy_process_group", "gather", "gather_object", "get_backend", "get_rank",
+    "get_world_size", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
+    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "isend",
+    "monitored_barrier", "new_group", "recv", "reduce", "reduce_scatter", "scatter", "send",
+]  # fmt: skip

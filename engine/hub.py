@@ -1,0 +1,60 @@
+"""The folder that torch.hub keeps files of weights in. The engine reads files from it and downloads none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from engine import io
+
+_folder: str | None = None
+
+
+def get_dir() -> str:
+    """The folder: what `set_dir` set, $TORCH_HOME/hub, or gradwire/hub in the user's folder for caches."""
+    if _folder is not None:
+        return _folder
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return str(Path(os.environ.get("TORCH_HOME") or Path(caches) / "gradwire") / "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Sets the folder."""
+    global _folder
+    _folder = os.path.expanduser(d)
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> Any:
+    """`engine.load` of a file that was downloaded from `url` before, by whatever means.
+
+    Args:
+        url: its last part is the file's name
+        model_dir: where it is; the folder "checkpoints" of `get_dir` if left out
+        map_location: the device of the tensors
+        progress: kept for PyTorch's sake
+        check_hash: kept for PyTorch's sake
+        file_name: the file's name, if it is another one
+        weights_only: kept for PyTorch's sake: files never run code
+
+    Raises:
+        FileNotFoundError: the file is not there; says where to put it
+    """
+    folder = Path(model_dir or Path(get_dir()) / "checkpoints")
+    target = folder / (file_name or url.partition("?")[0].partition("#")[0].rpartition("/")[2])
+    if not target.exists():
+        raise FileNotFoundError(
+            f"{target} is missing, and the engine does not use the network. Download {url} and save it there."
+        )
+    return io.load(target, map_location=map_location)
+
+
+__all__ = ["get_dir", "load_state_dict_from_url", "set_dir"]

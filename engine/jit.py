@@ -1,0 +1,180 @@
+"""TorchScript's decorators, which change nothing here: Python runs what they mark, to the same numbers.
+
+`engine.compile` makes functions and modules faster. Traces and TorchScript files are left out.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from engine.nn.module import Module
+
+T = TypeVar("T")
+
+
+class Error(RuntimeError):
+    """PyTorch's error of a script; nothing here raises it."""
+
+
+class TracerWarning(Warning):
+    """PyTorch's warning of a trace; nothing here gives it."""
+
+
+class ScriptModule(Module):
+    """A module whose methods PyTorch compiles if they are marked; here it is an ordinary one."""
+
+
+def script(
+    obj: T,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> T:
+    """Returns the function, class or module unchanged. It has no `graph`, `code` or `save`."""
+    return obj
+
+
+def script_method(fn: T) -> T:
+    """Returns the method unchanged."""
+    return fn
+
+
+def script_if_tracing(fn: T) -> T:
+    """Returns the function unchanged."""
+    return fn
+
+
+def export(fn: T) -> T:
+    """Returns the method unchanged."""
+    return fn
+
+
+def unused(fn: T) -> T:
+    """Returns the method unchanged: Python can call it."""
+    return fn
+
+
+def interface(obj: T) -> T:
+    """Returns the class unchanged."""
+    return obj
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Returns the function unchanged, as `@ignore` or `@ignore(drop=True)`."""
+    return drop if callable(drop) else lambda fn: fn
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """Returns the value."""
+    return the_value
+
+
+def is_scripting() -> bool:
+    """Never."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Never."""
+    return False
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether `obj` has a type; of lists, dicts and tuples whether all that is in them has, as in `list[int]`."""
+    if type(target_type) is tuple:
+        return any(isinstance(obj, one) for one in target_type)
+    origin, arguments = typing.get_origin(target_type), typing.get_args(target_type)
+    if origin is None:
+        return (obj is None) if target_type is None else _has_type(obj, target_type)
+    if origin in (typing.Union, types.UnionType):
+        return any(isinstance(obj, one) for one in arguments)
+    if not _has_type(obj, origin):
+        return False
+    if origin is dict:
+        return all(isinstance(key, arguments[0]) and isinstance(value, arguments[1]) for key, value in obj.items())
+    if origin is tuple and arguments[-1:] != (...,):
+        return len(obj) == len(arguments) and all(map(isinstance, obj, arguments))
+    return all(isinstance(one, arguments[0]) for one in obj)
+
+
+_has_type = builtins.isinstance
+
+
+class Future:
+    """The result of `fork`, which is there already.
+
+    Args:
+        devices: kept for PyTorch's sake
+    """
+
+    def __init__(self, *, devices: Any = None) -> None:
+        self._results: list[Any] = []
+
+    def set_result(self, result: Any) -> None:
+        self._results = [result]
+
+    def done(self) -> bool:
+        """Whether it has a result."""
+        return bool(self._results)
+
+    def wait(self) -> Any:
+        """The result. Raises RuntimeError without one."""
+        if not self._results:
+            raise RuntimeError("this Future has no result. Call set_result() first.")
+        return self._results[0]
+
+    value = wait
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """Calls the function at once; `wait` returns its result."""
+    future = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future) -> Any:
+    """The result of what `fork` was called with."""
+    return future.wait()
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Changes nothing."""
+    yield
+
+
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """Changes nothing."""
+    yield
+
+
+__all__ = [
+    "Error",
+    "Final",
+    "Future",
+    "ScriptModule",
+    "TracerWarning",
+    "annotate",
+    "export",
+    "fork",
+    "fuser",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "optimized_execution",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "unused",
+    "wait",
+]

@@ -1,0 +1,150 @@
+"""PyTorch's wrappers for several devices or processes. Here they run their module on one device in one process."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine import cuda
+from engine.backend import Device
+from engine.nn.module import Module
+from engine.tensor import Tensor
+
+
+class DataParallel(Module):
+    """Calls `module`, on the first of the devices. The keys of its state dict start with "module.", as in PyTorch.
+
+    Without CUDA, `device_ids` is empty and nothing is moved. More than one device gives a warning: the results are
+    those of one device that gets the whole batch.
+
+    Args:
+        module: what is called
+        device_ids: GPUs, by number; all if left out
+        output_device: kept for PyTorch's sake: the output stays where it was computed
+        dim: kept for PyTorch's sake: the batch is not divided
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.dim = dim
+        self.device_ids = _first_device(device_ids)
+        self.output_device = self.device_ids[0] if self.device_ids and output_device is None else output_device
+        if self.device_ids:
+            module.to(f"cuda:{self.device_ids[0]}")
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
+        device = Device("cuda", self.device_ids[0])
+        return self.module(*_moved(inputs, device), **_moved(kwargs, device))
+
+
+class DistributedDataParallel(Module):
+    """Calls `module` in this one process. The keys of its state dict start with "module.", as in PyTorch.
+
+    There is no process group that it needs, since `engine.distributed` has none. Its options are about exchanging
+    gradients between processes and have no effect.
+
+    Raises:
+        RuntimeError: no parameter of the module requires a gradient
+        ValueError: `mixed_precision` is given
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: list[int] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if not any(parameter.requires_grad for parameter in module.parameters()):
+            raise RuntimeError(
+                "DistributedDataParallel: no parameter of the module requires a gradient. Call the module itself."
+            )
+        if mixed_precision is not None:
+            raise ValueError(
+                "DistributedDataParallel has no mixed_precision. Use engine.autocast around the forward pass."
+            )
+        self.module = module
+        self.dim = dim
+        self.device_ids = None if device_ids is None else list(device_ids)
+        self.output_device = output_device
+        self.require_backward_grad_sync = True
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Around steps that only accumulate gradients. There is nothing to exchange in any case."""
+        outer, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = outer
+
+    @contextmanager
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, **options: Any) -> Iterator[None]:
+        """Around training with inputs of different lengths in each process. There is one process to wait for."""
+        yield
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """`module(*inputs, **module_kwargs)` by `DataParallel`."""
+    inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
+
+
+def _first_device(device_ids: Sequence[Any] | None) -> list[int]:
+    """The GPU to use, in a list; an empty list without CUDA."""
+    if not cuda.is_available():
+        return []
+    given = range(cuda.device_count()) if device_ids is None else device_ids
+    found = [one if isinstance(one, int) else Device(one).index or 0 for one in given]
+    if len(found) > 1:
+        warnings.warn(f"DataParallel runs on cuda:{found[0]} alone, not on {len(found)} devices.", stacklevel=3)
+    return found[:1]
+
+
+def _moved(value: Any, device: Device) -> Any:
+    """The same with all tensors on a device."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)((key, _moved(one, device)) for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        moved = [_moved(one, device) for one in value]
+        return type(value)(*moved) if isinstance(value, tuple) and hasattr(value, "_fields") else type(value)(moved)
+    return value
+
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -1,0 +1,66 @@
+"""Calling `__torch_function__` of other classes, for functions that are written with PyTorch's protocol.
+
+The engine's own functions do not call it: they take tensors and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from engine.tensor import Tensor
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a class of these arguments defines `__torch_function__`."""
+    return any(_overrides(type(argument)) for argument in relevant_args)
+
+
+def has_torch_function_unary(argument: Any) -> bool:
+    """`has_torch_function` of one argument."""
+    return _overrides(type(argument))
+
+
+def has_torch_function_variadic(*arguments: Any) -> bool:
+    """`has_torch_function` of several arguments."""
+    return has_torch_function(arguments)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Calls `__torch_function__` of the arguments, subclasses first, until one gives a result.
+
+    Raises TypeError if none does.
+    """
+    found: list[Any] = []
+    for argument in relevant_args:
+        kind = type(argument)
+        if _overrides(kind) and all(type(other) is not kind for other in found):
+            place = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+            found.insert(place, argument)
+    kinds = tuple(map(type, found))
+    for argument in found:
+        result = argument.__torch_function__(public_api, kinds, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(kind.__name__ for kind in kinds)
+    raise TypeError(f"{public_api.__name__}() has no implementation for {names or 'its arguments'}")
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether it is a tensor or defines `__torch_function__`."""
+    return isinstance(inp, Tensor) or _overrides(type(inp))
+
+
+def _overrides(kind: type) -> bool:
+    return "__torch_function__" in dir(kind)
+
+
+__all__ = [
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+]

@@ -1,0 +1,55 @@
+"""`load` and `save` under PyTorch's path, and its list of classes that files may name.
+
+Files hold tensors, numbers, texts, lists and dicts, and never name a class, so the list changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from engine.io import load, save
+
+_globals: list[Any] = []
+
+
+class SourceChangeWarning(Warning):
+    """PyTorch's warning of changed classes; nothing here gives it."""
+
+
+def add_safe_globals(safe_globals: Sequence[Any]) -> None:
+    """Adds to the list of classes that files may name."""
+    _globals.extend(one for one in safe_globals if one not in _globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What `add_safe_globals` was given."""
+    return list(_globals)
+
+
+def clear_safe_globals() -> None:
+    """Empties the list."""
+    _globals.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
+    """`add_safe_globals` for a while."""
+    before = get_safe_globals()
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _globals[:] = before
+
+
+__all__ = [
+    "SourceChangeWarning",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]

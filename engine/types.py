@@ -1,0 +1,25 @@
+"""Names for annotations, under the path of torch.types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import IO, Any, TypeAlias
+
+from engine.backend import Device as _device
+from engine.storage import Size, UntypedStorage
+from engine.tensor import Tensor
+
+Number: TypeAlias = int | float | bool
+Device: TypeAlias = _device | str | int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+Storage: TypeAlias = UntypedStorage
+
+_size: TypeAlias = Size | list[int] | tuple[int, ...]
+_int, _float, _bool, _complex = int, float, bool, complex
+_Number = (int, float, bool)
+_symint: TypeAlias = int
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
+_TensorOrTensorsOrGradEdge: TypeAlias = Tensor | Sequence[Tensor] | Any
+
+__all__ = ["Device", "FileLike", "Number", "Storage"]
