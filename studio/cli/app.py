@@ -37,6 +37,7 @@ from studio.document.format import SUFFIX, schema
 from studio.document.model import LARGEST, Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
+from studio.lowering.grouping import grouped
 from studio.lowering.program import lower
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
@@ -159,7 +160,7 @@ def run(
             if not os.path.exists(start_from):
                 raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
         warnings = sound(file, document, as_json=as_json).warnings
-    tell(file, warnings, as_json=as_json)
+    tell(file, document, warnings, as_json=as_json)
     session = Session(
         document,
         catalogue(),
@@ -184,7 +185,7 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
     with explained(as_json=as_json):
         document = read(file, assignments)
         report = check_document(document, catalogue(), base=base(file))
-    tell(file, report.problems, as_json=as_json)
+    tell(file, document, report.problems, as_json=as_json)
     errors = len(report.errors)
     warnings = len(report.problems) - errors
     if as_json:
@@ -192,7 +193,8 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
         print_line({"event": "checked", "errors": errors, "warnings": warnings, **figures})
     elif not errors:
-        say(f"{file}: ready to run, {report.parameters:,} parameters, {_counted(warnings, 'warning')}")
+        told = _counted(len(grouped(report.warnings, document.nodes)), "warning")
+        say(f"{file}: ready to run, {report.parameters:,} parameters, {told}")
     if errors:
         raise typer.Exit(BAD_INPUT)
 

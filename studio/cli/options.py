@@ -15,6 +15,7 @@ from studio.document import files
 from studio.document.format import SUFFIX
 from studio.document.model import Document
 from studio.lowering.check import check
+from studio.lowering.grouping import grouped
 from studio.lowering.report import Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.resuming import named
@@ -44,7 +45,7 @@ def read(file: Path, assignments: Sequence[str] | None) -> Document:
 def sound(file: Path, document: Document, *, as_json: bool) -> Report:
     """The check of a document without errors; ends the command if it has some."""
     report = check(document, catalogue(), base=base(file))
-    refuse_errors(file, report.errors, as_json=as_json)
+    refuse_errors(file, document, report.errors, as_json=as_json)
     return report
 
 
@@ -73,8 +74,8 @@ def device_named(name: str | None) -> Device | None:
             raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
 
 
-def refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> None:
-    for problem in errors:
+def refuse_errors(file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool) -> None:
+    for problem in errors if as_json else grouped(errors, document.nodes):
         complain(sentence(file, problem))
         if as_json:
             print_line({"event": "failed", **problem.as_dict()})
@@ -82,9 +83,12 @@ def refuse_errors(file: Path, errors: Sequence[Problem], *, as_json: bool) -> No
         raise typer.Exit(BAD_INPUT)
 
 
-def tell(file: Path, problems: Sequence[Problem], *, as_json: bool) -> None:
-    """Each problem on a line of its own: for people on standard error, or for programs on standard output."""
-    for problem in problems:
+def tell(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
+    """Each problem on a line of its own, equal ones as one: for people on standard error.
+
+    For programs each problem of each node, on standard output.
+    """
+    for problem in problems if as_json else grouped(problems, document.nodes):
         if as_json:
             print_line({"event": "problem", **problem.as_dict()})
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from studio.document.difference import Difference, difference
@@ -21,9 +22,9 @@ Change: TypeAlias = dict[str, Any]
 - ``{"training": {SETTING: VALUE}}``
 """
 
-_PLACED = frozenset({"at", "params"})
-"""Fields of a node that say nothing of its own in a change: where it is drawn; parameters, which have changes of their
-own."""
+_FIELDS = tuple(field for field in Node.__struct_fields__ if field not in ("at", "params"))
+"""Fields of a node that a change names: not where it is drawn, and not parameters, which have changes of their own."""
+_fields = attrgetter(*_FIELDS)
 
 
 def changes(old: Document, new: Document) -> tuple[Change, ...]:
@@ -71,10 +72,11 @@ def _around(name: str, gone: list[Wire], come: list[Wire]) -> tuple[Wire, Wire, 
 
 
 def _of_node(name: str, old: Node, new: Node) -> Iterator[Change]:
-    fields = [field for field in old.__struct_fields__ if field not in _PLACED]
-    differing = {field: getattr(new, field) for field in fields if getattr(old, field) != getattr(new, field)}
-    if differing:
-        yield {"change": name, **differing}
+    if _fields(old) != _fields(new):
+        pairs = zip(_FIELDS, _fields(old), _fields(new), strict=True)
+        yield {"change": name, **{field: after for field, before, after in pairs if before != after}}
+    if old.params is new.params:
+        return
     for param in old.params:
         if param not in new.params:
             yield {"clear": name, "param": param}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from studio.document.errors import EditError
 from studio.document.model import Document
 from studio.lowering.capacity import capacity_problems
 from studio.lowering.data_problems import data_problems
@@ -18,6 +16,7 @@ from studio.lowering.goals import goal_problems, trainable_layers, trained_layer
 from studio.lowering.graph import Graph
 from studio.lowering.mistakes import graph_mistakes, value_mistakes
 from studio.lowering.parameters import parameter_problems
+from studio.lowering.remedies import distinct
 from studio.lowering.report import Problem, Report
 from studio.lowering.schedules import courses, schedule_problems
 from studio.lowering.shapes import shape_problems
@@ -26,10 +25,6 @@ from studio.nodes.catalogue import Catalogue
 
 WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
 """Errors that stop a run wherever they are; other errors only matter at nodes that the run uses."""
-
-
-MOST_COMPARED = 16
-"""Fixes with one title and code of which the results are compared."""
 
 
 class Checker:
@@ -77,33 +72,13 @@ class Checker:
             wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
         }
         return Report(
-            problems=tuple(_distinct(sorted(problems, key=lambda problem: problem.severity), flow.document)),
+            problems=tuple(distinct(sorted(problems, key=lambda problem: problem.severity), flow.document)),
             nodes={name: facts.info for name, facts in flow.facts.items()},
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
             trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
             courses=courses(flow) if sound else {},
         )
-
-
-def _distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
-    """One problem for each cause: of several with one code and fixes that lead to one document, the first."""
-    kept: list[Problem] = []
-    mended: dict[tuple[str, str], list[Document]] = {}
-    for problem in dict.fromkeys(problems):
-        if problem.fix is not None:
-            same = mended.setdefault((problem.code, problem.fix.title), [])
-            if len(same) < MOST_COMPARED:
-                try:
-                    after = problem.fix.edit(document)
-                except EditError:  # a remedy that cannot be applied is not offered
-                    kept.append(replace(problem, fix=None))
-                    continue
-                if after in same:
-                    continue
-                same.append(after)
-        kept.append(problem.within(document))
-    return kept
 
 
 def _weighed(problem: Problem, graph: Graph) -> Problem:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine.shape import Spec
+from studio.document.errors import EditError
 from studio.document.model import Document, Wire
 from studio.lowering.changes import Change, changes
 from studio.lowering.courses import Course
@@ -26,8 +27,13 @@ class Fix:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The edit as data; empty if it is not known of which document."""
-        return () if self.document is None else changes(self.document, self.edit(self.document))
+        """The edit as data; empty if it is not known of which document, or cannot be applied to it."""
+        if self.document is None:
+            return ()
+        try:
+            return changes(self.document, self.edit(self.document))
+        except EditError:  # of many fixes a check tries only some
+            return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Problem:
     fix: Fix | None = None
     option: str = ""
     """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
+    also: tuple[str, ...] = ()
+    """Other nodes with the same problem, where several are told as one."""
 
     @property
     def help(self) -> str:

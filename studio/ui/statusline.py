@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
+from studio.lowering.grouping import grouped
 from studio.lowering.report import Report
 from studio.ui import figures, fonts, icons
 from studio.ui.project import Project
@@ -125,8 +126,9 @@ class StatusLine(QStatusBar):
             self.check.setText("Empty graph")
             self.check.setIcon(icons.themed("info", "text-dim"))
             return
-        errors = len(report.errors)
-        warnings = len(report.problems) - errors
+        problems = grouped(report.problems, report.nodes)
+        errors = sum(problem.severity == "error" for problem in problems)
+        warnings = len(problems) - errors
         words = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
         words += [f"{warnings} {'warning' if warnings == 1 else 'warnings'}"] if warnings else []
         icon = "error" if errors else "warning" if warnings else "ok"

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar,
 
 from studio.document.format import SUFFIX
 from studio.document.templates import Template, templates
+from studio.lowering.grouping import grouped
 from studio.ui import menus
 from studio.ui.canvas.dropping import data_files
 from studio.ui.canvas.keys import canvas_commands
@@ -358,7 +359,8 @@ class MainWindow(QMainWindow):
     def _count_problems(self, project: Project | None, *_: object) -> None:
         if project is self.project:
             begun = project is not None and bool(project.store.document.nodes)
-            self.docks["problems"].set_count(len(project.store.report.problems) if project and begun else 0)
+            found = grouped(project.store.report.problems, project.store.document.nodes) if project and begun else ()
+            self.docks["problems"].set_count(len(found))
 
     def _open_template(self, template: Template, run: bool) -> None:
         project = self.workspace.from_template(template)

@@ -7,6 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
+from studio.lowering.fixes import assign
 from studio.lowering.report import Fix, Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.problems import ProblemsPanel
@@ -36,4 +37,31 @@ def test_rows_stay_while_a_button_is_down(qtbot: QtBot) -> None:
     qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
     assert store.document.nodes["drop"].params["p"] == 0.5
     qtbot.waitUntil(lambda: len(panel.rows) == 2)
+    dispose(store)
+
+
+def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None:
+    names = [f"l{number}" for number in range(6)]
+    fixes = [assign(name, "p", 0.5) for name in names]
+    checks = Checks()
+    checks.report = Report(
+        tuple(
+            Problem("warning", "odd", f"{name} is odd.", node=name, fix=fix)
+            for name, fix in zip(names, fixes, strict=True)
+        )
+    )
+    store = Store(Document({name: Node("nn.Dropout") for name in names}), catalogue(), checks)
+    panel = ProblemsPanel(store)
+    qtbot.addWidget(panel)
+    panel.resize(600, 300)
+    panel.show()
+    qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1)
+    [row] = panel.rows
+    assert row.problem.message == "l0 is odd. The same holds for l1, l2, l3, l4 and 1 more."
+    qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
+    assert store.selection == set(names)
+    qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    assert all(node.params == {"p": 0.5} for node in store.document.nodes.values())
+    store.undo()
+    assert all(not node.params for node in store.document.nodes.values())
     dispose(store)

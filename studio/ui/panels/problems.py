@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
+from studio.lowering.grouping import grouped
 from studio.lowering.report import Problem
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
@@ -22,7 +23,7 @@ _SHOWN = 200
 
 
 class ProblemsPanel(QWidget):
-    """One row for each problem, errors first. A click selects the node."""
+    """One row for each problem, or for several equal ones, errors first. A click selects the nodes."""
 
     activated = Signal(str)
     """The name of the node that should come into view."""
@@ -63,7 +64,7 @@ class ProblemsPanel(QWidget):
             row.deleteLater()
         while self._column.count():
             self._column.takeAt(0)
-        ordered = sorted(report.problems, key=lambda problem: problem.severity != "error")
+        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.severity != "error")
         for problem in ordered[:_SHOWN]:
             row = ProblemRow(problem, self._go, self._fix)
             self._column.addWidget(row)
@@ -73,8 +74,8 @@ class ProblemsPanel(QWidget):
     def _go(self, problem: Problem) -> None:
         name = problem.node or (problem.wire.target.node if problem.wire else None)
         if name is not None and name in self._store.document.nodes:
-            self._store.select([name])
             self.activated.emit(name)
+            self._store.select([name, *problem.also])
 
     def _fix(self, problem: Problem) -> None:
         assert problem.fix is not None

@@ -38,6 +38,20 @@ def test_check_names_what_is_wrong(gradwire, project: Path) -> None:
     assert {line["event"] for line in run.lines} == {"failed"}
 
 
+def test_check_tells_equal_problems_once_to_people_and_each_to_programs(gradwire, project: Path) -> None:
+    content = json.loads(project.read_text())
+    for name in ("one", "two", "three", "four"):
+        content["nodes"][name] = {"type": "nn.ReLU"}
+    project.write_text(json.dumps(content))
+    result = gradwire("check", project)
+    assert (result.code, result.err.count("warning: ")) == (0, 1)
+    assert "The same holds for two, three, four." in result.err
+    assert "1 warning" in result.out
+    *problems, last = gradwire("check", project, "--json").lines
+    assert [problem["node"] for problem in problems] == ["one", "two", "three", "four"]
+    assert last["warnings"] == 4
+
+
 BAD = {
     "missing.gradwire": None,
     "empty.gradwire": b"",

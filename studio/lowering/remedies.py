@@ -1,0 +1,117 @@
+"""Which fixes of the problems that a check found are offered together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from studio.document.errors import EditError
+from studio.document.model import Document
+from studio.lowering.changes import changes
+from studio.lowering.report import Problem
+
+_WORK = 12_000
+"""Nodes in all documents that fixes are tried on in one check, at most; each fix copies the document once or twice."""
+_LEAST_TRIED = 8
+"""Fixes that are tried however large the document is."""
+_NEW = "a new node"
+
+Key = tuple[str, ...]
+"""What a fix sets: ("params", node, parameter), ("input", node, port), ("nodes", node), …"""
+
+
+def distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
+    """One problem for each cause, and only fixes that can be applied and do not contradict those before.
+
+    Of several problems with one code and fixes that lead to one document, the first stays. Of two fixes that set one
+    thing to two values, or of which one removes what the other changes, the first is offered. Fixes beyond a budget
+    stay as they are.
+    """
+    kept: list[Problem] = []
+    mended: dict[tuple[str, str], list[Document]] = {}
+    offered = _Offered()
+    tries = max(_WORK // max(len(document.nodes), 1), _LEAST_TRIED)
+    for problem in dict.fromkeys(problems):
+        fix = problem.fix
+        if fix is None or tries == 0:
+            kept.append(problem.within(document))
+            continue
+        tries -= 1
+        try:
+            after = fix.edit(document)
+        except EditError:  # a remedy that cannot be applied is not offered
+            kept.append(replace(problem, fix=None))
+            continue
+        same = mended.setdefault((problem.code, fix.title), [])
+        if after in same:
+            continue
+        same.append(after)
+        kept.append(offered.weigh(problem, fix.title, effects(document, after)).within(document))
+    return kept
+
+
+def effects(before: Document, after: Document) -> dict[Key, object]:
+    """What an edit sets, by thing; None for what it removes. Names and places of new nodes do not count."""
+    found: dict[Key, object] = {}
+    for change in changes(before, after):
+        match change:
+            case {"remove": name}:
+                found["nodes", name] = None
+            case {"insert": _, "wire": [_, target]}:
+                found["input", *_split(target)] = _NEW
+            case {"disconnect": [_, target]}:
+                found["input", *_split(target)] = None
+            case {"connect": [source, target]} if _split(target)[0] in before.nodes:
+                found["input", *_split(target)] = source if _split(source)[0] in before.nodes else _NEW
+            case {"set": name, "param": param, "value": value}:
+                found["params", name, param] = value
+            case {"clear": name, "param": param}:
+                found["params", name, param] = None
+            case {"change": name, **fields}:
+                found |= {("fields", name, field): value for field, value in fields.items()}
+            case {"training": settings}:
+                found |= {("training", name): value for name, value in settings.items()}
+            case _:
+                continue
+    return found
+
+
+def _split(end: str) -> list[str]:
+    return end.split(".", 1)
+
+
+class _Offered:
+    """The effects of the fixes that are offered."""
+
+    def __init__(self) -> None:
+        self._set: dict[Key, tuple[object, str]] = {}
+        """By thing: its new value, and the title of the fix that sets it."""
+        self._nodes: dict[str, str] = {}
+        """Nodes of which a fix changes something."""
+
+    def weigh(self, problem: Problem, title: str, found: Mapping[Key, object]) -> Problem:
+        """The problem; without its fix if that contradicts one that is offered."""
+        other = self._contradicted(found)
+        if other is not None:
+            return replace(problem, message=f'{problem.message} Do either this or "{other}", not both.', fix=None)
+        self._set |= {key: (value, title) for key, value in found.items()}
+        self._nodes |= {key[1]: title for key in found if len(key) == 3}
+        return problem
+
+    def _contradicted(self, found: Mapping[Key, object]) -> str | None:
+        """The title of a fix that sets one of these things otherwise, or that meets a node which only one removes."""
+        for key, value in found.items():
+            here = self._set.get(key)
+            if here is not None and here[0] != value:
+                return here[1]
+            other = self._nodes.get(key[1]) if key[0] == "nodes" else None
+            if other is None and len(key) == 3:
+                other = self._set.get(("nodes", key[1]), (None, None))[1]
+                other = other or self._of_type(key)
+            if other is not None and ("nodes", key[1]) not in found.keys() & self._set.keys():
+                return other
+        return None
+
+    def _of_type(self, key: Key) -> str | None:
+        """The title of a fix that gives a node another type, which has other parameters."""
+        return self._set.get(("fields", key[1], "type"), (None, None))[1] if key[0] == "params" else None

@@ -1,0 +1,140 @@
+"""Fixes that are offered beside each other, and problems that are told as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from studio.document import edits
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering import fixes
+from studio.lowering.grouping import grouped
+from studio.lowering.remedies import distinct
+from studio.lowering.report import Fix, Problem
+from tests.studio.lowering.graphs import coded, digits, fixed, report, without
+
+END = End("logits", "input")
+
+
+def graph() -> Document:
+    return digits({"flatten": "nn.Flatten", "drop": "nn.Dropout", "logits": Node("nn.Linear", {"out_features": 10})})
+
+
+def problems(*offers: Fix) -> list[Problem]:
+    return [Problem("error", f"code-{number}", f"Wrong {number}.", fix=fix) for number, fix in enumerate(offers)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (fixes.assign("logits", "out_features", 10), fixes.assign("logits", "out_features", 12)),
+        (fixes.assign("logits", "out_features", 12), fixes.clear("logits", "out_features")),
+        (fixes.bypass("drop", "input"), fixes.assign("drop", "p", 0.1)),
+        (fixes.assign("drop", "p", 0.1), fixes.bypass("drop", "input")),
+        (fixes.retype("drop", "nn.ReLU"), fixes.retype("drop", "nn.Tanh")),
+        (fixes.retype("drop", "nn.ReLU"), fixes.assign("drop", "p", 0.1)),
+        (fixes.unwire(Wire(End("drop", "output"), END)), fixes.insert(END, Node("nn.ReLU"), title="Insert ReLU")),
+        (fixes.unwire(Wire(End("drop", "output"), END)), fixes.wire_up(End("flatten", "output"), END)),
+        (fixes.follow("val_accuracy"), fixes.follow("train_loss")),
+    ],
+    ids=lambda fix: fix.title,
+)
+def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, other: Fix) -> None:
+    document = graph()
+    if one.title == "Set out_features to 10":
+        document = edits.set_param(document, "logits", "out_features", 5)
+    first, second = distinct(problems(one, other), document)
+    assert first.fix == one
+    assert second.fix is None
+    assert second.message == f'Wrong 1. Do either this or "{one.title}", not both.'
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (fixes.assign("logits", "out_features", 12), fixes.assign("drop", "p", 0.1)),
+        (fixes.assign("logits", "out_features", 12), fixes.assign_all("logits", {"out_features": 12}, "Set all")),
+        (fixes.assign("logits", "out_features", 12), fixes.assign("logits", "bias", False)),
+        (fixes.insert(END, Node("nn.ReLU"), title="ReLU"), fixes.insert(END, Node("nn.Tanh"), title="Tanh")),
+        (fixes.bypass("drop", "input"), fixes.assign("logits", "bias", False)),
+    ],
+    ids=lambda fix: fix.title,
+)
+def test_fixes_that_agree_stand_beside_each_other(one: Fix, other: Fix) -> None:
+    assert [problem.fix for problem in distinct(problems(one, other), graph())] == [one, other]
+
+
+def test_a_node_is_not_to_be_wired_and_removed_at_once() -> None:
+    layers = {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10}), "drop": "nn.Dropout"}
+    document = without(digits(layers), "logits.output -> drop.input")
+    wired, removed = coded(document, "missing-wire"), coded(document, "dropout-on-scores")
+    assert wired.fix is not None and wired.fix.title == "Connect logits.output"
+    assert removed.fix is None
+    assert removed.message.endswith('Do either this or "Connect logits.output", not both.')
+    after = coded(fixed(document, wired), "dropout-on-scores")
+    assert after.fix is not None and after.fix.title == "Remove drop"
+
+
+def test_how_many_fixes_a_check_tries_depends_on_the_size_of_the_document() -> None:
+    tried: list[str] = []
+
+    def counting(name: str) -> Callable[[Document], Document]:
+        def edit(document: Document) -> Document:
+            tried.append(name)
+            return edits.set_param(document, name, "bias", False)
+
+        return edit
+
+    nodes = {f"layer_{number}": Node("nn.Linear") for number in range(300)}
+    found = [Problem("warning", "odd", "Odd.", node=name, fix=Fix(f"Mend {name}", counting(name))) for name in nodes]
+    assert distinct(found, Document(nodes)) == found
+    assert len(tried) == 40
+    few = {name: nodes[name] for name in list(nodes)[:30]}
+    tried.clear()
+    distinct(found[:30], Document(few))
+    assert len(tried) == 30
+
+
+# -- equal problems
+
+
+def dead_ends(count: int) -> Document:
+    """A chain with layers that feed nothing beside it."""
+    names = [f"dead_{number}" for number in range(count)]
+    wires = [f"flatten.output -> {name}.input" for name in names]
+    return digits(
+        {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
+        **dict.fromkeys(names, "nn.ReLU"),
+        wires=wires,
+    )
+
+
+def test_equal_warnings_are_told_once() -> None:
+    found = report(dead_ends(12)).problems
+    assert len(found) == 12
+    [one] = grouped(found, ())
+    assert one.message == (
+        "dead_0 feeds nothing, so it is left out. Connect its output, or remove it. "
+        "The same holds for dead_1, dead_2, dead_3, dead_4 and 7 more."
+    )
+    assert (one.node, one.also) == ("dead_0", tuple(f"dead_{number}" for number in range(1, 12)))
+    two = report(dead_ends(2)).problems
+    assert grouped(two, ()) == list(two)
+
+
+def test_a_fix_of_several_problems_mends_them_all() -> None:
+    chain = {"flatten": "nn.Flatten", **{f"layer_{n}": Node("nn.Linear", {"out_features": 10}) for n in range(5)}}
+    document = digits(chain)
+    [one] = grouped(report(document).problems, document.nodes)
+    assert one.fix is not None and one.fix.title == "Insert ReLU before layer_1, and 3 more"
+    assert report(one.fix.edit(document)).problems == ()
+
+
+def test_problems_with_other_figures_or_severities_are_told_each() -> None:
+    made = [Problem("warning", "odd", f"{name} has {len(name)}.", node=name) for name in ("a", "bb", "ccc")]
+    assert grouped(made, ()) == made
+    mixed = [Problem("error" if name == "b" else "warning", "odd", f"{name} is odd.", node=name) for name in "abc"]
+    assert grouped(mixed, ()) == mixed
+    plain = [Problem("error", "empty", "Nothing.")] * 2 + [Problem("error", "other", "Nothing.")]
+    assert grouped(plain, ()) == plain
