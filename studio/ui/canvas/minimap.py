@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPixmap
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.camera import Camera
@@ -15,10 +15,18 @@ _SMALLEST = QSize(80, 52)
 _SHARE = 5
 """It is at most this part of the canvas in each direction."""
 _PAD = 8.0
+TAB = QSize(32, 24)
+"""Its size while it is folded."""
 
 
 class Minimap(QWidget):
-    """A press or drag looks there. The nodes are painted once per change, the frame on every movement."""
+    """A press or drag looks there. The nodes are painted once per change, the frame on every movement.
+
+    Folded it is a tab that says where it is.
+    """
+
+    hovered = Signal()
+    """The pointer came or went, or let go."""
 
     def __init__(self, scene: CanvasScene, camera: Camera, parent: QWidget) -> None:
         super().__init__(parent)
@@ -27,6 +35,8 @@ class Minimap(QWidget):
         self._picture: QPixmap | None = None
         self._whole = Box(0, 0, 1, 1)
         self._held = False
+        self._is_under_pointer = False
+        self._folded = False
         self.setFixedSize(_LARGEST)
         self.setAccessibleName("Minimap")
         self.setToolTip("Minimap: press or drag to look there")
@@ -43,16 +53,30 @@ class Minimap(QWidget):
         """Whether a button of the mouse is down on it."""
         return self._held
 
-    def fit_into(self, room: QSize) -> bool:
-        """Take a size that suits the canvas. False where the canvas is too small for a map."""
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the pointer is on it, or holds it."""
+        return self._held or self._is_under_pointer
+
+    @property
+    def is_folded(self) -> bool:
+        return self._folded
+
+    def size_for(self, room: QSize) -> QSize | None:
+        """Its size unfolded on a canvas of this size. None where the canvas is too small for a map."""
         share = min(room.width() / _SHARE / _LARGEST.width(), room.height() / _SHARE / _LARGEST.height(), 1.0)
         size = QSize(round(_LARGEST.width() * share), round(_LARGEST.height() * share))
         if size.width() < _SMALLEST.width() or size.height() < _SMALLEST.height():
-            return False
-        if size != self.size():
-            self.setFixedSize(size)
+            return None
+        return size
+
+    def show_at(self, place: QRect, *, folded: bool) -> None:
+        """Lie there in the parent."""
+        if place.size() != self.size() or folded != self._folded:
+            self._folded = folded
+            self.setFixedSize(place.size())
             self._picture = None
-        return True
+        self.setGeometry(place)
 
     def refresh(self) -> None:
         """Paint the nodes anew."""
@@ -66,10 +90,22 @@ class Minimap(QWidget):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._held = False
-        self._camera.changed.emit()
+        self.hovered.emit()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._look(event.position(), animated=False)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._is_under_pointer = True
+        self.hovered.emit()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._is_under_pointer = False
+        self.hovered.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._is_under_pointer = False
+        super().hideEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         self._picture = None
@@ -82,6 +118,8 @@ class Minimap(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.drawPixmap(0, 0, self._picture)
+        if self._folded:
+            return
         visible = self._camera.visible
         frame = QRectF(self._to_map(visible.topLeft()), self._to_map(visible.bottomRight()))
         frame = frame.intersected(QRectF(self.rect()).adjusted(1, 1, -1, -1))
@@ -100,6 +138,11 @@ class Minimap(QWidget):
         painter.setPen(style.pill_line)
         painter.setBrush(style.pill)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        if self._folded:
+            icon = style.icon("minimap", style.dim, 16, ratio)
+            painter.drawPixmap(QRectF(self.width() / 2 - 8, self.height() / 2 - 8, 16, 16), icon, QRectF(icon.rect()))
+            painter.end()
+            return picture
         painter.setPen(style.no_pen)
         for node in self._scene.nodes.values():
             box = node.box

@@ -14,6 +14,7 @@ from studio.ui.canvas.context import Context
 from studio.ui.canvas.geometry import HEADER
 from studio.ui.canvas.hint import EmptyHint
 from studio.ui.canvas.hit import NOTHING, Hit
+from studio.ui.canvas.map_place import MapPlace
 from studio.ui.canvas.menus import context_menu
 from studio.ui.canvas.minimap import Minimap
 from studio.ui.canvas.rename import RenameEditor
@@ -47,12 +48,10 @@ class OnTop(QObject):
         self.search = SearchPalette(context.store.catalogue, themes, view)
         self.bar = SelectionBar(actions, themes, view.viewport())
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
+        self.map_place = MapPlace(context, self.minimap, self.bar)
         self.hint = EmptyHint(view)
         self.bubble = Bubble(themes, view)
         self.editor: RenameEditor | None = None
-        self._wants_minimap = True
-        self._corner = QRect()
-        """Where the minimap is in the viewport."""
         self._place = QPointF()
         self._wiring: Wiring | None = None
         self.search.chosen.connect(self._add_chosen)
@@ -133,43 +132,6 @@ class OnTop(QObject):
         self.bubble.say(text, place.toPoint())
 
     # -- places
-
-    def toggle_minimap(self) -> None:
-        self._wants_minimap = not self._wants_minimap
-        self.place_minimap()
-
-    def place_minimap(self) -> None:
-        """In a corner that is free of nodes, while some of the graph is out of sight.
-
-        It stays where it is while that is free, while no other corner is, and while it is dragged in. It never
-        lies over the selection bar. A small canvas has none.
-        """
-        room = self._view.viewport().size()
-        whole, visible = self.minimap.whole, self._context.camera.visible
-        hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
-        wanted = self._wants_minimap and bool(self._context.scene.nodes) and (hidden or self.minimap.is_held)
-        corners = self._corners() if wanted and self.minimap.fit_into(room) else []
-        if corners:
-            self._corner = self._corner if self.minimap.is_held else min(corners, key=self._covers_nodes)
-            # Scrolling the viewport has moved it, since it is a child.
-            self.minimap.setGeometry(self._corner)
-        self.minimap.setVisible(bool(corners))
-
-    def _corners(self) -> list[QRect]:
-        """Where the minimap may be, its present place first."""
-        inner = self._view.viewport().rect().adjusted(_EDGE, _EDGE, -_EDGE, -_EDGE)
-        size = self.minimap.size()
-        lefts = (inner.right() + 1 - size.width(), inner.left())
-        tops = (inner.bottom() + 1 - size.height(), inner.top())
-        places = [QRect(QPoint(left, top), size) for top in tops for left in lefts]
-        places.sort(key=lambda rect: rect != self._corner)
-        bar = QRect() if self.bar.isHidden() else self.bar.geometry()
-        return [rect for rect in places if not rect.intersects(bar)]
-
-    def _covers_nodes(self, rect: QRect) -> bool:
-        camera = self._context.camera
-        area = QRectF(camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1)))
-        return bool(self._context.scene.near(area)[0])
 
     def place_bar(self, *, busy: bool) -> None:
         """Above several selected nodes, unless something is being dragged."""

@@ -161,7 +161,7 @@ class CanvasView(QGraphicsView):
             self.top.open_editor(next(iter(self.store.selection)))
 
     def toggle_minimap(self) -> None:
-        self.top.toggle_minimap()
+        self.top.map_place.toggle()
 
     @property
     def gesture(self) -> Gesture | None:
@@ -328,7 +328,7 @@ class CanvasView(QGraphicsView):
     def _place_bar(self) -> None:
         drags = self.gesture is not None and self.canvas.overlay.isVisible()
         self.top.place_bar(busy=drags or self.canvas.has_preview)
-        self.top.place_minimap()
+        self.top.map_place.update()
 
     def _say(self, text: str) -> None:
         self.top.say(text, self._pointing.at)

@@ -8,7 +8,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -176,6 +178,52 @@ def test_a_drag_in_the_minimap_keeps_it_in_its_corner(view: CanvasView, qtbot: Q
     assert view.camera.visible.center().x() < 1000
     assert small.geometry() == place
     qtbot.mouseRelease(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
+
+
+def crowded() -> Document:
+    """Nodes everywhere, with gaps of 48 pixels."""
+    size = (160, 96)
+    nodes = {
+        f"n{row}_{column}": Node("nn.ReLU", at=(float(size[0] * column), float(size[1] * row)))
+        for row in range(20)
+        for column in range(20)
+    }
+    return Document(nodes)
+
+
+@pytest.mark.parametrize("size", [QSize(1280, 640), QSize(600, 480)], ids=str)
+def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, qtbot: QtBot, size: QSize) -> None:
+    view = make_view(crowded())
+    view.window().resize(size)
+    hand, small = Hand(view), view.top.minimap
+    seen = 0
+    for x in range(1400, 1560, 40):
+        for y in range(900, 980, 20):
+            view.camera.center_on(QPointF(x, y))
+            rect, covers = map_on_canvas(view)
+            assert not covers or not small.isVisible(), rect
+            seen += small.isVisible() and small.is_folded
+    assert seen > 5
+    hand.click(hand.node("n10_9"))
+    assert view.store.selection == {"n10_9"}
+    rect = small.geometry()
+    assert small.isVisible() and rect.width() <= 32
+    move_onto(small)
+    assert not small.is_folded
+    assert small.geometry().contains(rect)
+    assert small.width() >= 80
+    before = view.camera.visible.center()
+    qtbot.mouseClick(small, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
+    assert view.camera.visible.center() != before
+    assert not small.is_folded
+    QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
+    _, covers = map_on_canvas(view)
+    assert not covers or not small.isVisible()
+
+
+def move_onto(widget: QWidget) -> None:
+    middle = QPointF(widget.rect().center())
+    QApplication.sendEvent(widget, QEnterEvent(middle, middle, QPointF(widget.mapToGlobal(middle.toPoint()))))
 
 
 # -- opening
