@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
@@ -37,3 +37,31 @@ def test_the_bar_of_plots_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> 
         assert button.width() >= button.sizeHint().width() > words + button.iconSize().width(), bar.width()
     assert bar.slider.isVisible()
     assert bar.minimumSizeHint().width() <= bar.width()
+
+
+def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+    """Beside the list, not squeezed under it. What the bar has no room for is in its menu."""
+    window.resize(1024, 700)
+    project = window.workspace.from_template(template("digits-mlp"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    panel = window.desks[project].runs
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused" and len(panel.plots) > 1)
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not project.runner.is_active)
+    plots = [panel.plots[name] for name in ("loss", "accuracy")]
+    qtbot.waitUntil(lambda: all(plot.isVisible() for plot in plots))
+    QApplication.processEvents()
+    for plot in plots:
+        seen = plot.visibleRegion().boundingRect()
+        assert seen.size() == plot.size() and seen.height() >= 150, "none is cut off"
+    bar = panel.bar
+    assert bar.details.geometry().right() <= bar.width() <= window.width() and bar.axis.isVisible()
+    titles = [action.text() for action in bar.plots.menu().actions()]
+    [logarithmic] = [action for action in bar.plots.menu().actions() if action.text() == "Logarithmic values"]
+    logarithmic.trigger()
+    assert bar.shown.log_y and panel._shown.log_y
+    window.resize(1440, 900)
+    qtbot.waitUntil(lambda: "Logarithmic values" not in [action.text() for action in bar.plots.menu().actions()])
+    [button] = [each for each in bar.findChildren(QToolButton) if each.toolTip() == "Logarithmic values"]
+    assert "Copy the plots as a picture" in titles and button.isVisible() and button.isChecked()

@@ -35,8 +35,10 @@ def test_runs_go_to_the_trash_and_come_back(
     folders = [make_run(), make_run(seed=1)]
     _, panel = open_project()
     click(panel, 0)
+    panel.list.hovered.emit(panel.list.selected[0])  # the pointer still rests on its row
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: names(panel) == ["Run 1"])
+    assert panel._highlighted is None, "curves that are left are not faint beside those that are gone"
     assert not folders[1].exists()
     assert window.commands.action("runs.put-back").isEnabled()
     press(panel, panel.trash.put_back)

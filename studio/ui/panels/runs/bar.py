@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from studio.training.runs.points import is_beside
+from studio.ui import icons
 from studio.ui.panels.runs.curves_item import Shown
 from studio.ui.panels.runs.legend import line_sample
 from studio.ui.panels.runs.plot import title
@@ -25,6 +26,9 @@ _WORDS = 576
 """Pixels below which the switches of curves have no labels."""
 _TINY = 448
 """Pixels below which there is no room for the slider."""
+_SMALL = 392
+"""Pixels below which what is seldom needed stands in a menu."""
+_LEAST = 272
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
 
 
@@ -70,21 +74,27 @@ class PlotBar(QWidget):
         self.slider.valueChanged.connect(lambda percent: self._show(smoothing=percent / 100))
         row.addWidget(self.slider)
         row.addSpacing(4)
-        for name, icon, tip in (
-            ("log_x", "log-x", "Logarithmic horizontal axis"),
-            ("log_y", "log-axis", "Logarithmic values"),
-        ):
-            button = buttons.tool(icon, tip)
-            button.setCheckable(True)
-            button.clicked.connect(partial(self._switch_to, name))
+        self._seldom = [
+            QAction(icons.themed("log-x"), "Logarithmic horizontal axis", self),
+            QAction(icons.themed("log-axis"), "Logarithmic values", self),
+            QAction(icons.themed("fit"), "Show all (double-click in a plot)", self),
+            QAction(icons.themed("picture"), "Copy the plots as a picture", self),
+        ]
+        for action, name in zip(self._seldom[:2], ("log_x", "log_y"), strict=True):
+            action.setCheckable(True)
+            action.toggled.connect(partial(self._switch_to, name))
+        for action, run in zip(self._seldom[2:], (fit, copy), strict=True):
+            action.triggered.connect(lambda _=False, run=run: run())
+        self._buttons = [buttons.for_action(action, size=16) for action in self._seldom]
+        for button in self._buttons[:2]:
             row.addWidget(button)
         row.addStretch(1)
         self.plots = buttons.tool("eye", "Which plots are shown")
         self.plots.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.plots.setMenu(QMenu(self.plots))
         row.addWidget(self.plots)
-        row.addWidget(buttons.tool("fit", "Show all (double-click in a plot)", fit))
-        row.addWidget(buttons.tool("picture", "Copy the plots as a picture", copy))
+        for button in self._buttons[2:]:
+            row.addWidget(button)
         self.details = buttons.tool("info", "What the selected runs were made of, and what differs")
         self.details.setCheckable(True)
         row.addWidget(self.details)
@@ -95,7 +105,7 @@ class PlotBar(QWidget):
         names = list(quantities)
         self.hidden |= {name for name in names if is_beside(name)} - self._offered
         self._offered |= set(names)
-        if [action.data() for action in menu.actions()] == names:
+        if [action.data() for action in menu.actions() if action.data()] == names:
             return
         menu.clear()
         for name in names:
@@ -104,6 +114,7 @@ class PlotBar(QWidget):
             action.setCheckable(True)
             action.setChecked(name not in self.hidden)
             action.toggled.connect(partial(self._choose_plot, name))
+        self._share_room()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -113,10 +124,24 @@ class PlotBar(QWidget):
         style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if has_words else Qt.ToolButtonStyle.ToolButtonIconOnly
         for button in self._words:
             button.setToolButtonStyle(style)
+        self._share_room()
 
     def minimumSizeHint(self) -> QSize:
         least = super().minimumSizeHint()
-        return QSize(min(least.width(), _TINY - 48), least.height())
+        return QSize(min(least.width(), _LEAST), least.height())
+
+    def _share_room(self) -> None:
+        """What is seldom needed, as buttons or in the menu of plots."""
+        is_small = self.width() < _SMALL
+        for button in self._buttons:
+            button.setVisible(not is_small)
+        menu = self.plots.menu()
+        if is_small and self._seldom[0] not in menu.actions():
+            self._line = menu.addSeparator()
+            menu.addActions(self._seldom)
+        elif not is_small and self._seldom[0] in menu.actions():
+            for action in (self._line, *self._seldom):
+                menu.removeAction(action)
 
     def _switch(self, kind: str, words: str) -> QToolButton:
         button = QToolButton()

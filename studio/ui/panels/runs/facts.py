@@ -37,7 +37,7 @@ class Facts(QTreeWidget):
         self._only_differences = True
         self.setProperty("role", "outline")
         self.setUniformRowHeights(True)
-        self.setIndentation(16)
+        self.setIndentation(12)
         self.setAccessibleName("What the runs were made of")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)

@@ -44,9 +44,11 @@ _NARROW = 1080
 """Pixels below which curves and details take turns."""
 _LIST = 304
 """Width of the list at first."""
-_LIST_LEAST = 200
+_LIST_LEAST = 224
 _SLIM = 680
-"""Pixels below which the curves stand under the list, not beside it; details are always beside it."""
+"""Pixels below which the curves stand under the list, if it is high enough. Details are always beside the list."""
+_TALL = 400
+"""Pixels that list and curves need one below the other."""
 
 
 class RunsPanel(QWidget):
@@ -196,11 +198,11 @@ class RunsPanel(QWidget):
         """Where there is no room for both, details stand in the place of the curves and of their bar."""
         on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
-        direction = Qt.Orientation.Vertical if is_slim and not on else Qt.Orientation.Horizontal
+        is_below = is_slim and not on and self.height() >= _TALL
+        direction = Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal
         if self._splitter.orientation() != direction:
             self._splitter.setOrientation(direction)
             left = _LIST_LEAST if is_slim else _LIST
-            is_below = direction == Qt.Orientation.Vertical
             self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
         has_curves = not on or self.width() >= _NARROW
         had_focus = self.bar.details.hasFocus() or self.details.isAncestorOf(self.focusWidget())
@@ -217,6 +219,8 @@ class RunsPanel(QWidget):
     def _show_runs(self) -> None:
         """Runs came or went."""
         runs = self._library.runs
+        if self._highlighted not in runs:
+            self._highlighted = None
         self._remember_ticks()
         give_colors(runs, len(theme.current().series))
         self._stack.setCurrentIndex(1 if runs else 0)

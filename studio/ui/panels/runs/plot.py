@@ -41,7 +41,7 @@ class CurvePlot(pg.PlotWidget):
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAntialiasing(True)
-        self.setMinimumSize(180, 110)
+        self.setMinimumSize(136, 110)
         self.setAccessibleName(f"{title(quantity)} of the runs")
         self.item.setContentsMargins(4, 8, 12, 4)
         box = self.item.getViewBox()
