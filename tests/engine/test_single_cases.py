@@ -86,6 +86,10 @@ CASES: dict[str, Call] = {
     "lgamma at its poles": lambda m: m.lgamma(m.tensor([-1.0, 0.0, -2.0, -0.5, -3.0, -math.inf])),
     "cholesky_ex of nothing": lambda m: tuple(m.linalg.cholesky_ex(m.empty(2, 0, 0))),
     "inv_ex of nothing": lambda m: tuple(m.linalg.inv_ex(m.empty(0, 0))),
+    "lu_factor_ex of nothing": lambda m: [
+        tuple(m.linalg.lu_factor_ex(m.empty(*shape))) for shape in ((2, 0, 0), (0, 3))
+    ],
+    "narrow from a tensor": lambda m: m.narrow(m.arange(3), 0, m.tensor(-2), 2),
     "solve_ex of nothing": lambda m: tuple(m.linalg.solve_ex(m.empty(0, 0), m.empty(0, 3))),
     **{
         f"ormqr of a wide matrix, left={left}, transpose={transpose}": lambda m, left=left, transpose=transpose: (
@@ -204,6 +208,12 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda m: m.nn.functional.multi_margin_loss(m.zeros(1, 3), m.tensor([0]).int()),
         "whole numbers",
     ),
+    "narrow beyond the end": (lambda m: m.narrow(m.arange(3), 0, 2, 2), "2 places from 2 on are not inside"),
+    "narrow to a negative length": (lambda m: m.narrow(m.arange(3), 0, 1, -1), "-1 places from 1 on are not inside"),
+    "narrow from a row": (lambda m: m.narrow(m.arange(3), 0, m.tensor([1]), 1), "a tensor without dimensions"),
+    "kthvalue of a row": (lambda m: m.kthvalue(m.arange(3.0), 4), "1 to 3"),
+    "kthvalue 0": (lambda m: m.kthvalue(m.arange(3.0), 0), "1 to 3"),
+    "vander of a number": (lambda m: m.vander(m.tensor(2.0)), "one row of numbers"),
     "isclose rtol": (lambda m: m.isclose(m.ones(1), m.ones(1), rtol=-1), "rtol must be at least 0"),
     "allclose atol": (lambda m: m.allclose(m.ones(1), m.ones(1), atol=-1), "atol must be at least 0"),
     "cross": (lambda m: m.linalg.cross(m.ones(3), m.ones(2, 3)), "different numbers of dimensions"),
@@ -274,6 +284,13 @@ def test_factors_of_symmetric_matrices_have_the_gradient_of_the_matrix() -> None
         wanted = slopes(torch, lambda a, b: torch.linalg.solve(a.tril() + a.tril(-1).mT, b), matrix, right)
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("start", [-4, 4])
+def test_a_start_outside_of_a_dimension_is_an_index_error(start: int) -> None:
+    for m in (engine, torch):
+        with pytest.raises(IndexError, match=str(start)):
+            m.narrow(m.arange(3), 0, start, 0)
 
 
 def test_floor_division_has_the_gradient_of_a_step_function() -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from engine.errors import ShapeError
+from engine.errors import PositionError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.indexing.index import slice_
 from engine.ops.record import op
@@ -31,8 +31,16 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: int, length: int) -> tu
     place = wrap_dim("narrow", dim, len(shape))
     if not shape:
         raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
+    if getattr(start, "ndim", 0):
+        raise ShapeError(
+            f"narrow: start must be a number or a tensor without dimensions, not {format_shape(start.shape)}"
+        )
     first = start + shape[place] if start < 0 else start
-    if first < 0 or length < 0 or first + length > shape[place]:
+    if first < 0 or first > shape[place]:
+        raise PositionError(
+            f"narrow: start {start} is outside dimension {dim} of {format_shape(shape)}, whose size is {shape[place]}"
+        )
+    if length < 0 or first + length > shape[place]:
         raise ShapeError(
             f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
             f"whose size is {shape[place]}"
