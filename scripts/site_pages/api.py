@@ -1,15 +1,15 @@
-"""The reference of the engine: mkdocstrings renders its modules, a table lists the functions of the op registry."""
+"""The reference of the engine: mkdocstrings renders its modules, tables list its functions and the tensor."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from engine import functions
-from site_pages.markdown import code, escaped, fence, joined, table
+import engine
+from site_pages.markdown import code, fence, joined, table
 
 FOLDER = "reference/engine"
 
@@ -80,7 +80,7 @@ MODULES = {
 
 def pages() -> Iterator[tuple[str, str]]:
     yield f"{FOLDER}/index.md", _index()
-    yield path("engine"), _functions()
+    yield path("engine"), _tensors()
     for name, (summary, program) in MODULES.items():
         yield path(name), _module(name, summary, program)
 
@@ -118,23 +118,42 @@ def _index() -> str:
     )
 
 
-def _functions() -> str:
-    rows = []
-    for name in functions.__all__:
-        function = getattr(functions, name)
-        text = (inspect.getdoc(function) or "").split("\n\n")[0]
-        rows.append((f"`{name}`{{ #engine.{name} }}", code(_signature(function)), escaped(" ".join(text.split()))))
+def _tensors() -> str:
+    known = [name for name in engine.__all__ if callable(getattr(engine, name)) and not _is_in_place(name)]
+    classes = [name for name in known if inspect.isclass(getattr(engine, name))]
+    free = sorted(set(known) - set(classes))
+    members = {name: member for name, member in inspect.getmembers(engine.Tensor) if not name.startswith("_")}
+    methods = [name for name in members if name not in free and not name.endswith("_")]
     return joined(
         [
             "# Tensors and functions",
             (
-                f"Look up the {len(rows)} functions that compute with tensors. Most are methods of `engine.Tensor` "
-                "too, and an underscore at the end of the name writes the result to the tensor."
+                f"Look up the {len(free)} functions of `engine` and the tensor's own methods. Most functions that take "
+                "a tensor are methods too. An underscore at the end of a name writes the result to the tensor."
             ),
             fence("python", "import engine\n\nx = engine.tensor([-1.0, 2.0])\nprint(engine.relu(x), x.relu())"),
-            table(("Function", "Arguments", "What it computes"), rows),
+            "## Functions",
+            _listed(engine, "engine", free),
+            "## Methods and properties of Tensor alone",
+            _listed(engine.Tensor, "engine.Tensor", methods),
+            "## Classes",
+            _listed(engine, "engine", sorted(classes)),
         ]
     )
+
+
+def _is_in_place(name: str) -> bool:
+    return name.endswith("_")
+
+
+def _listed(owner: Any, prefix: str, names: Iterable[str]) -> str:
+    rows = []
+    for name in names:
+        value = getattr(owner, name)
+        arguments = code(_signature(value)) if inspect.isroutine(value) else ""
+        text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+        rows.append((f"`{name}`{{ #{prefix}.{name} }}", arguments, text.replace("``", "`")))
+    return table(("Name", "Arguments", "What it does"), rows)
 
 
 def _signature(function: Any) -> str:
@@ -142,7 +161,8 @@ def _signature(function: Any) -> str:
         found = inspect.signature(function)
     except (TypeError, ValueError):
         return ""
-    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
+    given = [one for name, one in found.parameters.items() if name != "self"]
+    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in given]
     return str(found.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
 
 

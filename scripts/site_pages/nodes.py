@@ -91,10 +91,15 @@ def _index() -> str:
 
 
 def _page(category: str, group: str, members: Iterable[NodeType]) -> str:
-    title = TITLES[category] if group.lower() == category else f"{TITLES[category]}: {group}"
     found = list(members)
     rows = [(f"[{kind.title}](#{kind.key})", kind.summary) for kind in found]
-    return joined([f"# {title}", table(("Node", "What it does"), rows), *map(_section, found)])
+    return joined([f"# {_title(category, group)}", table(("Node", "What it does"), rows), *map(_section, found)])
+
+
+def _title(category: str, group: str) -> str:
+    if group.lower() == category:
+        return TITLES[category]
+    return group if ":" in group else f"{TITLES[category]}: {group}"
 
 
 def _section(kind: NodeType) -> str:
