@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -92,18 +92,31 @@ def wire_up(source: End, target: End) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 
 
+def swap(name: str, one: str, other: str) -> Fix:
+    """Let two inputs of a node have each other's wire."""
+
+    def edit(document: Document) -> Document:
+        sources = {wire.target.port: wire.source for wire in document.wires if wire.target.node == name}
+        for port, source in ((one, sources[other]), (other, sources[one])):
+            document = edits.connect(document, Wire(source, End(name, port)))
+        return document
+
+    return Fix("Swap the wires", edit)
+
+
 def unwire(wire: Wire) -> Fix:
     return Fix("Remove the wire", lambda document: edits.disconnect(document, [wire]))
 
 
-def retype(name: str, key: str) -> Fix:
-    """Another type with the same ports; parameters of the old one go."""
+def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
+    """Another type with the same ports; parameters of the old one go, but for those that it has as well."""
 
     def edit(document: Document) -> Document:
-        changed = replace(document.nodes[name], type=key, params={})
+        node = document.nodes[name]
+        changed = replace(node, type=key, params={param: node.params[param] for param in node.params if param in keep})
         return replace(document, nodes={**document.nodes, name: changed})
 
-    return Fix(f"Use {key.rpartition('.')[2]}", edit, (f"{name}={key}",))
+    return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))
 
 
 def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from engine.shape import Spec
+from engine.shape import Dim, Spec
 from studio.document.model import End, Node
 from studio.document.walk import walk
 from studio.lowering import fixes
@@ -26,6 +27,10 @@ SQUASHING = {
     "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
 }
 """By loss: what it contains already, or what spoils the scores that it expects."""
+
+PROBABILITIES = {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax"}
+
+ON_LOGARITHMS = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
 
 ON_SCORES = frozenset(SQUASHING)
 """Losses that take scores of any sign."""
@@ -58,6 +63,10 @@ def value_mistakes(flow: Flow) -> Iterator[Problem]:
         if name in flow.facts:
             yield from _loader(flow, name, flow.facts[name])
     for name, facts in flow.facts.items():
+        if facts.type.key in PROBABILITIES:
+            yield from _over_batch(name, facts)
+        if facts.type.key == "nn.Embedding":
+            yield from _embedding(flow, name, facts)
         if facts.arguments.values.get("inplace"):
             yield from _in_place(flow, name)
         if facts.type.key == "ops.cat":
@@ -70,6 +79,28 @@ def value_mistakes(flow: Flow) -> Iterator[Problem]:
 
 
 def _before_loss(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
+    """Looks through layers that only reshape or drop."""
+    path = list(walk([before], partial(_through, graph)))
+    dropping = next((one for one in path if graph.types[one].group == "Dropout"), None)
+    yield from _squashed(graph, loss, path[-1])
+    if loss_problem := _unbounded(graph, loss, before):
+        yield loss_problem
+    elif dropping is not None:
+        message = (
+            f"{dropping} drops scores at random right before {loss}, which only adds noise to it. Remove {dropping}."
+        )
+        fix = fixes.bypass(dropping, graph.types[dropping].inputs[0].name)
+        yield Problem("warning", "dropout-on-scores", message, node=dropping, fix=fix)
+
+
+def _through(graph: Graph, name: str) -> list[str]:
+    """What feeds a layer that leaves numbers as they are."""
+    node_type = graph.types[name]
+    end = graph.source(name, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
+    return [] if end is None else [end.node]
+
+
+def _squashed(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
     loss_type, last = graph.types[loss], graph.types[before]
     if not last.inputs:
         return
@@ -88,16 +119,37 @@ def _before_loss(graph: Graph, loss: str, before: str) -> Iterator[Problem]:
             "the last layer before a loss has no activation."
         )
         yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
-    elif loss_type.key == "nn.BCELoss" and (scorer := _scorer(graph, before)) is not None:
+    elif loss_type.key in ON_LOGARITHMS and last.key == "nn.Softmax":
+        message = (
+            f"{loss} takes logarithms of probabilities, but {before} gives probabilities, so the loss has no sense. "
+            f"Use LogSoftmax at {before}."
+        )
+        fix = fixes.retype(before, "nn.LogSoftmax", keep=("dim",))
+        yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
+
+
+def _unbounded(graph: Graph, loss: str, before: str) -> Problem | None:
+    """Scores of any size at a loss of probabilities, or of their logarithms."""
+    key, scorer = graph.types[loss].key, _scorer(graph, before)
+    if scorer is None:
+        return None
+    if key == "nn.BCELoss":
         message = (
             f"{loss} takes probabilities from 0 to 1, but {scorer} gives scores of any size. "
             f"Use BCEWithLogitsLoss, or put Sigmoid before {loss}."
         )
         fix = fixes.retype(loss, "nn.BCEWithLogitsLoss")
-        yield Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
-    elif last.group == "Dropout":
-        message = f"{before} drops scores at random right before {loss}, which only adds noise to it. Remove {before}."
-        yield Problem("warning", "dropout-on-scores", message, node=before, fix=fix)
+        return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
+    if key in ON_LOGARITHMS:
+        message = (
+            f"{loss} takes logarithms of probabilities, but {scorer} gives scores of any size, so it falls without end."
+        )
+        title = f"Insert LogSoftmax before {loss}"
+        fix, remedy = fixes.insert(End(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title), f"{title}."
+        if key == "nn.NLLLoss":
+            fix, remedy = fixes.retype(loss, "nn.CrossEntropyLoss"), "Use CrossEntropyLoss."
+        return Problem("warning", "no-log-probabilities", f"{message} {remedy}", node=loss, port="input", fix=fix)
+    return None
 
 
 def _scorer(graph: Graph, name: str) -> str | None:
@@ -184,6 +236,43 @@ def _is_grouped(graph: Graph, name: str) -> bool:
     return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
 
 
+def _over_batch(name: str, facts: Facts) -> Iterator[Problem]:
+    """Softmax along the samples instead of the classes."""
+    spec, dim = facts.spec("input"), facts.arguments.values.get("dim")
+    if spec is None or spec.ndim < 2 or dim not in (0, -spec.ndim) or not isinstance(spec.shape[0], Dim):
+        return
+    message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the samples of a batch. Set dim to 1."
+    yield Problem("warning", "softmax-over-batch", message, node=name, fix=fixes.assign(name, "dim", 1))
+
+
+def _embedding(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
+    """Fewer rows than the data have numbers, where those come straight from a loader."""
+    rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
+    *_, end = walk([End(name, "output")], partial(_unchanged, flow))
+    loader = flow.facts.get(end.node)
+    if not isinstance(rows, int) or spec is None or spec.dtype.is_floating_point or loader is None:
+        return
+    if loader.type.role is not Role.LOADER or end.port != "input":
+        return
+    scale = flow.scale(end.node)
+    if scale is not None and scale.high >= rows:
+        needed = int(scale.high) + 1
+        message = (
+            f"{name} has {rows:,} rows, but the numbers of {scale.samples:,} samples go up to {scale.high:,.0f}. "
+            f"Set num_embeddings to {needed} or more."
+        )
+        fix = fixes.assign(name, "num_embeddings", needed)
+        yield Problem("error", "few-embeddings", message, node=name, fix=fix)
+
+
+def _unchanged(flow: Flow, end: End) -> list[End]:
+    """Where numbers come from that a layer looks up, or passes on as they are."""
+    node_type = flow.graph.types[end.node]
+    is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"
+    source = flow.graph.source(end.node, node_type.inputs[0].name) if is_passing and node_type.inputs else None
+    return [] if source is None else [source]
+
+
 def _in_place(flow: Flow, name: str) -> Iterator[Problem]:
     end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
     others = [] if end is None else [reader.node for reader in flow.graph.readers(end) if reader.node != name]
@@ -213,7 +302,12 @@ def _joined_batches(flow: Flow, name: str, facts: Facts) -> Iterator[Problem]:
 
 def _learning_rate(name: str, facts: Facts) -> Iterator[Problem]:
     rate, usual = facts.arguments.values.get("lr"), facts.type.param("lr")
-    if facts.type.group != ADAPTIVE or not isinstance(rate, (int, float)) or usual is None:
+    if not isinstance(rate, (int, float)) or usual is None:
+        return
+    if rate == 0:
+        message = f"{name} has the learning rate 0, so nothing is learned. Set lr to {usual.default:g}."
+        yield Problem("warning", "learning-rate-zero", message, node=name, fix=fixes.assign(name, "lr", usual.default))
+    if facts.type.group != ADAPTIVE:
         return
     if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's is a share of its own steps, usually all of it
         message = (

@@ -13,6 +13,16 @@ from studio.lowering.arguments import resolve
 from studio.lowering.causes import encoded_inputs, encoded_targets, joined_samples, main_source, missing_column
 from studio.lowering.evaluate import Evaluator, SampleSpec
 from studio.lowering.flow import Facts, Flow
+from studio.lowering.mixups import (
+    encoded_images,
+    images_as_steps,
+    inputs_as_targets,
+    joined_by_flatten,
+    other_width,
+    several_scores,
+    swapped_ends,
+    targets_as_inputs,
+)
 from studio.lowering.origin import origin_of_rank, origin_of_size
 from studio.lowering.report import Fix, Problem
 from studio.nodes.types import Role
@@ -25,7 +35,7 @@ def shape_problems(flow: Flow) -> Iterator[Problem]:
         if facts.outcome.fails_on == "inputs":
             yield _explained(flow, name, facts)
         elif facts.arguments.waiting and facts.inputs and facts.type.inputs[0].name in facts.inputs:
-            yield _no_dimension(flow, name, facts)
+            yield joined_by_flatten(flow, name, facts) or _no_dimension(flow, name, facts)
 
 
 def _explained(flow: Flow, name: str, facts: Facts) -> Problem:
@@ -227,6 +237,10 @@ def _general(flow: Flow, name: str, facts: Facts) -> Problem:
 
 EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
     joined_samples,
+    swapped_ends,
+    inputs_as_targets,
+    targets_as_inputs,
+    encoded_images,
     encoded_inputs,
     encoded_targets,
     _override,
@@ -236,6 +250,9 @@ EXPLAINERS: tuple[Callable[[Flow, str, Facts], Problem | None], ...] = (
     _lone_column,
     missing_column,
     _wrong_goal,
+    several_scores,
+    other_width,
+    images_as_steps,
     _branches,
     _flattened_image,
     _general,

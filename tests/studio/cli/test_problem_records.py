@@ -89,6 +89,7 @@ FIXES: dict[str, Fix] = {
     "trains": fixes.trains("adam", ["hidden"], "Train it"),
     "follow": fixes.follow("train_accuracy"),
     "wire_up": fixes.wire_up(End("hidden", "output"), End("muted", "input")),
+    "swap": fixes.swap("cross_entropy", "input", "target"),
     "unwire": fixes.unwire(Wire(End("adam", "loss"), End("nowhere", "input"))),
     "retype": fixes.retype("cross_entropy", "nn.NLLLoss"),
     "add_loss": fixes.add_loss(End("other", "loss"), "adam", End("cross_entropy", "loss"), None),
