@@ -133,6 +133,6 @@ def test_a_message_is_wide_enough_for_a_path(window: MainWindow) -> None:
         QTest.keyClick(box, Qt.Key.Key_Escape)
 
     QTimer.singleShot(0, look)
-    MESSAGE(window, "Could not open it", "/home/person/networks/a_network.gradwire, line 2: the text ends.")
+    MESSAGE(window, "Could not open it", "/media/person/networks/a_network.gradwire, line 2: the text ends.")
     [(width, has_icons)] = told
     assert width >= 400 and not has_icons
