@@ -62,7 +62,10 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """`tensor` with a direction: what is computed from it has the derivative in that direction, see `unpack_dual`."""
+    """`tensor` with a direction: what is computed from it has the derivative in that direction, see `unpack_dual`.
+
+    The dual keeps `tangent` itself, or a copy in the layout of `tensor`.
+    """
     if _LEVEL.duals is None:
         raise RuntimeError("make_dual(): there is no level. Call it inside `with forward_ad.dual_level():`.")
     for name, one in (("tensor", tensor), ("tangent", tangent)):
@@ -77,7 +80,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     with enable_grad():
         dual = tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_()
-    _LEVEL.duals.append((dual, tangent))
+    _LEVEL.duals.append((dual, tangent if tangent.stride() == tensor.stride() else zeros_like(tensor).copy_(tangent)))
     return dual
 
 
@@ -86,6 +89,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     duals = _LEVEL.duals
     if not duals or not tensor.requires_grad:
         return UnpackedDualTensor(tensor, None)
+    for dual, tangent in duals:
+        if tensor is dual:
+            primal = tensor if tensor.grad_fn is not None or tangent.requires_grad else tensor.detach()
+            return UnpackedDualTensor(primal, tangent)
     with enable_grad():
         seed = zeros_like(tensor).requires_grad_()
         slopes = grad([tensor], [dual for dual, _ in duals], [seed], create_graph=True, allow_unused=True)

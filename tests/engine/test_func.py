@@ -288,3 +288,18 @@ def test_refused_duals() -> None:
         for tangent in (engine.ones(3), engine.ones(2, dtype=engine.float64), engine.ones(2, dtype=engine.int64)):
             with pytest.raises(engine.errors.EngineError, match="the tangent must be"):
                 ad.make_dual(x, tangent)
+
+
+def test_a_dual_keeps_its_own_tangent() -> None:
+    def facts(lib: Any) -> list[Any]:
+        ad = lib.autograd.forward_ad
+        primal, tangent = lib.ones(2, 3), lib.full((2, 3), 2.0)
+        turned = lib.full((3, 2), 2.0).t()
+        with ad.dual_level():
+            dual = ad.make_dual(primal, tangent)
+            other = ad.unpack_dual(ad.make_dual(primal, turned)).tangent
+            tangent.mul_(3)
+            product = ad.unpack_dual(dual * 2).tangent
+            return [ad.unpack_dual(dual).tangent is tangent, other is turned, other.stride(), product.tolist()]
+
+    assert facts(engine) == facts(torch)
