@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 
 def enter(panel: QWidget) -> bool:
-    """Give the focus to a panel, or to the first widget in it that takes it with Tab. False if there is none."""
-    stop = next((widget for widget in (panel, *_chain(panel)) if _takes_tab(widget)), None)
+    """Give the focus to a panel, or to the uppermost widget in it that takes it with Tab. False if there is none."""
+    # Not by nextInFocusChain: PySide takes what it returns for an owner, and drops one with the other.
+    inside = [widget for widget in panel.findChildren(QWidget) if _takes_tab(widget)]
+    places = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
+    uppermost = min(range(len(inside)), key=lambda index: (places[index].y(), places[index].x()), default=None)
+    stop = panel if _takes_tab(panel) else None if uppermost is None else inside[uppermost]
     if stop is None:
         return False
     stop.activateWindow()
@@ -29,14 +31,6 @@ def go(areas: list[QWidget], step: int) -> None:
 
 def _holds(area: QWidget, widget: QWidget) -> bool:
     return area is widget or area.isAncestorOf(widget)
-
-
-def _chain(panel: QWidget) -> Iterable[QWidget]:
-    widget = panel.nextInFocusChain()
-    while widget is not None and widget is not panel:
-        if panel.isAncestorOf(widget):
-            yield widget
-        widget = widget.nextInFocusChain()
 
 
 def _takes_tab(widget: QWidget) -> bool:

@@ -18,6 +18,7 @@ import studio.ui
 from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
+from studio.ui.notice import Notice
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import Row
@@ -543,6 +544,22 @@ def test_the_keyboard_goes_through_all_panels_that_can_be_seen(window: MainWindo
     assert seen == ["palette", "inspector", "runs", "canvas"]
     QTest.keyClick(typing(), Qt.Key.Key_F6, keys | Qt.KeyboardModifier.ShiftModifier)
     assert window.docks["runs"].isAncestorOf(typing())
+
+
+def test_a_panel_without_fields_is_passed_over(window: MainWindow, project: Project, qtbot: QtBot) -> None:
+    window.docks["problems"].reveal()
+    notice = Notice("Something happened.", [])
+    window.show_notice(notice)
+    canvas = window.canvas
+    assert canvas is not None
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert window.docks["inspector"].isAncestorOf(typing())
+    with qtbot.waitSignal(notice.destroyed):
+        notice.deleteLater()
+    epochs = rows(window, project)["epochs"].field
+    assert isinstance(epochs, TypedField)
+    assert epochs.line.isVisible(), "Python lost a widget because another one is gone"
 
 
 def test_a_problem_is_solved_with_the_keyboard(window: MainWindow, project: Project, qtbot: QtBot) -> None:
