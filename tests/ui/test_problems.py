@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -64,4 +65,27 @@ def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None
     assert all(node.params == {"p": 0.5} for node in store.document.nodes.values())
     store.undo()
     assert all(not node.params for node in store.document.nodes.values())
+    dispose(store)
+
+
+def test_keys_go_on_to_the_next_problem(qtbot: QtBot) -> None:
+    """The rows are made anew when a problem is gone: the focus stays where it was."""
+    fixes = [Fix(f"Set p to {p}", lambda document, p=p: edits.set_param(document, "drop", "p", p)) for p in (0.5, 0.4)]
+    wrong = [Problem("error", f"bad-{n}", f"{n} is bad.", node="drop", fix=fix) for n, fix in enumerate(fixes)]
+    checks = Checks()
+    checks.report = Report(problems=(*wrong, Problem("warning", "other", "Another one.", node="drop")))
+    store = Store(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
+    panel = ProblemsPanel(store)
+    qtbot.addWidget(panel)
+    panel.resize(600, 300)
+    panel.show()
+    panel.activateWindow()
+    qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 3 and panel.isActiveWindow())
+    panel.rows[0].button.setFocus()
+    for left, p in ((2, 0.5), (1, 0.4)):
+        checks.report = Report(problems=checks.report.problems[1:])
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+        assert store.document.nodes["drop"].params["p"] == p
+        qtbot.waitUntil(lambda: len(panel.rows) == left)  # noqa: B023
+    assert panel.rows[0].hasFocus()
     dispose(store)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
+from studio.ui import figures, fonts
 from studio.ui.canvas.detail import Detail
 from studio.ui.window import MainWindow
 
@@ -65,3 +67,17 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
     qtbot.waitUntil(lambda: "Logarithmic values" not in [action.text() for action in bar.plots.menu().actions()])
     [button] = [each for each in bar.findChildren(QToolButton) if each.toolTip() == "Logarithmic values"]
     assert "Copy the plots as a picture" in titles and button.isVisible() and button.isChecked()
+
+
+def test_the_scale_of_gradient_norms_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1024, 700)
+    project = window.workspace.from_template(template("digits-mlp"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    panel = window.desks[project].autograd
+    window.commands.run("run.look")
+    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
+    QApplication.processEvents()
+    legend = panel._legend
+    metrics = QFontMetrics(fonts.interface(11))
+    bounds = [metrics.horizontalAdvance(figures.norm(bound)) for bound in legend._scale.bounds]
+    assert legend.isVisible() and legend.width() >= sum(bounds) + 72 + 2 * 8

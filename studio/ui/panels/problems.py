@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
@@ -18,6 +19,7 @@ from studio.ui.widgets.labels import label
 from studio.ui.widgets.picture import Picture
 from studio.ui.widgets.postponed import Postponed
 
+Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
 """More rows than anybody reads; a broken file may have thousands."""
 
@@ -59,6 +61,7 @@ class ProblemsPanel(QWidget):
         if report.problems == self._problems:
             return
         self._problems = report.problems
+        before: list[Part | None] = [row.focus_part() for row in self.rows]
         for row in self.rows:
             row.setParent(None)
             row.deleteLater()
@@ -70,6 +73,9 @@ class ProblemsPanel(QWidget):
             self._column.addWidget(row)
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
+        for place, part in enumerate(before):
+            if part is not None and ordered:  # with keys one goes on to the next problem
+                self.rows[min(place, len(self.rows) - 1)].take_focus(part)
 
     def _go(self, problem: Problem) -> None:
         name = problem.node or (problem.wire.target.node if problem.wire else None)
@@ -103,6 +109,16 @@ class ProblemRow(QFrame):
         if problem.fix is not None:
             self.button = buttons.push(problem.fix.title, partial(fix, problem))
             row.addWidget(self.button)
+
+    def focus_part(self) -> Part | None:
+        """What of it has the focus."""
+        if self.hasFocus():
+            return "row"
+        return "button" if self.problem.fix is not None and self.button.hasFocus() else None
+
+    def take_focus(self, part: Part) -> None:
+        """Of a row without a button the row itself."""
+        (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._go()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.autograd import Snapshot
@@ -16,7 +16,12 @@ from studio.ui.runner import Runner
 from studio.ui.store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel
+
+_WORDS = "Gradient norm"
+_STRIP = 72
+"""Width of the legend's colours."""
+_GAP = 12
 
 
 class AutogradPanel(QWidget):
@@ -36,14 +41,14 @@ class AutogradPanel(QWidget):
             run=runner.look,
         )
         self.view = GraphView()
-        self._words = label("", "dim")
+        self._words = ElidedLabel()
+        self._words.setProperty("role", "dim")
         self._words.setFont(fonts.interface(12))
         self._legend = _Legend()
         bar = QHBoxLayout()
         bar.setContentsMargins(12, 4, 8, 4)
         bar.setSpacing(8)
-        bar.addWidget(self._words)
-        bar.addStretch(1)
+        bar.addWidget(self._words, 1)
         bar.addWidget(self._legend)
         bar.addWidget(buttons.tool("step", "Take another step", runner.look))
         bar.addWidget(buttons.tool("fit", "Show all (Home)", self.view.fit))
@@ -119,6 +124,7 @@ class _Legend(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._scale = NormScale(())
+        self.setToolTip(_WORDS)
 
     def show_scale(self, scale: NormScale) -> None:
         self._scale = scale
@@ -127,7 +133,20 @@ class _Legend(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(260, 20)
+        return QSize(self.minimumSizeHint().width() + self._words_width + _GAP, 20)
+
+    def minimumSizeHint(self) -> QSize:
+        """Without its words."""
+        metrics = QFontMetrics(fonts.interface(11))
+        return QSize(sum(metrics.horizontalAdvance(bound) + 8 for bound in self._bounds) + _STRIP, 20)
+
+    @property
+    def _bounds(self) -> list[str]:
+        return [figures.norm(bound) for bound in self._scale.bounds]
+
+    @property
+    def _words_width(self) -> int:
+        return QFontMetrics(fonts.interface(11)).horizontalAdvance(_WORDS)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme.current()
@@ -135,20 +154,20 @@ class _Legend(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(fonts.interface(11))
         painter.setPen(colors.color("text-dim"))
-        low, high = (figures.norm(bound) for bound in self._scale.bounds)
+        low, high = self._bounds
         metrics = painter.fontMetrics()
         baseline = (self.height() + metrics.ascent() - metrics.descent()) / 2
         right = self.width() - metrics.horizontalAdvance(high)
         painter.drawText(right, round(baseline), high)
-        strip_left, strip_right = right - 8 - 72, right - 8
+        strip_left, strip_right = right - 8 - _STRIP, right - 8
         start = strip_left - 8 - metrics.horizontalAdvance(low)
         painter.drawText(start, round(baseline), low)
-        words = "Gradient norm"
-        painter.drawText(start - 12 - metrics.horizontalAdvance(words), round(baseline), words)
+        if (left := start - _GAP - self._words_width) >= 0:
+            painter.drawText(left, round(baseline), _WORDS)
         ramp = QLinearGradient(strip_left, 0, strip_right, 0)
         for step in range(5):
             share = step / 4
             ramp.setColorAt(share, self._scale.color_at(share, colors))
         painter.setBrush(ramp)
         painter.setPen(colors.color("border"))
-        painter.drawRoundedRect(strip_left, self.height() // 2 - 4, strip_right - strip_left, 8, 2, 2)
+        painter.drawRoundedRect(strip_left, self.height() // 2 - 4, _STRIP, 8, 2, 2)
