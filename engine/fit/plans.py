@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from engine.errors import WeightsError
 from engine.fit.state import copied, options_of
 from engine.fit.task import Task
 from engine.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -39,10 +40,19 @@ def replan(task: Task, state: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
     Args:
         task: set up, with no state loaded. Its schedules are moved by this, until one is
         state: what `Training.state_dict` gave
+
+    Raises:
+        WeightsError: a schedule went on more often than there were batches.
     """
     parts = dict(state["task"])
     schedulers, optimizers = dict(parts["schedulers"]), dict(parts["optimizers"])
     found: list[Replanned] = []
+    for name, schedule in task.schedulers.items():
+        count = 0 if isinstance(schedule, ReduceLROnPlateau) else schedulers[name]["last_epoch"]
+        if count > state["step"]:  # walking there would take as long as it says
+            raise WeightsError(
+                f"the checkpoint's {name} went on {count} times in {state['step']} batches. Use another checkpoint."
+            )
     for name, optimizer in task.optimizers.items():
         walk = _Walk(task, optimizer, schedulers, state["epoch"], state["batch"] // task.accumulate)
         if walk.is_planned_otherwise:

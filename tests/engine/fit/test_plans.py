@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine import fit, optim
+from engine.errors import WeightsError
 from engine.optim import lr_scheduler
 from tests.engine.fit.clouds import Clouds
 from tests.engine.fit.test_resume import through_a_file
@@ -94,6 +95,14 @@ def test_one_as_long_as_before_stays_as_it_is(make: Make) -> None:
     assert planned == ()
     assert training.state_dict()["task"]["schedulers"] == fit_state(make, state)
     assert rates(training) == rates(fit.fit(task(make, 3), epochs=3))[8:]
+
+
+def test_a_schedule_that_went_on_more_often_than_there_were_batches_is_refused() -> None:
+    """A damaged count of 2**63 would be walked to, one by one."""
+    state = put_down(PLANS["cosine"], 3, 7)
+    state["task"]["schedulers"]["each_epoch"]["last_epoch"] = 2**63
+    with pytest.raises(WeightsError, match=r"each_epoch went on 9223372036854775808 times in 7 batches"):
+        taken_up(PLANS["cosine"], 5, state)
 
 
 def fit_state(make: Make, state: dict[str, Any]) -> Any:
