@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from studio.ui import fonts, icons, theme
 from studio.ui.fuzzy import score
 from studio.ui.widgets.inputs import LineEdit
+from studio.ui.widgets.labels import label
 
 _WIDTH, _ROW, _ROWS = 560, 32, 11
 _ROLE = Qt.ItemDataRole.UserRole
@@ -55,12 +56,15 @@ class CommandPalette(QFrame):
         self.list.setItemDelegate(_RowDelegate(self.list))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setUniformItemSizes(True)
+        self.note = label("", "dim", wrap=True)
+        self.note.setContentsMargins(8, 0, 8, 8)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(8)
         column.addWidget(self.edit)
-        column.addWidget(self.list)
+        column.addWidget(self.note)
+        column.addWidget(self.list, 1)
         self.edit.textChanged.connect(self._narrow)
         self.edit.installEventFilter(self)
         self.list.itemClicked.connect(self._run)
@@ -120,6 +124,8 @@ class CommandPalette(QFrame):
             item.setSizeHint(QSize(0, _ROW))
             self.list.addItem(item)
         self.list.setCurrentRow(0)
+        self.note.setText(f'No command or node matches "{text}" here.')
+        self.note.setVisible(not fitting)
 
     def _run(self, item: QListWidgetItem) -> None:
         choice: Choice = item.data(_ROLE)

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem, QWidget
 
 from studio.document.format import SUFFIX
 from studio.ui import icons
 
-_PICTURES = {QMessageBox.Icon.Warning: ("warning", "warning"), QMessageBox.Icon.Question: ("info", "accent")}
+_PICTURES = {
+    QMessageBox.Icon.Warning: ("warning", "warning"),
+    QMessageBox.Icon.Question: ("info", "accent"),
+    QMessageBox.Icon.Information: ("app", "accent"),
+}
+_NARROWEST = 420
+"""Pixels: paths in a box as narrow as Qt makes it are broken after each folder."""
 Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
@@ -24,6 +30,22 @@ def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: s
     box.setInformativeText(detail)
     if traceback:
         box.setDetailedText(traceback)
+    _ask(box)
+
+
+def about(parent: QWidget, version: str) -> None:
+    """Say what this program is."""
+    box = _box(QMessageBox.Icon.Information, f"Gradwire {version}", parent)
+    box.setInformativeText("A studio for neural networks on an engine of its own. MIT licence.")
+    box.setStandardButtons(QMessageBox.StandardButton.Ok)
+    _ask(box)
+
+
+def _ask(box: QMessageBox) -> None:
+    """Widen the box and wait for an answer."""
+    grid = box.layout()
+    assert isinstance(grid, QGridLayout)
+    grid.addItem(QSpacerItem(_NARROWEST, 0), grid.rowCount(), 0, 1, grid.columnCount())
     box.exec()
 
 
@@ -61,7 +83,7 @@ def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
     discard = box.addButton(discard_title, QMessageBox.ButtonRole.DestructiveRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(save)
-    box.exec()
+    _ask(box)
     if box.clickedButton() is save:
         return "save"
     return "discard" if box.clickedButton() is discard else "cancel"
@@ -73,7 +95,7 @@ def overwrite_foreign_change(parent: QWidget, path: Path) -> bool:
     box.setInformativeText("Saving replaces what it wrote by your version.")
     replace = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    box.exec()
+    _ask(box)
     return box.clickedButton() is replace
 
 

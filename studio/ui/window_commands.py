@@ -7,10 +7,8 @@ from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QMessageBox
-
 from studio.document import edits
-from studio.ui import focus
+from studio.ui import dialogs, focus
 from studio.ui.command_palette import Choice
 from studio.ui.commands import Command
 from studio.ui.project import Project
@@ -292,11 +290,7 @@ def _has_theme(window: MainWindow, mode: Mode) -> bool:
 
 
 def _about(window: MainWindow) -> None:
-    QMessageBox.about(
-        window,
-        "About Gradwire",
-        f"Gradwire {_version()}\n\nA studio for neural networks on an engine of its own. MIT licence.",
-    )
+    dialogs.about(window, _version())
 
 
 def _version() -> str:

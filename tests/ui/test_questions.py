@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QStyle
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QStyle
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
@@ -136,3 +136,25 @@ def test_a_message_is_wide_enough_for_a_path(window: MainWindow) -> None:
     MESSAGE(window, "Could not open it", "/media/person/networks/a_network.gradwire, line 2: the text ends.")
     [(width, has_icons)] = told
     assert width >= 400 and not has_icons
+
+
+@pytest.mark.parametrize("name", ["net", "a_network_with_a_name_that_says_all_about_it_and_more.gradwire"])
+def test_no_word_of_a_question_is_cut_off(window: MainWindow, name: str) -> None:
+    told: list[tuple[int, int]] = []
+
+    def look() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        for words in box.findChildren(QLabel):
+            if words.text():
+                room = words.contentsRect()
+                flags = Qt.TextFlag.TextWordWrap if words.wordWrap() else Qt.TextFlag.TextSingleLine
+                needed = words.fontMetrics().boundingRect(room, flags, words.text())
+                told.append((needed.width() - room.width(), needed.height() - room.height()))
+        QTest.keyClick(box, Qt.Key.Key_Escape)
+
+    QTimer.singleShot(0, look)
+    MESSAGE(window, f"Could not open {name}", f"/home/person/networks/{name}, line 2: the text ends.")
+    QTimer.singleShot(0, look)
+    window.commands.run("help.about")
+    assert len(told) == 4 and all(width <= 0 and height <= 0 for width, height in told)

@@ -374,6 +374,17 @@ def test_the_command_palette_finds_nodes(qtbot: QtBot, window: MainWindow, proje
     assert project.store.selection == {"cross_entropy"}
 
 
+def test_the_command_palette_says_when_nothing_matches(window: MainWindow, project: Project) -> None:
+    window.commands.run("help.commands")
+    palette = window.command_palette
+    assert not palette.note.isVisible()
+    QTest.keyClicks(palette.edit, "xyzzy")
+    assert palette.note.isVisible() and palette.list.count() == 0
+    QTest.keyClick(palette.edit, Qt.Key.Key_Return)
+    QTest.keyClick(palette.edit, Qt.Key.Key_Backspace, CTRL)
+    assert not palette.note.isVisible() and palette.list.count() > 10
+
+
 def test_escape_leaves_the_command_palette(window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     QTest.keyClick(window.command_palette.edit, Qt.Key.Key_Escape)
