@@ -61,10 +61,11 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     "functions here call no __torch_function__: engine.overrides has what calls it": (
         "torch.DisableTorchFunction*", "torch.nn.functional.has_torch_function*", "torch.overrides.*",
     ),
-    "times of single ops: time a function with time.perf_counter, and list its ops with engine.inspect.trace": (
-        "torch.profiler.*", "torch.autograd.profiler.*", "torch.autograd.profiler_*", "torch.utils.benchmark",
-        "torch.utils.benchmark.*", "torch.utils.benchmark.*.*", "torch.cuda.profiler", "torch.cuda.nvtx",
-        "torch.mps.profiler", "torch.utils.flop_counter", "torch.utils.throughput_benchmark",
+    "other ways to measure: engine.profiler.profile times ops, and time.perf_counter any function": (
+        "torch.profiler.DeviceType", "torch.profiler.ExecutionTraceObserver", "torch.profiler.itt",
+        "torch.profiler.python_tracer", "torch.autograd.profiler.*", "torch.autograd.profiler_*",
+        "torch.utils.benchmark", "torch.utils.benchmark.*", "torch.utils.benchmark.*.*", "torch.cuda.profiler",
+        "torch.cuda.nvtx", "torch.mps.profiler", "torch.utils.flop_counter", "torch.utils.throughput_benchmark",
         "torch.utils.ThroughputBenchmark",
     ),
     "distributions and transforms that are not written yet": ("torch.distributions.*",),

@@ -102,7 +102,11 @@ PATHS: dict[str, ModuleType] = {
     "autograd.anomaly_mode": autograd,
     "autograd.grad_mode": autograd,
     "autograd.gradcheck": autograd,
-    "autograd.profiler": profiler,
+    "autograd.profiler": _module(
+        "autograd.profiler",
+        "Named ranges under their older path.",
+        {"record_function": profiler.record_function},
+    ),
     "cuda.amp": amp.cuda,
     "cuda.amp.autocast_mode": amp.cuda,
     "cuda.amp.grad_scaler": amp.cuda,

@@ -42,6 +42,7 @@ EXCLUDED: dict[str, str] = {
     "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "recordings are memory that is kept for the next call",
     "tests/engine/test_modes.py::test_no_call_goes_the_direct_way*": "about the way calls go without compile",
     "tests/engine/test_dispatch.py::test_the_direct_way_gives*": "about the way calls go without compile",
+    "tests/engine/test_profiler.py::*": "times ops that run one by one",
     "*::test_without_recording_there_are_no_lines_and_no_norms": "what is compiled knows the lines of its ops",
     "tests/engine/utils/test_checkpoint.py::test_peak_memory_is_lower": "measures before anything is computed",
 }

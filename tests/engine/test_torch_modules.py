@@ -246,7 +246,7 @@ def test_the_folder_of_downloads_can_be_set(tmp_path: Path, monkeypatch: pytest.
     assert engine.hub.get_dir() == str(tmp_path)
 
 
-# -- overrides, profiler, onnx -------------------------------------------------------------------
+# -- overrides, onnx -------------------------------------------------------------------
 
 
 @each
@@ -273,14 +273,7 @@ def test_functions_of_other_classes_are_called(library: str) -> None:
     assert not overrides.is_tensor_like(3)
 
 
-def test_named_ranges_and_questions_have_no_effect() -> None:
-    @engine.profiler.record_function("twice")
-    def twice(x: int) -> int:
-        return 2 * x
-
-    with engine.autograd.profiler.record_function("range"):
-        assert twice(2) == 4
-    assert engine.profiler.supported_activities() == set()
+def test_onnx_files_are_not_written() -> None:
     assert not engine.onnx.is_in_onnx_export()
     assert not hasattr(engine.onnx, "export")
 

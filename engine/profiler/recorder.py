@@ -1,0 +1,103 @@
+"""Records when kernels and named ranges of a thread start and how long they take."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+from engine.modes import MODES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Event(NamedTuple):
+    """One kernel or range; times are nanoseconds."""
+
+    name: str
+    start: int
+    duration: int
+    within: int
+    """Time in what it contains."""
+    is_range: bool
+
+
+class Recorder:
+    """Records this thread between `start` and `stop`."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.open: list[int] = [0]
+        """Time in what each open range contains; the first is outside of all."""
+
+    def start(self) -> None:
+        if ACTIVE.recorder is not None:
+            raise RuntimeError("profile: another profiler is recording in this thread. Stop it first.")
+        ACTIVE.recorder, self._quiet = self, MODES.quiet
+        _call_kernels_by(self._timed)
+
+    def stop(self) -> None:
+        ACTIVE.recorder = None
+        _call_kernels_by(self._quiet)
+
+    def _timed(self, kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        start = time.perf_counter_ns()
+        try:
+            return self._quiet(kernel, *args, **kwargs)
+        finally:
+            self.note(kernel.__name__.rstrip("_"), start)
+
+    def note(self, name: str, start: int, within: int = 0, *, is_range: bool = False) -> None:
+        """Adds what started at `start` and ends now."""
+        duration = time.perf_counter_ns() - start
+        self.open[-1] += duration
+        self.events.append(Event(name, start, duration, within, is_range))
+
+
+class _Active(threading.local):
+    recorder: Recorder | None = None
+
+
+ACTIVE = _Active()
+
+
+def _call_kernels_by(call: Callable[..., Any]) -> None:
+    """How this thread calls kernels of NumPy from now on."""
+    MODES.quiet = call
+    MODES.direct = None if MODES.having_say else call
+
+
+class record_function:
+    """Names a range of a program for `profile`, as a context manager or a decorator.
+
+    Args:
+        name: of the range
+        args: what else belongs to the name
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self._starts: list[tuple[Recorder, int] | None] = []
+
+    def __enter__(self) -> record_function:
+        recorder = ACTIVE.recorder
+        if recorder is not None:
+            recorder.open.append(0)
+        self._starts.append(None if recorder is None else (recorder, time.perf_counter_ns()))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        opened = self._starts.pop()
+        if opened is not None:
+            recorder, start = opened
+            recorder.note(self.name, start, recorder.open.pop(), is_range=True)
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return cast(F, wrapped)
