@@ -15,7 +15,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from site_pages import api, nodes, pages  # noqa: E402 - below the path that it is found by
+from site_pages import api, pages  # noqa: E402 - below the path that it is found by
+from studio.reference import nodes  # noqa: E402
 
 COPIED = {
     "changelog.md": ROOT / "CHANGELOG.md",

@@ -39,7 +39,7 @@ FAILURES: list[str] = []
 USES_WHEEL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import engine.resources, main, studio.cli
-engine.resources.page("reference/graph-breaks.md")
+engine.resources.page("reference/graph-breaks.md"), engine.resources.page("reference/window.md")
 assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__file__, studio.__file__))
 print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
 """

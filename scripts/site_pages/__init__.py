@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from site_pages import api, commands, nodes, problems, project_file
+from site_pages import api, commands, problems, project_file
+from studio.reference import nodes
 
 
 def pages() -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import engine
-from site_pages.markdown import code, fence, joined, table
+from studio.reference.markdown import code, fence, joined, table
 
 FOLDER = "reference/engine"
 

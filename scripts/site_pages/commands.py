@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from site_pages.markdown import code, escaped, fence, joined, table
 from studio.cli.app import app
+from studio.reference.markdown import code, escaped, fence, joined, table
 
 PATH = "reference/cli.md"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from site_pages.markdown import escaped, fence, joined, table
 from studio.lowering.help import HELP
+from studio.reference.markdown import escaped, fence, joined, table
 
 FIELDS = (
     ("event", "`problem` (of the check), `warning` (of a run) or `failed` (what ends the command); not in findings"),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.syntax import parsed
-from site_pages.markdown import code, fence, joined, table
 from studio.document import model
 from studio.document.schema import schema
+from studio.reference.markdown import code, fence, joined, table
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "digits_mlp.gradwire"

@@ -11,6 +11,7 @@ from studio.document import edits
 from studio.ui import dialogs, focus
 from studio.ui.command_palette import Choice
 from studio.ui.commands import Command
+from studio.ui.context_help import show_context_help
 from studio.ui.project import Project
 from studio.ui.theme import MODES, Mode
 
@@ -256,6 +257,16 @@ def _run(window: MainWindow) -> Iterator[Command]:
 
 def _help(window: MainWindow) -> Iterator[Command]:
     yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
+    yield Command(
+        "help.context",
+        "Help on the selection",
+        partial(show_context_help, window),
+        ("F1",),
+        "Help",
+        "help",
+        help="Explain the selected node, problem or panel (F1)",
+        enabled=_if(window, lambda _: True),
+    )
     yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
 
 

@@ -9,12 +9,13 @@ from types import ModuleType
 import pytest
 import typer
 
-from site_pages import api, commands, nodes, pages, problems
-from site_pages.examples import WITH_SHAPES, shapes
+from site_pages import api, commands, pages, problems
 from studio.cli import app
 from studio.lowering.help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
+from studio.reference import nodes
+from studio.reference.examples import WITH_SHAPES, shapes
 
 WITHOUT_PROGRAM = {Role.LOSS_SUM}
 KINDS = list(catalogue())

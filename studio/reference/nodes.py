@@ -10,10 +10,10 @@ from typing import Any
 
 from engine.registry import Parameter
 from engine.shape import Dim, Spec
-from site_pages.examples import N, required, shapes
-from site_pages.markdown import code, fence, joined, table
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, NodeType, Role
+from studio.reference.examples import N, required, shapes
+from studio.reference.markdown import code, fence, joined, table
 
 FOLDER = "reference/nodes"
 TITLES = {
@@ -103,12 +103,15 @@ def _title(category: str, group: str) -> str:
 
 
 def _section(kind: NodeType) -> str:
-    details = kind.help.removeprefix(kind.summary).strip()
+    return f"## {kind.title} {{ #{kind.key} }}\n\n{section(kind)}".rstrip()
+
+
+def section(kind: NodeType) -> str:
+    """Everything about a node, without a heading."""
     return joined(
         [
-            f"## {kind.title} {{ #{kind.key} }}",
             f"`{kind.key}`{': ' if kind.summary else ''}{kind.summary}",
-            details,
+            kind.help.removeprefix(kind.summary).strip(),
             _parameters(kind),
             _ports(kind),
             _shapes(kind),
@@ -116,7 +119,7 @@ def _section(kind: NodeType) -> str:
             fence("json", _entry(kind)),
             *(["**In Python**", fence("python", program)] if (program := python(kind)) else []),
         ]
-    ).rstrip()
+    )
 
 
 # -- tables -----------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""Context help: a page about the problem, node or panel that has the focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from studio.reference.nodes import section
+from studio.ui.docks import Dock
+from studio.ui.help_page import HelpPage
+from studio.ui.help_page import section as page_section
+from studio.ui.panels.problems import ProblemRow
+
+if TYPE_CHECKING:
+    from studio.ui.window import MainWindow
+
+W = TypeVar("W", bound=QWidget)
+
+PAGE = "reference/window.md"
+CANVAS = "Canvas"
+_OF_NODES = ("inspector", "code")
+"""Panels that show the selected node."""
+
+
+class Topic(NamedTuple):
+    title: str
+    text: str
+    """As Markdown."""
+
+
+def show_context_help(window: MainWindow) -> None:
+    topic = topic_of(window, QApplication.focusWidget())
+    page = HelpPage(topic.title, topic.text, window)
+    page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    page.show()
+
+
+def topic_of(window: MainWindow, focused: QWidget | None) -> Topic:
+    """What to explain: the problem that has the focus, else the selected node where nodes are shown, else the panel."""
+    row = _ancestor(focused, ProblemRow)
+    if row is not None:
+        problem = row.problem
+        return Topic(problem.code, f"{problem.message}\n\n{problem.help}")
+    dock = _ancestor(focused, Dock)
+    if dock is None or dock.objectName() in _OF_NODES:
+        node = _selected(window)
+        if node is not None:
+            return node
+    title = CANVAS if dock is None else dock.title
+    return Topic(title, page_section(PAGE, title))
+
+
+def _selected(window: MainWindow) -> Topic | None:
+    """The first selected node that the catalogue knows."""
+    if window.project is None:
+        return None
+    store = window.project.store
+    types = (store.catalogue.get(node.type) for name, node in store.document.nodes.items() if name in store.selection)
+    return next((Topic(kind.title, section(kind)) for kind in types if kind is not None), None)
+
+
+def _ancestor(widget: QWidget | None, kind: type[W]) -> W | None:
+    while widget is not None and not isinstance(widget, kind):
+        widget = widget.parentWidget()
+    return widget

@@ -1,0 +1,63 @@
+"""F1 explains what has the focus: a node, a problem, a panel."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.lowering.help import HELP
+from studio.ui.context_help import CANVAS, PAGE, topic_of
+from studio.ui.help_page import HelpPage, section
+from studio.ui.panels.problems import ProblemRow
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+
+
+def explained(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:
+    """The text of the page that F1 opens while a widget has the focus."""
+    widget.setFocus()
+    QTest.keyClick(widget, Qt.Key.Key_F1)
+    [page] = window.findChildren(HelpPage)
+    text = page.text.toPlainText()
+    page.close()
+    qtbot.waitUntil(lambda: not window.findChildren(HelpPage))
+    return text
+
+
+def test_the_selected_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.select(["hidden"])
+    assert window.canvas is not None
+    text = explained(qtbot, window, window.canvas)
+    assert text.startswith("Linear\n")
+    assert "out_features" in text
+    assert "N×32" in text
+
+
+def test_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    window.show_problems()
+    panel = window.docks["problems"].panel
+    assert panel is not None
+    qtbot.waitUntil(lambda: bool(panel.findChildren(ProblemRow)))
+    row = panel.findChildren(ProblemRow)[0]
+    text = explained(qtbot, window, row)
+    assert row.problem.message in text
+    assert HELP[row.problem.code] in text
+
+
+def test_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.select([])
+    assert window.canvas is not None
+    assert explained(qtbot, window, window.canvas).startswith(f"{CANVAS}\n")
+    for dock in window.docks:
+        assert topic_of(window, dock.panel) == (dock.title, section(PAGE, dock.title))
+
+
+@pytest.mark.usefixtures("project")
+def test_every_panel_has_a_section(window: MainWindow) -> None:
+    assert [dock.title for dock in window.docks if not section(PAGE, dock.title)] == []
