@@ -1,0 +1,145 @@
+"""Nodes keep apart, and wires show their shapes, while a project is edited with mouse and keys."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.view import CanvasView
+from studio.ui.palette import PalettePanel
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.typed import TypedField
+from studio.ui.project import Project
+from studio.ui.window import MainWindow
+from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.test_view import drop
+
+Key = Qt.Key
+
+
+@pytest.fixture
+def view(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
+    """The digits template at 100%."""
+    view = window.desks[project].canvas
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    view.camera.zoom_to(1.0, animated=False)
+    return view
+
+
+def overlapping(view: CanvasView) -> list[tuple[str, str]]:
+    boxes = view.canvas.boxes()
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
+
+
+def unlabelled(view: CanvasView, name: str) -> list[str]:
+    """Wires of a node that show no shape although they carry one."""
+    items = view.canvas.wires.items()
+    return [
+        str(wire)
+        for wire, item in items
+        if name in (wire.source.node, wire.target.node) and not (item.label and item.placed_label())
+    ]
+
+
+def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, qtbot: QtBot) -> None:
+    hand = Hand(view)
+    for key, wire in (
+        ("nn.Dropout", "flatten.output -> hidden.input"),
+        ("nn.BatchNorm1d", "hidden.output -> relu.input"),
+        ("nn.Tanh", "relu.output -> dropout.input"),
+    ):
+        item = next(item for each, item in view.canvas.wires.items() if str(each) == wire)
+        view.camera.center_on(item.path.pointAtPercent(0.5), animated=False)
+        place = hand.wire(wire)
+        assert view.canvas.hit(view.camera.to_scene(place)).wire == item.wire
+        drop(view, key, place)
+        qtbot.waitUntil(lambda: project.store.is_checked)
+        assert overlapping(view) == []
+        if key != "nn.BatchNorm1d":  # which stands in a wire that leads back
+            assert unlabelled(view, next(iter(project.store.selection))) == []
+
+
+def test_a_long_name_typed_in_place_pushes_the_neighbours(view: CanvasView, project: Project, qtbot: QtBot) -> None:
+    hand = Hand(view)
+    name = "a_name_that_goes_on_for_longer_than_nodes_are_wide"
+    view.reveal("dropout")
+    hand.click(hand.node("dropout"))
+    hand.key(Key.Key_F2)
+    editor = view.top.editor
+    assert editor is not None
+    editor.selectAll()
+    hand.type(name, editor)
+    hand.key(Key.Key_Return, target=editor)
+    qtbot.waitUntil(lambda: project.store.is_checked and name in project.store.document.nodes)
+    assert view.canvas.nodes[name].layout.width > 200
+    assert overlapping(view) == []
+    hand.key(Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert "dropout" in project.store.document.nodes and not project.store.history.can_undo
+
+
+def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbours(
+    view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
+) -> None:
+    adam = view.canvas.nodes["adam"].box
+    close = (adam.right + 16, adam.top)
+    project.store.edit("Move", lambda document: edits.move(document, {"accuracy": close}))
+    hand = Hand(view)
+    view.reveal("adam")
+    hand.click(hand.node("adam"))
+    form = window.desks[project].inspector.form
+    assert isinstance(form, NodeForm)
+    field = next(row.field for row in form.rows if row.parameter.name == "weight_decay")
+    assert isinstance(field, TypedField)
+    QTest.mouseClick(field.line, Qt.MouseButton.LeftButton)
+    field.line.selectAll()
+    QTest.keyClicks(field.line, "0.01")
+    QTest.keyClick(field.line, Key.Key_Return)
+    qtbot.waitUntil(lambda: project.store.is_checked and view.canvas.nodes["adam"].box.right > close[0])
+    assert view.canvas.nodes["accuracy"].at[0] > close[0]
+    assert overlapping(view) == []
+
+
+def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
+    view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
+) -> None:
+    panel = window.findChild(PalettePanel)
+    assert isinstance(panel, PalettePanel)
+    project.store.edit("Remove", lambda document: edits.remove(document, list(document.nodes)))
+    for words in ("digits", "normalize", "loader", "conv2d", "relu", "flatten", "linear"):
+        panel.field.setFocus()
+        panel.field.selectAll()
+        QTest.keyClicks(panel.field, words)
+        QTest.keyClick(panel.field, Key.Key_Return)
+    names = list(project.store.document.nodes)
+
+    def size(document: Document) -> Document:
+        document = edits.set_param(document, "conv2d", "out_channels", 128)
+        document = edits.set_param(document, "conv2d", "kernel_size", 3)
+        return edits.set_param(document, "linear", "out_features", 10)
+
+    project.store.edit("Set sizes", size)
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    view.camera.zoom_to(1.0, animated=False)
+    assert overlapping(view) == []
+    assert len(view.canvas.wires) == len(names) - 1 == 6
+    assert [fault for name in names for fault in unlabelled(view, name)] == []
+
+
+def test_twelve_nodes_open_readable_at_twice_the_size(window: MainWindow, qtbot: QtBot, project: Project) -> None:
+    """What is left of 1024×700 pixels at 200%: half of both."""
+    window.resize(512, 350)
+    view = window.desks[project].canvas
+    view.do.open_at_readable_zoom()
+    zoom = view.canvas.surface.zoom
+    assert zoom.detail is Detail.FULL and zoom.scale >= 0.75
+    assert len(view.canvas.nodes) >= 11
+    seen = view.camera.visible
+    assert any(seen.contains(node.sceneBoundingRect().center()) for node in view.canvas.nodes.values())
