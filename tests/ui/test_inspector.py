@@ -362,6 +362,15 @@ def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow,
     assert "normalize" in project.store.document.nodes
 
 
+def test_no_line_of_the_description_is_cut_through(window: MainWindow, project: Project) -> None:
+    form = window.desks[project].inspector.form
+    assert isinstance(form, ProjectForm)
+    QApplication.processEvents()
+    text = form._description
+    shown = text.viewport().height() - text.document().documentMargin()
+    assert shown == 5 * text.fontMetrics().lineSpacing()
+
+
 # -- what is being used stays in its place
 
 

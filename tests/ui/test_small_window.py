@@ -63,7 +63,9 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
     [logarithmic] = [action for action in bar.plots.menu().actions() if action.text() == "Logarithmic values"]
     logarithmic.trigger()
     assert bar.shown.log_y and panel._shown.log_y
+    narrow = panel.list.width()
     window.resize(1440, 900)
+    qtbot.waitUntil(lambda: panel.list.width() > narrow + 50)
     qtbot.waitUntil(lambda: "Logarithmic values" not in [action.text() for action in bar.plots.menu().actions()])
     [button] = [each for each in bar.findChildren(QToolButton) if each.toolTip() == "Logarithmic values"]
     assert "Copy the plots as a picture" in titles and button.isVisible() and button.isChecked()

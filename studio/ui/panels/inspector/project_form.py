@@ -12,6 +12,9 @@ from studio.ui.store import Store
 from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
+_LINES = 5
+"""Of the description, in sight."""
+
 
 class ProjectForm(QWidget):
     def __init__(self, store: Store) -> None:
@@ -29,7 +32,12 @@ class ProjectForm(QWidget):
         self._description = TextEdit()
         self._description.setAccessibleName("Description")
         self._description.setPlaceholderText("What this project is about. The first line is its title.")
-        self._description.setFixedHeight(96)
+        self._description.ensurePolished()
+        around = self._description.contentsMargins()
+        line_height = self._description.fontMetrics().lineSpacing()
+        top = round(self._description.document().documentMargin())
+        # Whole lines: none is cut through.
+        self._description.setFixedHeight(_LINES * line_height + top + around.top() + around.bottom())
         self._description.textChanged.connect(self._describe)
         self._description.finished.connect(store.seal)
         column.addWidget(self._description)

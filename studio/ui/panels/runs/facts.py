@@ -17,9 +17,9 @@ from studio.ui.panels.runs.run_table import Dot
 from studio.ui.widgets.labels import tip
 
 _NODE = Qt.ItemDataRole.UserRole
-_LEAST = 76
+_LEAST = 60
 """Pixels that a column takes at least."""
-_MARGIN = 24
+_MARGIN = 20
 """Around a cell's text."""
 _OPEN = ("Figures", "Graph", "Settings")
 """Groups that are open at first."""

@@ -80,6 +80,8 @@ class RunsPanel(QWidget):
             action="Run",
             run=runner.start,
         )
+        self._arranged: tuple[bool, bool] | None = None
+        """Whether the panel is slim, and whether the curves stand below the list."""
         self._remembered: set[Run] = set()
         """Runs that are ticked or not as they were when the project was open last."""
         self.list = RunList(settings.hidden_columns)
@@ -199,9 +201,9 @@ class RunsPanel(QWidget):
         on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
         is_below = is_slim and not on and self.height() >= _TALL
-        direction = Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal
-        if self._splitter.orientation() != direction:
-            self._splitter.setOrientation(direction)
+        if (is_slim, is_below) != self._arranged:
+            self._arranged = is_slim, is_below
+            self._splitter.setOrientation(Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal)
             left = _LIST_LEAST if is_slim else _LIST
             self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
         has_curves = not on or self.width() >= _NARROW
