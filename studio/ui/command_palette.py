@@ -75,10 +75,9 @@ class CommandPalette(QFrame):
         self._choices = list(choices)
         self._before = self.window().focusWidget()
         self.edit.clear()
-        self._narrow("")
         width = min(_WIDTH, self._room.width() - 32)
-        self.setGeometry((self._room.width() - width) // 2, 72, width, self.sizeHint().height())
-        self.setFixedHeight(_ROW * _ROWS + 16 + 8 + self.edit.sizeHint().height())
+        self.setGeometry((self._room.width() - width) // 2, 72, width, self.height())
+        self._narrow("")
         self.show()
         self.raise_()
         self.edit.setFocus()
@@ -126,6 +125,16 @@ class CommandPalette(QFrame):
         self.list.setCurrentRow(0)
         self.note.setText(f'No command or node matches "{text}" here.')
         self.note.setVisible(not fitting)
+        self.list.setVisible(bool(fitting))
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as what was found."""
+        around = self.contentsMargins()
+        width = self.width() - 16 - around.left() - around.right()
+        rows = min(self.list.count(), _ROWS)
+        below = _ROW * rows if rows else self.note.heightForWidth(width)
+        self.setFixedHeight(around.top() + 8 + self.edit.sizeHint().height() + 8 + below + 8 + around.bottom())
 
     def _run(self, item: QListWidgetItem) -> None:
         choice: Choice = item.data(_ROLE)

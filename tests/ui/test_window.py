@@ -367,6 +367,24 @@ def test_the_command_palette_runs_what_is_typed(qtbot: QtBot, window: MainWindow
     assert window.settings.theme == "dark"
 
 
+def test_the_command_palette_is_as_high_as_what_it_found(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    window.commands.run("help.commands")
+    palette = window.command_palette
+    qtbot.waitUntil(palette.isVisible)
+    QApplication.processEvents()
+    whole = palette.height()
+    QTest.keyClicks(palette.edit, "cross_entropy")
+    QApplication.processEvents()
+    bottom = palette.list.visualItemRect(palette.list.item(palette.list.count() - 1)).bottom()
+    assert palette.height() < whole and 0 <= palette.list.viewport().height() - bottom < 16
+    QTest.keyClicks(palette.edit, "????")
+    QApplication.processEvents()
+    assert palette.note.isVisible() and not palette.list.isVisible() and palette.height() < 100
+    palette.edit.clear()
+    QApplication.processEvents()
+    assert palette.height() == whole and palette.list.currentRow() == 0
+
+
 def test_the_command_palette_finds_nodes(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     QTest.keyClicks(window.command_palette.edit, "cross_entropy")
