@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from engine import amp, autograd, cuda, data, distributions, func, functions, hub, nn, profiler, shortcuts
+from engine import amp, autograd, compiler, cuda, data, distributions, func, functions, hub, nn, profiler, shortcuts
 from engine.distributions import parameters
 from engine.graph import handle
 from engine.left_out import install
@@ -97,7 +97,19 @@ size_types = {f"_size_{count or 'any'}_t": int | tuple[int, ...] for count in ra
 ratio_types = {f"_ratio_{count or 'any'}_t": float | tuple[float, ...] for count in range(4)}
 size_lists = {f"_size_{count}_opt_t": tuple[int | None, ...] for count in ("any", 2, 3)}
 
+dynamo_settings = _module(
+    "_dynamo.config",
+    "Settings of PyTorch's compiler. They can be set and have no effect.",
+    {"cache_size_limit": 8, "recompile_limit": 8, "suppress_errors": False, "verbose": False},
+)
+
 PATHS: dict[str, ModuleType] = {
+    "_dynamo": _module(
+        "_dynamo",
+        "PyTorch's compiler by its inner path: what `engine.compiler` has of it.",
+        {"disable": compiler.disable, "is_compiling": compiler.is_compiling, "reset": compiler.reset},
+    ),
+    "_dynamo.config": dynamo_settings,
     "amp.autocast_mode": amp,
     "autograd.anomaly_mode": autograd,
     "autograd.grad_mode": autograd,

@@ -162,8 +162,8 @@ class Module(HasHooks, Members):
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def share_memory(self) -> Self:
-        """For PyTorch's sake: threads share all memory, and processes get copies."""
-        return self
+        """Move parameters and buffers to memory that processes share which are forked from this one. In place."""
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace what every parameter, gradient and buffer holds by what `fn` makes of it."""

@@ -142,6 +142,7 @@ def _leave(index: int, code: int) -> None:
     os._exit(code)
 
 
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
 @pytest.mark.skipif("fork" not in mp.get_all_start_methods(), reason="the system has no fork")
 def test_exit_codes_of_processes() -> None:
     assert mp.start_processes(_leave, (0,), nprocs=2, start_method="fork") is None
@@ -164,6 +165,29 @@ def test_names_of_multiprocessing() -> None:
     mp.set_sharing_strategy(before)
     with pytest.raises(ValueError, match="file_descriptor, file_system"):
         mp.set_sharing_strategy("carrier pigeon")
+
+
+def _add_one(model: engine.nn.Module) -> None:
+    with engine.no_grad():
+        for tensor in (*model.parameters(), *model.buffers()):
+            tensor.add_(1)
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+@pytest.mark.skipif("fork" not in mp.get_all_start_methods(), reason="the system has no fork")
+def test_a_forked_process_writes_to_a_model_in_shared_memory() -> None:
+    model = engine.nn.BatchNorm1d(2)
+    assert model.share_memory() is model
+    process = mp.get_context("fork").Process(target=_add_one, args=(model,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert (model.weight.tolist(), model.bias.tolist()) == ([2, 2], [1, 1])
+    assert (model.running_var.tolist(), model.num_batches_tracked.item()) == ([2, 2], 1)
+    optimizer = engine.optim.SGD(model.parameters(), lr=0.5)
+    model(engine.ones(3, 2)).sum().backward()
+    optimizer.step()
+    assert all(parameter.is_shared() for parameter in model.parameters())
 
 
 def test_shared_memory_is_not_sent_as_a_copy_that_seems_to_be_shared() -> None:

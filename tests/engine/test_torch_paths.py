@@ -68,6 +68,14 @@ def test_functions_keep_the_names_that_modules_have_too() -> None:
     assert engine.cuda.amp.grad_scaler.GradScaler is engine.cuda.amp.GradScaler
 
 
+def test_settings_of_pytorchs_compiler_can_be_set() -> None:
+    dynamo = importlib.import_module("engine._dynamo")
+    before, dynamo.config.suppress_errors = dynamo.config.suppress_errors, True
+    assert importlib.import_module("engine._dynamo.config").suppress_errors
+    dynamo.config.suppress_errors = before
+    assert engine._dynamo.reset is engine.compiler.reset
+
+
 def test_names() -> None:
     assert importlib.import_module("engine.autograd.variable").Variable is engine.autograd.Variable
     assert engine.utils.data.distributed.DistributedSampler is engine.data.DistributedSampler
