@@ -154,8 +154,7 @@ class Interoperates:
         other = type(me).__new__(type(me))
         for name in _FIELDS:
             setattr(other, name, getattr(me, name))
-        if hasattr(me, "__dict__"):
-            other.__dict__.update(me.__dict__)
+        other.__dict__.update(me.__dict__)
         return other
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
@@ -168,8 +167,7 @@ class Interoperates:
         other._storage = Storage(me.device)
         other._base = other._view = other._hooks = None
         other._grad = None if me._grad is None else me._grad.__deepcopy__(memo)
-        if hasattr(me, "__dict__"):
-            other.__dict__.update(copy.deepcopy(me.__dict__, memo))
+        other.__dict__.update(copy.deepcopy(me.__dict__, memo))
         return other
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -178,7 +176,7 @@ class Interoperates:
             raise AutogradError("only leaves can be pickled.", in_code="Use detach().")
         array = me._array if me.is_meta else me._numbers()
         numbers = tuple(array.shape) if me.is_meta else np.ascontiguousarray(to_host(array)).reshape(array.shape)
-        return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(getattr(me, "__dict__", {})))
+        return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(me.__dict__))
 
 
 _FIELDS = ("_array", "_base", "_grad", "_hooks", "_index", "_node", "_requires_grad", "_storage", "_view")
@@ -194,8 +192,7 @@ def rebuilt(
         setattr(result, name, None)
     result._index, result._requires_grad = 0, requires_grad
     result._array, result._storage = array, Storage(Device("meta") if isinstance(numbers, tuple) else CPU)
-    if attributes:
-        result.__dict__.update(attributes)
+    result.__dict__.update(attributes)
     if result.device is device:
         return result
     moved = result.detach().to(device)

@@ -29,6 +29,7 @@ class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     """An n-dimensional array that autograd can follow. Create one with `engine.tensor`."""
 
     __slots__ = (
+        "__dict__",  # for attributes that programs give tensors, as PyTorch's take; made with the first one
         "__weakref__",
         "_array",
         "_base",

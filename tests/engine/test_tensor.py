@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import operator
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,22 @@ from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.shape import Dim, Spec
 from engine.tensor import Size, Tensor
 from engine.tensor.methods import TensorMethods
+
+
+@pytest.mark.parametrize("name", ["engine", "torch"])
+def test_attributes_that_a_program_gives_a_tensor(name: str) -> None:
+    lib = pytest.importorskip(name)
+    x = lib.ones(2)
+    x.require_grad = False  # a misspelling in many programs, which PyTorch takes
+    x.tags = ["first"]
+    shallow, deep, back = copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+    assert x.requires_grad is shallow.require_grad is deep.require_grad is back.require_grad is False
+    assert shallow.tags is x.tags
+    assert deep.tags is not x.tags
+    assert deep.tags == back.tags == ["first"]
+    assert not any(hasattr(other, "tags") for other in (x[:1], x.detach(), x.clone(), x + 1, lib.ones(2)))
+    with pytest.raises(AttributeError):
+        x.is_leaf = True
 
 
 def test_what_it_is() -> None:
