@@ -81,7 +81,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.cuda.has_magma",
     ),
     "settings of PyTorch's compiler, whose guards and caches are not those of engine.compile": (
-        "torch.compiler.config", "torch.compiler.assume_constant_result", "torch.compiler.*_in_graph",
+        "torch.compiler.config", "torch.compiler.assume_constant_result", "torch.compiler.substitute_in_graph",
         "torch.compiler.cudagraph_mark_step_begin", "torch.compiler.*guard*", "torch.compiler.*_cache_artifacts",
         "torch.compiler.load_compiled_function", "torch.compiler.nested_compile_region",
         "torch.compiler.set_default_backend", "torch.compiler.set_stance", "torch.compiler.wrap_numpy",
@@ -109,7 +109,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.cuda.has_half", "torch.utils.tensorboard.summary", "torch.multiprocessing.pool",
         "torch.multiprocessing.queue", "torch.multiprocessing.reductions", "torch.utils.set_module",
         "torch.utils.swap_tensors", "torch.utils.checkpoint.[DG]*", "torch.utils.checkpoint.CheckpointFunction",
-        "torch.utils.checkpoint.*_device_states", "torch.utils.checkpoint.check_backward_validity",
+        "torch.utils.checkpoint.check_backward_validity",
         "torch.utils.checkpoint.detach_variable", "torch.utils.checkpoint.set_checkpoint_debug_enabled",
         "torch.nn.factory_kwargs", "torch.native_channel_shuffle", "torch.Tensor.as_subclass",
         "torch.Tensor.module_load", "torch.Tensor.grad_dtype", "torch.Tensor.const_data_ptr",

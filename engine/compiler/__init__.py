@@ -1,5 +1,6 @@
 """`engine.compile`: ops are recorded, and run together."""
 
+from engine.compiler.entry import allow_in_graph as allow_in_graph
 from engine.compiler.entry import compile as compile
 from engine.compiler.entry import disable as disable
 from engine.compiler.entry import get_default_backend as get_default_backend
@@ -17,6 +18,7 @@ from engine.compiler.function import Compiled as Compiled
 __all__ = [
     "Compiled",
     "Explanation",
+    "allow_in_graph",
     "compile",
     "disable",
     "explain",

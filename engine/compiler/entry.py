@@ -79,6 +79,11 @@ def compiled_of(function: Any) -> Compiled | None:
     return function if isinstance(function, Compiled) else None
 
 
+def allow_in_graph(fn: Any) -> Any:
+    """`fn` as it is: a compiled function records the ops of all that it calls. Also takes a list of functions."""
+    return fn
+
+
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """`fn` kept out of compiled functions that call it: its ops run one by one. Also a decorator.
 

@@ -13,6 +13,7 @@ from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
 from engine.dtypes import DType
 from engine.errors import ArrayError, DTypeError, EngineWarning, RangeError, ShapeError
+from engine.shape import format_shape
 from engine.tensor import Storage, Tensor
 
 Place = Device | str | int | None
@@ -26,7 +27,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with a copy of `data`: numbers, nested lists, arrays or tensors."""
+    """A new tensor with a copy of `data`: numbers, nested lists, arrays, a tensor, or lists of one-element tensors."""
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True).requires_grad_(requires_grad)
     return _placed(_array_of(data, dtype), device, requires_grad)
@@ -69,15 +70,28 @@ _default = dtypes.get_default_dtype
 def _plain_item(item: Any, found: set[DType]) -> Any:
     if isinstance(item, (list, tuple, range)):
         return _plain(item, found)
-    if isinstance(item, (Tensor, np.ndarray, np.generic)):
+    if isinstance(item, Tensor):
+        found.add(item.dtype)
+        return _single(item)
+    if isinstance(item, (np.ndarray, np.generic)):
         if getattr(item.dtype, "kind", "") in ("O", "U", "S", "c"):
             raise DTypeError(f"tensor(): cannot make a tensor of {item.dtype} elements. Give numbers or booleans.")
-        found.add(item.dtype if isinstance(item, Tensor) else dtypes.from_numpy(item.dtype))
+        found.add(dtypes.from_numpy(item.dtype))
         return item.tolist()
     if hasattr(item, "__array__"):
         return _plain_item(np.asarray(item), found)
     found.add(_natural(item))
     return item
+
+
+def _single(item: Tensor) -> Any:
+    """The number in a tensor that stands in a list. As in PyTorch it adds no dimensions, unlike an array."""
+    if item.numel() != 1:
+        raise ShapeError(
+            f"tensor(): a list can hold tensors of one element, not {format_shape(item.shape)}.",
+            in_code="Use engine.stack(list) or engine.cat(list).",
+        )
+    return item.item()
 
 
 def _natural(data: Any) -> DType:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from engine import random
-from engine.func.structure import leaves, rebuilt
 from engine.ops.movement.joining import stack
+from engine.structure import leaves, rebuilt
 from engine.tensor import Tensor
 
 Dims: TypeAlias = Any

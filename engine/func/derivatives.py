@@ -12,10 +12,10 @@ from typing import Any
 from engine.autograd import functional
 from engine.creation import zeros_like
 from engine.errors import AutogradError
-from engine.func.structure import leaves, rebuilt
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
 from engine.ops.movement.joining import stack
+from engine.structure import leaves, rebuilt
 from engine.tensor import Tensor
 
 Function = Callable[..., Any]

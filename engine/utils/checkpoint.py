@@ -22,6 +22,7 @@ from engine.modes import MODES, enable_grad, no_grad
 from engine.philox import State
 from engine.random import default_generator
 from engine.shape import format_shape
+from engine.structure import leaves
 from engine.tensor import Tensor
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
@@ -74,6 +75,21 @@ def checkpoint(
     frame = _Frame(function, args, kwargs, state, second, determinism_check == "default", early_stop and _early_stop)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[State]]:
+    """The GPUs of the tensors in `args`, each once, and where their random numbers are.
+
+    One generator draws for all devices, so each state is that of `engine.get_rng_state`.
+    """
+    indices = sorted({tensor.device.index or 0 for tensor in leaves(args) if tensor.is_cuda})
+    return indices, [default_generator.get_state() for _ in indices]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[State], *, device_type: str | None = None) -> None:
+    """Draw again from where `get_device_states` was called."""
+    for state in states[:1]:
+        default_generator.set_state(state)
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool = False, **kwargs: Any) -> Any:
@@ -328,6 +344,8 @@ __all__ = [
     "CheckpointError",
     "checkpoint",
     "checkpoint_sequential",
+    "get_device_states",
     "noop_context_fn",
+    "set_device_states",
     "set_checkpoint_early_stop",
 ]

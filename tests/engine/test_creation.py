@@ -27,6 +27,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "NumPy array": lambda lib: lib.tensor(np.arange(3, dtype=np.int16)),
     "list of arrays": lambda lib: lib.tensor([np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
     "list of tensors": lambda lib: lib.tensor([lib.tensor(1), lib.tensor(2)]),
+    "list of tensors with a dimension": lambda lib: lib.tensor([lib.tensor([0.3]), lib.tensor([[0.4]])]),
+    "tensors and numbers": lambda lib: lib.tensor([[lib.tensor([1]), 2.5], (3, lib.tensor(True))]),
     "given dtype": lambda lib: lib.tensor([1.7, -1.7], dtype=lib.int64),
     "range": lambda lib: lib.tensor(range(3)),
     "leaf": lambda lib: lib.tensor([1.0], requires_grad=True),
@@ -79,6 +81,9 @@ def test_as_in_pytorch(make: Callable[[Any], Any]) -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "rows of different lengths": (lambda: engine.tensor([[1], [1, 2]]), ShapeError, "rows of different lengths"),
+    "tensors of several elements in a list": (
+        lambda: engine.tensor([engine.ones(2, 1)]), ShapeError, r"one element, not 2×1\. Use engine\.stack\(list\)"
+    ),
     "text": (lambda: engine.tensor(["a"]), DTypeError, "cannot make a tensor of str elements"),
     "None": (lambda: engine.tensor(None), DTypeError, "of NoneType elements"),
     "a huge number": (lambda: engine.tensor(2**70), RangeError, "too large for int64"),

@@ -159,6 +159,13 @@ def test_is_compiling_and_disable() -> None:
         compiler.disable(double, recursive=False)
 
 
+def test_allowed_functions_are_recorded_like_any_other() -> None:
+    allowed = compiler.allow_in_graph(double)
+    compiled = engine.compile(lambda x: allowed(x) + 1, fullgraph=True)
+    assert compiled(engine.ones(2)).tolist() == [3, 3]
+    assert allowed.__doc__ == "Twice as much."
+
+
 def test_reset_forgets() -> None:
     f = engine.compile(double)
     f(engine.ones(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import tracemalloc
 import weakref
 from collections.abc import Callable
@@ -270,3 +271,19 @@ def test_wrong_arguments() -> None:
     y = checkpoint(lambda x: x.exp(), x, use_reentrant=True).sum()
     with pytest.raises(AutogradError, match=r"neither with grad\(\)"):
         engine.grad(y, x)
+
+
+@pytest.mark.parametrize("name", ["engine", "torch"])
+def test_random_states_as_reversible_layers_keep_them(name: str) -> None:
+    lib = pytest.importorskip(name)
+    states = importlib.import_module(f"{name}.utils.checkpoint")
+    x = lib.ones(4)
+    before, (devices, kept) = lib.get_rng_state(), states.get_device_states(x, [x, 1])
+    assert (devices, kept) == ([], [])
+    first = lib.rand(4)
+    with lib.random.fork_rng(devices=devices, enabled=True):
+        lib.set_rng_state(before)
+        states.set_device_states(devices, kept)
+        again = lib.rand(4)
+    assert again.tolist() == first.tolist()
+    assert lib.rand(4).tolist() != first.tolist()
