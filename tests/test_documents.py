@@ -20,6 +20,9 @@ PROGRAM = re.compile(r'^```(python|sh|json)(?: title="([^"]+)")?\n(.*?)^```$', r
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LABEL = re.compile(r"\*\*([^*]+)\*\*")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+LONGEST = 5
+"""Lines of a paragraph."""
+PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent.name != "decisions"]
 GUIDES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
@@ -56,6 +59,14 @@ def test_programs_and_commands_of_guides_work(document: Path, tmp_path: Path, mo
                 commands(text)
             elif title:
                 Path(title).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages_have_an_example_and_short_paragraphs(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert "```" in text or "![" in text
+    paragraphs = [paragraph.strip().splitlines() for paragraph in BLOCK.sub("", text).split("\n\n")]
+    assert [lines for lines in paragraphs if len(lines) > LONGEST and not lines[0].startswith(("|", "- ", "1. "))] == []
 
 
 @pytest.mark.parametrize("document", GUIDES[1:], ids=lambda path: path.relative_to(ROOT).as_posix())

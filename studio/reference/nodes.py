@@ -93,7 +93,8 @@ def _index() -> str:
 def _page(category: str, group: str, members: Iterable[NodeType]) -> str:
     found = list(members)
     rows = [(f"[{kind.title}](#{kind.key})", kind.summary) for kind in found]
-    return joined([f"# {_title(category, group)}", table(("Node", "What it does"), rows), *map(_section, found)])
+    lead = "Look up parameters, ports and shapes, with an example of each node."
+    return joined([f"# {_title(category, group)}", lead, table(("Node", "What it does"), rows), *map(_section, found)])
 
 
 def _title(category: str, group: str) -> str:
