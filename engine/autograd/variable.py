@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from engine.tensor import Tensor
@@ -10,7 +11,11 @@ from engine.tensor import Tensor
 class VariableMeta(type):
     """Makes `Variable` stand for tensors in calls and in `isinstance`."""
 
-    def __call__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:
+    def __call__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+        if volatile:
+            if requires_grad:
+                raise ValueError("Variable() cannot be volatile and require gradients. Leave volatile out.")
+            warnings.warn("volatile has no effect any more. Compute inside no_grad() instead.", stacklevel=2)
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -35,6 +35,17 @@ def test_variables_are_tensors_of_any_dtype(library: str) -> None:
     assert not isinstance(1.0, variable)
 
 
+@pytest.mark.filterwarnings("ignore:volatile was removed")  # PyTorch's, before it refuses
+@pytest.mark.parametrize("library", ["engine", "torch"])
+def test_volatile_variables_are_tensors_with_a_warning(library: str) -> None:
+    m = pytest.importorskip(library)
+    x = m.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="volatile"):
+        assert not m.autograd.Variable(x, volatile=True).requires_grad
+    with pytest.raises(ValueError, match="volatile"):
+        m.autograd.Variable(x, requires_grad=True, volatile=True)
+
+
 def test_base_classes_of_layers() -> None:
     """They are what programs ask for in `isinstance`."""
     modules = engine.nn.modules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, ClassVar
 
 from engine import dtypes
@@ -76,7 +77,15 @@ class ChannelNorm(Module):
         if input.ndim not in dimensions:
             wanted = " or ".join(map(str, dimensions))
             raise ShapeError(f"expected an input of {wanted} dimensions, got {format_shape(input.shape)}")
-        if input.shape[channel] != self.num_features:
+        if input.shape[channel] == self.num_features:
+            return
+        if self.weight is None and self.running_mean is None:
+            warnings.warn(
+                f"{type(self).__name__} of {self.num_features} features gets {input.shape[channel]} channels in "
+                f"{format_shape(input.shape)}. It keeps nothing for each of them, so it computes the same.",
+                stacklevel=4,
+            )
+        else:
             raise ShapeError(
                 f"expected {self.num_features} channels in dimension {channel}, got {input.shape[channel]} "
                 f"in {format_shape(input.shape)}. Set num_features to {input.shape[channel]}."

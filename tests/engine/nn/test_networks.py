@@ -148,3 +148,20 @@ def test_the_same_lines_give_the_same_numbers(build: Callable[[Any], Any], shape
 
 def close(ours: Any, theirs: Any) -> None:
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:input's size at dim=1 does not match")  # PyTorch's, before it refuses
+def test_norms_without_parameters_take_any_number_of_channels() -> None:
+    values = np.random.default_rng(0).standard_normal((2, 3, 4, 4))
+
+    def facts(lib: Any) -> list[Any]:
+        x = lib.from_numpy(values)
+        with pytest.warns(UserWarning, match="channels|num_features"):
+            found = [lib.nn.InstanceNorm2d(6)(x), lib.nn.InstanceNorm2d(6)(x[0])]
+        for options in ({"affine": True}, {"track_running_stats": True}):
+            with pytest.raises((ValueError, RuntimeError)):
+                lib.nn.InstanceNorm2d(6, **options, dtype=lib.float64)(x)
+        return [one.numpy() for one in found]
+
+    for ours, theirs in zip(facts(engine), facts(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
