@@ -321,7 +321,7 @@ def test_batch_norm_of_an_empty_batch_leaves_the_running_statistics(
 
 
 def test_batch_norm_of_one_value_per_channel_says_what_to_do() -> None:
-    with pytest.raises(engine.errors.ShapeError, match="drop_last=True"):
+    with pytest.raises(engine.errors.ShapeError, match="drop the last one"):
         nn.BatchNorm1d(3)(engine.ones(1, 3))
     assert nn.BatchNorm1d(3).eval()(engine.ones(1, 3)).shape == (1, 3)
 
