@@ -63,9 +63,10 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "other ways to measure: engine.profiler.profile times ops, and time.perf_counter any function": (
         "torch.profiler.DeviceType", "torch.profiler.ExecutionTraceObserver", "torch.profiler.itt",
-        "torch.profiler.python_tracer", "torch.autograd.profiler.*", "torch.autograd.profiler_*",
-        "torch.utils.benchmark", "torch.utils.benchmark.*", "torch.utils.benchmark.*.*", "torch.cuda.profiler",
-        "torch.cuda.nvtx", "torch.mps.profiler", "torch.utils.flop_counter", "torch.utils.throughput_benchmark",
+        "torch.profiler.python_tracer", "torch.autograd.profiler.[!pr]*",
+        "torch.autograd.profiler.parse_nvprof_trace", "torch.autograd.profiler_*", "torch.utils.benchmark",
+        "torch.utils.benchmark.*", "torch.utils.benchmark.*.*", "torch.cuda.profiler", "torch.cuda.nvtx",
+        "torch.mps.profiler", "torch.utils.flop_counter", "torch.utils.throughput_benchmark",
         "torch.utils.ThroughputBenchmark",
     ),
     "distributions and transforms that are not written yet": ("torch.distributions.*",),

@@ -25,6 +25,7 @@ from engine.nn.layers import (
 )
 from engine.nn.losses import loss
 from engine.nn.utils import hooked_norms
+from engine.profiler import autograd as autograd_profiler
 from engine.signal import windows
 
 MODULES: dict[str, dict[str, Any]] = {
@@ -114,11 +115,7 @@ PATHS: dict[str, ModuleType] = {
     "autograd.anomaly_mode": autograd,
     "autograd.grad_mode": autograd,
     "autograd.gradcheck": autograd,
-    "autograd.profiler": _module(
-        "autograd.profiler",
-        "Named ranges under their older path.",
-        {"record_function": profiler.record_function},
-    ),
+    "autograd.profiler": autograd_profiler,
     "cuda.amp": amp.cuda,
     "cuda.amp.autocast_mode": amp.cuda,
     "cuda.amp.grad_scaler": amp.cuda,

@@ -123,6 +123,17 @@ def test_traces_for_tensorboard(tmp_path: Path) -> None:
     assert file.name.endswith(".pt.trace.json")
 
 
+def test_the_profiler_of_autograd() -> None:
+    with engine.autograd.profiler.profile(use_cuda=False) as prof:
+        engine.ones(2).exp()
+    assert counts(prof) == {"exp": 1}
+    assert prof.table(sort_by="cpu_time_total").splitlines()[1].startswith("exp ")
+    assert prof.self_cpu_time_total > 0
+    with engine.autograd.profiler.profile(enabled=False) as idle:
+        engine.ones(2).exp()
+    assert counts(idle) == {}
+
+
 def test_one_profiler_at_a_time() -> None:
     with profile() as outer:
         with pytest.raises(RuntimeError, match="another profiler"), profile():
