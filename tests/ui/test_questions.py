@@ -154,7 +154,7 @@ def test_no_word_of_a_question_is_cut_off(window: MainWindow, name: str) -> None
         QTest.keyClick(box, Qt.Key.Key_Escape)
 
     QTimer.singleShot(0, look)
-    MESSAGE(window, f"Could not open {name}", f"/home/person/networks/{name}, line 2: the text ends.")
+    MESSAGE(window, f"Could not open {name}", f"/data/people/networks/{name}, line 2: the text ends.")
     QTimer.singleShot(0, look)
     window.commands.run("help.about")
     assert len(told) == 4 and all(width <= 0 and height <= 0 for width, height in told)
