@@ -26,7 +26,7 @@ def narrow(xp, x, dim: int, start: int, length: int):
     return x[tuple(index)]
 
 
-def _check_narrow(shape: Sequence[Any], dim: int, start: int, length: int) -> tuple[int, int]:
+def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tuple[int, int]:
     """The dimension and the start, both counted from the front."""
     place = wrap_dim("narrow", dim, len(shape))
     if not shape:
