@@ -28,6 +28,10 @@ FloatTensor = type_of(dtypes.float32, "cuda")
 DoubleTensor = type_of(dtypes.float64, "cuda")
 
 
+_initialized = False
+"""Reversible layers ask for it before they save the states of GPUs; one generator draws for all devices."""
+
+
 def is_initialized() -> bool:
     """Whether CUDA is in use; there is nothing to start beforehand."""
     return cuda_available()

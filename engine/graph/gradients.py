@@ -118,7 +118,7 @@ def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: 
 
 def _several(tensors: Any) -> tuple[Any, ...]:
     """A tensor, or several of them. Tensors themselves can be iterated over, so these are the types to name."""
-    if isinstance(tensors, GradientEdge) or not isinstance(tensors, (tuple, list, Iterator, ValuesView)):
+    if isinstance(tensors, GradientEdge) or not isinstance(tensors, (Sequence, Iterator, ValuesView)):
         return (tensors,)
     return tuple(tensors)
 

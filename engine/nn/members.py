@@ -49,6 +49,10 @@ class Members:
         self._check_name(name, self._modules, "module")
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
+        self._put_module(name, module)
+
+    def _put_module(self, name: str, module: Any) -> None:
+        """Unlike `register_module`, an assignment can hide behind a method of the same name, as in PyTorch."""
         self._modules[name] = registered("module", self, name, module)
 
     add_module = register_module
@@ -83,7 +87,7 @@ class Members:
         if isinstance(value, Parameter):
             self._replace(name, "_parameters", self.register_parameter, value)
         elif isinstance(value, Members):
-            self._replace(name, "_modules", self.register_module, value)
+            self._replace(name, "_modules", self._put_module, value)
         elif isinstance(value, Buffer):
             self._replace(name, "_buffers", lambda key, one: self.register_buffer(key, one, one.persistent), value)
         elif (table := self._table_of(name)) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, overload
 
 from engine.nn.module import Module
@@ -67,6 +67,9 @@ class ParameterList(_Holder):
         for value in values:
             self.append(value)
         return self
+
+
+Sequence.register(ParameterList)  # so that grad() takes one for the tensors in it
 
 
 class ParameterDict(_Holder):

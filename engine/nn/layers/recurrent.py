@@ -91,13 +91,17 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        found = self._parameters
-        return [
-            [found[name + suffix] for name in names if name + suffix in found]
-            for layer in range(self.num_layers)
-            for suffix in self._suffixes(layer)
-        ]
+        return [[self._parameters[name] for name in names] for names in self._weight_names()]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of all weights. PyTorch's programs go through them to initialise a layer."""
+        return [name for names in self._weight_names() for name in names]
+
+    def _weight_names(self) -> list[list[str]]:
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        suffixes = (suffix for layer in range(self.num_layers) for suffix in self._suffixes(layer))
+        return [[kind + suffix for kind in kinds if kind + suffix in self._parameters] for suffix in suffixes]
 
     def reset_parameters(self) -> None:
         """Draw new first values."""

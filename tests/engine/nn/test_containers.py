@@ -188,3 +188,28 @@ def test_train_asks_each_module() -> None:
     assert model[1].training
     with pytest.raises(ValueError, match="True or False"):
         model.train(1)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", ["engine", "torch"])
+def test_programs_of_others_with_lists_of_parameters(name: str) -> None:
+    lib = pytest.importorskip(name)
+
+    class Learner(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.vars = lib.nn.ParameterList([lib.nn.Parameter(lib.ones(2)), lib.nn.Parameter(lib.zeros(1))])
+
+        def parameters(self, recurse: bool = True) -> Any:
+            return self.vars
+
+    class Stacked(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parameters = lib.nn.ParameterList([lib.nn.Parameter(lib.ones(3))])
+
+    learner = Learner()
+    loss = (learner.vars[0] * 3).sum() + learner.vars[1].sum()
+    assert [gradient.tolist() for gradient in lib.autograd.grad(loss, learner.parameters())] == [[3, 3], [1]]
+    stacked = Stacked()
+    assert list(stacked.state_dict()) == ["parameters.0"]
+    assert [parameter.numel() for parameter in stacked.parameters()] == [3]

@@ -519,3 +519,16 @@ def test_dropout_between_recurrent_layers() -> None:
 def test_what_is_refused(refused: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         refused()
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_names_of_weights_that_programs_initialise_by(name: str, bias: bool) -> None:
+    torch = pytest.importorskip("torch")
+    size = {"proj_size": 2} if name == "LSTM" else {}
+    ours = getattr(engine.nn, name)(3, 4, num_layers=2, bias=bias, bidirectional=True, **size)
+    theirs = getattr(torch.nn, name)(3, 4, num_layers=2, bias=bias, bidirectional=True, **size)
+    assert ours._flat_weights_names == theirs._flat_weights_names
+    assert [[tuple(w.shape) for w in ws] for ws in ours.all_weights] == [
+        [tuple(w.shape) for w in ws] for ws in theirs.all_weights
+    ]
