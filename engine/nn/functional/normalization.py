@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.backend import META
 from engine.dtypes import finfo
 from engine.errors import ShapeError
+from engine.functions import div
 from engine.modes import no_grad
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.normalization.batch_norm import normalize_channels
@@ -90,9 +91,12 @@ def rms_norm(
     return scaled if weight is None else scaled * weight
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """Vectors along `dim` divided by their `p`-norm, or by `eps` if that is larger."""
-    return input / vector_norm(input, p, dim, True).clamp(min=eps)
+    norms = vector_norm(input, p, dim, True).clamp(min=eps)
+    return input / norms if out is None else div(input, norms, out=out)
 
 
 def _check_shape(name: str, input: Tensor, own: tuple[int, ...]) -> None:
