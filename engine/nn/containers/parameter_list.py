@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, overload
 
@@ -69,7 +70,7 @@ class ParameterList(_Holder):
         return self
 
 
-Sequence.register(ParameterList)  # so that grad() takes one for the tensors in it
+ABCMeta.register(Sequence, ParameterList)  # so that grad() takes one for the tensors in it
 
 
 class ParameterDict(_Holder):
