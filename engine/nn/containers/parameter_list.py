@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, overload
 
@@ -70,7 +69,7 @@ class ParameterList(_Holder):
         return self
 
 
-ABCMeta.register(Sequence, ParameterList)  # so that grad() takes one for the tensors in it
+Sequence.register(ParameterList)  # pyright: ignore[reportAttributeAccessIssue]  # so that grad() takes one for the tensors in it
 
 
 class ParameterDict(_Holder):
