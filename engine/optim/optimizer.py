@@ -41,6 +41,8 @@ Switch: TypeAlias = Any
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_hooks" not in vars(self):  # wrappers of another optimizer may leave out Optimizer.__init__
+            return step(self, *args, **kwargs)
         for hook in self._hooks.of("step_before"):
             replaced = hook(self, args, kwargs)
             if replaced is not None:

@@ -484,3 +484,20 @@ def test_a_learning_rate_may_be_a_tensor() -> None:
     rate.fill_(0.25)
     optimizer.step()
     assert p.item() == 0.25
+
+
+def test_a_wrapper_may_leave_out_the_constructor() -> None:
+    class Wrapper(optim.Optimizer):
+        def __init__(self, inner: optim.Optimizer) -> None:
+            self.inner = inner
+            self.param_groups = inner.param_groups
+
+        def step(self, closure: Any = None) -> Any:
+            return self.inner.step(closure)
+
+    p = parameter(1.0)
+    wrapper = Wrapper(optim.SGD([p], lr=0.5))
+    wrapper.zero_grad()
+    p.sum().backward()
+    wrapper.step()
+    assert p.tolist() == [0.5]
