@@ -14,6 +14,8 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def into(*args: Any, out: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
+        if out is None:
+            return found
         if not isinstance(found, tuple):
             _write_out(function.__name__, out, found)
             return out

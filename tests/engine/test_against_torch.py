@@ -507,3 +507,12 @@ def test_python_and_numpy(text: str) -> None:
 @pytest.mark.parametrize("text", _lines(INDEXED))
 def test_indexing(text: str) -> None:
     check(text, pytest.importorskip("torch"))
+
+
+def test_no_tensor_to_write_the_result_to() -> None:
+    x = engine.ones(2, 2, requires_grad=True)
+    engine.mean(x, dim=-1, out=None).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert engine.max(x, 1, out=None).values.tolist() == [1, 1]
+    assert engine.add(x, x, out=None).requires_grad
