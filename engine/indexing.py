@@ -17,6 +17,7 @@ from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeErr
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
+from engine.ops.record import EXECUTOR
 from engine.shape import format_shape
 from engine.tensor import Tensor
 
@@ -24,10 +25,10 @@ from engine.tensor import Tensor
 def getitem(x: Tensor, index: Any) -> Tensor:
     """Slices give a view, index tensors and masks a copy."""
     if type(index) is int:
-        return slice_.function(x, (index,))
+        return EXECUTOR.run(slice_, (x,), {"index": (index,)})
     basic, layout, tensors = _split(x, index)
     if not tensors:
-        return slice_.function(x, basic)
+        return EXECUTOR.run(slice_, (x,), {"index": basic})
     return take_at((_part(x, basic), *tensors), layout=layout)
 
 
@@ -176,11 +177,21 @@ def _dimensions(item: Any) -> int:
 
 
 def _plain(item: slice) -> slice:
-    """A slice of Python numbers; PyTorch has no negative steps."""
-    step = None if item.step is None else int(item.step)
+    """A slice of Python integers, read now: a tensor in it may change before the backward pass."""
+    try:
+        start, stop, step = _count(item.start), _count(item.stop), _count(item.step)
+    except TypeError:
+        types = ", ".join(type(one).__name__ for one in (item.start, item.stop, item.step) if one is not None)
+        raise IndexTypeError(
+            f"a slice is made of whole numbers, or of tensors of one whole number, not of {types}"
+        ) from None
     if step is not None and step < 1:
         raise ValueError(f"slice step must be positive, not {step}. Use flip() to turn an order around.")
-    return slice(item.start, item.stop, step)
+    return slice(start, stop, step)
+
+
+def _count(item: Any) -> int | None:
+    return item if type(item) is int or item is None else operator.index(item)
 
 
 # -- methods ----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE, optional
 from engine.errors import RegistryError
 from engine.ops.argument_names import for_users, further_names
 from engine.ops.out import with_out
+from engine.ops.static_arguments import settled
 from engine.shape import Shape, Spec
 
 Kind = Literal["elementwise", "reduce", "movement", "other"]
@@ -350,7 +351,7 @@ def _public_function(op: Op) -> Callable[..., Any]:
             if takes_dtype and "dtype" in kwargs:
                 kwargs["dtype"] = optional(op.name, kwargs["dtype"])
             if plain and len(args) == arity and has_statics(kwargs):
-                return executor.run(op, args, {**defaults, **kwargs})
+                return executor.run(op, args, {**defaults, **settled(kwargs)})
             if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
                 return found(*args, **kwargs)
         elif plain and len(args) == arity:
@@ -358,7 +359,7 @@ def _public_function(op: Op) -> Callable[..., Any]:
         inputs, statics = bind(args, kwargs)
         if takes_dtype:
             statics = {**statics, "dtype": optional(op.name, statics["dtype"])}
-        return executor.run(op, inputs, statics)
+        return executor.run(op, inputs, statics if statics is defaults else settled(statics))
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.kernel.__doc__
