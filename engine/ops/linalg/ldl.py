@@ -19,6 +19,7 @@ from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, square
 from engine.ops.linalg.systems import linalg_solve, solve_triangle
 from engine.ops.record import op
+from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec, format_shape
 
 GROWTH = (1 + math.sqrt(17)) / 8
@@ -26,8 +27,8 @@ GROWTH = (1 + math.sqrt(17)) / 8
 
 
 def _samples(s: Any) -> list[Any]:
-    small_diagonal = s.normal(4, 4)
-    small_diagonal[range(4), range(4)] *= 0.01
+    whole = s.normal(4, 4)
+    small_diagonal = (whole * (1 - 0.99 * np.eye(4))).astype(whole.dtype)
     return [s.normal(3, 3), s.normal(2, 4, 4), small_diagonal]
 
 
@@ -69,7 +70,7 @@ def _factor(xp: Any, a: Any) -> tuple[list[int], int]:
 
 def _pivot(xp: Any, a: Any, k: int) -> tuple[int, int]:
     """Which row comes to the end of the block that starts at `k`, and how many rows the block has."""
-    diagonal, below = abs(a[k, k]), xp.abs(a[k + 1 :, k])
+    diagonal, below = xp.abs(a[k, k]), xp.abs(a[k + 1 :, k])
     largest = below.max() if below.size else diagonal * 0
     if max(diagonal, largest) == 0 or diagonal != diagonal or diagonal >= GROWTH * largest:
         return k, 1
@@ -77,7 +78,7 @@ def _pivot(xp: Any, a: Any, k: int) -> tuple[int, int]:
     others = xp.concatenate([xp.abs(a[row, k:row]), xp.abs(a[row + 1 :, row])]).max()
     if diagonal >= GROWTH * largest * (largest / others):
         return k, 1
-    return row, 1 if abs(a[row, row]) >= GROWTH * others else 2
+    return row, 1 if xp.abs(a[row, row]) >= GROWTH * others else 2
 
 
 def _exchange(a: Any, start: int, here: int, there: int) -> None:
@@ -216,7 +217,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
         raise DTypeError(f"linalg.ldl_solve: the factors are {LD.dtype.name}, the right-hand sides {B.dtype.name}")
     order, rows, paired = places(pivots)
     lower, blocks = _unpacked(LD, rows, paired)
-    batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
+    batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
     order = order.expand(*batch, n)
     x = solve_triangle(lower, _at(B.expand(*batch, *B.shape[-2:]), order), upper=False, unitriangular=True)
     x = solve_triangle(lower.mT, linalg_solve(blocks, x), upper=True, unitriangular=True)
