@@ -502,6 +502,6 @@ def test_worker_threads_that_cannot_be_started_are_an_error(monkeypatch: pytest.
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     data = TensorDataset(engine.arange(8))
-    with pytest.raises(RuntimeError, match=r"only 2 of 3 worker threads .*can't start new thread.*num_workers=0"):
+    with pytest.raises(RuntimeError, match=r"only 2 of 3 worker threads .*can't start new thread.*Use fewer workers\."):
         next(iter(DataLoader(data, num_workers=3, multiprocessing_context="threads")))
     assert threading.active_count() == before
