@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -145,12 +144,14 @@ def test_a_step_with_graph_breaks_goes_back_to_the_last_one(name: str, monkeypat
 
 
 SIGNALS = """
-import random, signal, sys, threading, time
+import random, signal, sys, time
 import engine
 from tests.engine.compiler.interruptions import train, training
 from tests.engine.compiler.test_interruptions import WAYS, take
 
 name, way, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
+handler = signal.getsignal(signal.SIGINT)
+signal.signal(signal.SIGALRM, handler)
 apart, expected = training(name), []
 step = WAYS[way](train)
 for number in range(12 * most + 20):
@@ -161,35 +162,38 @@ mine, number = training(name), 5
 step = WAYS[way](train)
 for before in range(number):
     take(step, mine, before)
-began = time.perf_counter()
-take(step, mine, number)
-span, number, interrupted = time.perf_counter() - began, number + 1, 0
-chance = random.Random(0)
+chance, interrupted = random.Random(0), 0
 while interrupted < most and number + 2 < len(expected):
-    timer = threading.Timer(chance.uniform(0, 1.5 * span), signal.raise_signal, [signal.SIGINT])
-    before = None
+    began = time.perf_counter()
+    take(step, mine, number)
+    span = time.perf_counter() - began
+    number += 1
+    assert mine.state() == expected[number], f"the step after interruption {interrupted}"
+    is_over = False
     try:
-        timer.start()
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, span))
         take(step, mine, number)
-        timer.join()
+        is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
-        interrupted += 1
-    timer.join()
+        interrupted += not is_over
     state = mine.state()
     number += state != expected[number]
     assert state == expected[number], f"torn by interruption {interrupted}"
-    take(step, mine, number)
-    number += 1
-    assert mine.state() == expected[number], f"the step after interruption {interrupted}"
+take(step, mine, number)
+assert mine.state() == expected[number + 1], "the step after the last interruption"
+assert signal.getsignal(signal.SIGINT) is handler
 print(interrupted)
 """
+"""The system's timer sends a signal while a step is taken, to the handler of Ctrl+C: a thread would wait for the
+interpreter's lock, and be late. How long a step takes is measured just before each, as it depends on the load."""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("way", ["default", "replayed"])
 def test_signals_leave_a_step_whole(way: str) -> None:
     most = max(8, MOST)
     command = [sys.executable, "-c", SIGNALS, "mlp", way, str(most)]
     done = subprocess.run(command, check=True, timeout=600, stdout=subprocess.PIPE, text=True)
-    assert int(done.stdout) >= most // 2
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert int(done.stdout) == most
