@@ -19,6 +19,8 @@ class Diagnostic:
     """What a button says that sets `changes`."""
     changes: tuple[tuple[str, Any], ...] = ()
     """Arguments of the source that avoid it."""
+    added: str = ""
+    """The name that the only change adds to a list of names; empty if changes replace values."""
 
 
 def shown(counts: Mapping[str, int], most: int = 4) -> str:

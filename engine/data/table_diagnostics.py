@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from engine.data.columns import joined, looks_like_values
 from engine.data.diagnostics import Diagnostic, rows, short, shown
@@ -26,6 +27,9 @@ _IDENTIFIERS = (
 )
 _TIME = re.compile(r"year|date|time|day|week|month|hour|minute|second|epoch|step", re.IGNORECASE)
 """Names of what may well count up."""
+
+Remedy: TypeAlias = tuple[str, tuple[tuple[str, str], ...], str]
+"""The fields `remedy`, `changes` and `added` of a diagnostic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,8 @@ def _with_remedy(
         message = f"{message} If {kept} is a value, take it out of missing_texts."
         return Diagnostic(code, message, f"Keep {kept}", changes)
     if worst != choices.target and code == "rows-left-out":
-        changes = (("ignore", joined((*choices.ignored, worst))),)
         message = f"{message} Ignore the columns that lack most, or set missing to keep."
-        return Diagnostic(code, message, f"Ignore {short(worst)}", changes)
+        return Diagnostic(code, message, *_ignoring(choices, worst))
     return Diagnostic(code, f"{message} Fill them in if these rows are to be learned.")
 
 
@@ -155,8 +158,7 @@ def of_survey(choices: Choices, found: Survey, features: Sequence[str], texts: S
                 "identifier",
                 f"{choices.file}: {short(name)!r} {why}, so it identifies a row and does not describe it: the network "
                 "may learn it by heart, and validation looks better than it is. Ignore it.",
-                f"Ignore {short(name)}",
-                (("ignore", joined((*choices.ignored, name))),),
+                *_ignoring(choices, name),
             )
     for name, column in found.columns.items():
         if name not in identifying and name not in texts:
@@ -205,13 +207,17 @@ def _advice(choices: Choices, name: str) -> str:
     return "If these are names, not numbers, name the column in categorical, or ignore it."
 
 
-def _as_texts(choices: Choices, name: str, column: Column) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _as_texts(choices: Choices, name: str, column: Column) -> Remedy:
     """A column of names is one to choose from if they are few."""
     if name == choices.target:
-        return "", ()
+        return "", (), ""
     if column.different <= MOST_CHOICES:
-        return f"Read {short(name)} as texts", (("categorical", joined((*choices.categorical, name))),)
-    return f"Ignore {short(name)}", (("ignore", joined((*choices.ignored, name))),)
+        return f"Read {short(name)} as texts", (("categorical", joined((*choices.categorical, name))),), name
+    return _ignoring(choices, name)
+
+
+def _ignoring(choices: Choices, name: str) -> Remedy:
+    return f"Ignore {short(name)}", (("ignore", joined((*choices.ignored, name))),), name
 
 
 def _are(count: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from studio.document.errors import EditError
 from studio.document.model import Document
 from studio.lowering.changes import changes
-from studio.lowering.report import Problem
+from studio.lowering.report import Fix, Problem
 
 _WORK = 12_000
 """Nodes in all documents that fixes are tried on in one check, at most; each fix copies the document once or twice."""
@@ -24,12 +24,12 @@ def distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
     """One problem for each cause, and only fixes that can be applied and do not contradict those before.
 
     Of several problems with one code and fixes that lead to one document, the first stays. Of two fixes that set one
-    thing to two values, or of which one removes what the other changes, the first is offered. Fixes beyond a budget
-    stay as they are.
+    thing to two values, or of which one removes what the other changes, the first is offered. Two that add to one list
+    are both offered. Fixes beyond a budget stay as they are.
     """
     kept: list[Problem] = []
     mended: dict[tuple[str, str], list[Document]] = {}
-    offered = _Offered()
+    offered = _Offered(document)
     tries = max(_WORK // max(len(document.nodes), 1), _LEAST_TRIED)
     for problem in dict.fromkeys(problems):
         fix = problem.fix
@@ -46,7 +46,7 @@ def distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
         if after in same:
             continue
         same.append(after)
-        kept.append(offered.weigh(problem, fix.title, effects(document, after)).within(document))
+        kept.append(offered.weigh(problem, fix, effects(document, after)).within(document))
     return kept
 
 
@@ -83,26 +83,27 @@ def _split(end: str) -> list[str]:
 class _Offered:
     """The effects of the fixes that are offered."""
 
-    def __init__(self) -> None:
-        self._set: dict[Key, tuple[object, str]] = {}
-        """By thing: its new value, and the title of the fix that sets it."""
-        self._nodes: dict[str, str] = {}
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._set: dict[Key, tuple[object, Fix]] = {}
+        """By thing: its new value, and the fix that sets it."""
+        self._nodes: dict[str, Fix] = {}
         """Nodes of which a fix changes something."""
 
-    def weigh(self, problem: Problem, title: str, found: Mapping[Key, object]) -> Problem:
+    def weigh(self, problem: Problem, fix: Fix, found: Mapping[Key, object]) -> Problem:
         """The problem; without its fix if that contradicts one that is offered."""
-        other = self._contradicted(found)
+        other = self._contradicted(fix, found)
         if other is not None:
-            return replace(problem, message=f'{problem.message} Do either this or "{other}", not both.', fix=None)
-        self._set |= {key: (value, title) for key, value in found.items()}
-        self._nodes |= {key[1]: title for key in found if len(key) == 3}
+            return replace(problem, message=f'{problem.message} Do either this or "{other.title}", not both.', fix=None)
+        self._set |= {key: (value, fix) for key, value in found.items()}
+        self._nodes |= {key[1]: fix for key in found if len(key) == 3}
         return problem
 
-    def _contradicted(self, found: Mapping[Key, object]) -> str | None:
-        """The title of a fix that sets one of these things otherwise, or that meets a node which only one removes."""
+    def _contradicted(self, fix: Fix, found: Mapping[Key, object]) -> Fix | None:
+        """A fix that sets one of these things otherwise, or that meets a node which only one removes."""
         for key, value in found.items():
             here = self._set.get(key)
-            if here is not None and here[0] != value:
+            if here is not None and here[0] != value and not (key[0] == "params" and self._agree(here[1], fix)):
                 return here[1]
             other = self._nodes.get(key[1]) if key[0] == "nodes" else None
             if other is None and len(key) == 3:
@@ -112,6 +113,14 @@ class _Offered:
                 return other
         return None
 
-    def _of_type(self, key: Key) -> str | None:
-        """The title of a fix that gives a node another type, which has other parameters."""
+    def _agree(self, one: Fix, other: Fix) -> bool:
+        """Whether the second fix keeps what the first one did, so that the first has nothing left to do."""
+        try:
+            both = other.edit(one.edit(self._document))
+            return one.edit(both) == both
+        except EditError:
+            return False
+
+    def _of_type(self, key: Key) -> Fix | None:
+        """A fix that gives a node another type, which has other parameters."""
         return self._set.get(("fields", key[1], "type"), (None, None))[1] if key[0] == "params" else None

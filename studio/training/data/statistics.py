@@ -17,7 +17,9 @@ from engine.data.stream import beginning
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
+from studio.document.model import Document, Node
 from studio.lowering.data_problems import data_problem
+from studio.lowering.remedies import distinct
 from studio.lowering.report import Problem
 from studio.training.data.chain import DataProblem, words
 from studio.training.data.figures import ChannelFigures, Finding, Overlap, PartFigures, Statistics
@@ -93,8 +95,7 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
                     collector.look_at(rows)
                     done += len(rows)
                     yield Progress(done, total)
-        source = preview.chain[0].name
-        problems = [data_problem(source, each) for each in preview.splits[0].diagnostics(whole=True)]
+        problems = _source_problems(preview)
     except Exception as error:
         raise DataProblem(node, words(error)) from error
     figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
@@ -105,6 +106,13 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
     found = Statistics(*told, skipped=tuple(skipped))
     found = replace(found, findings=(*map(_finding, problems), *find(found)))
     yield replace(found, findings=tuple(sorted(found.findings, key=lambda finding: finding.severity)))
+
+
+def _source_problems(preview: Preview) -> list[Problem]:
+    """As the check of the project has them: their fixes change nothing but the source."""
+    source = preview.chain[0]
+    problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(whole=True)]
+    return distinct(problems, Document({source.name: Node(source.key, source.values)}))
 
 
 def _finding(problem: Problem) -> Finding:

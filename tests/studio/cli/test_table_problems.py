@@ -85,6 +85,34 @@ def test_losses_and_identifiers_are_said_by_every_command(gradwire: Gradwire, lo
     assert f"warning: {lossy}: {LOST}" in shown.err
 
 
+def test_identifiers_can_be_ignored_one_after_the_other_without_a_new_check(lossy: Path) -> None:
+    document = files.load(lossy)
+    problems = check(document, catalogue(), base=lossy.parent).problems
+    column, passenger = (each.fix for each in problems if each.code == "identifier")
+    assert column is not None and passenger is not None
+    assert passenger.settings == ("table.ignore=Name, Ticket, PassengerId",)
+    for fix in (passenger, column, passenger, column):
+        document = fix.edit(document)
+    assert document.nodes["table"].params["ignore"] == "Name, Ticket, PassengerId, column 1"
+
+
+def test_remedies_that_contradict_each_other_are_told_alike(gradwire: Gradwire, tmp_path: Path) -> None:
+    rows = "".join(f"{row / 7:.2f},{row % 5 + 0.5},{row},{'uvw'[row % 3]}\n" for row in range(60))
+    project = learning(tmp_path, "5.25,3.5,70,u\n" + rows, target="u", ignore="3.5")
+    checked = [line for line in gradwire("check", project, "--json").lines if line["event"] == "problem"]
+    assert [(each["code"], each["fix"]) for each in checked] == [
+        ("header-values", "Read the first line as a row"),
+        ("identifier", None),
+    ]
+    assert checked[1]["message"].endswith('Do either this or "Read the first line as a row", not both.')
+    [described] = gradwire("data", project, "--json").lines
+    findings = described["findings"][: len(checked)]
+    for each, finding in zip(checked, findings, strict=True):
+        assert [finding[key] for key in ("message", "fix", "set", "edits")] == [
+            each[key] for key in ("message", "fix", "set", "edits")
+        ]
+
+
 def test_each_remedy_mends_what_it_is_for(lossy: Path) -> None:
     def found(document: Document) -> list[Problem]:
         return [each for each in check(document, catalogue(), base=lossy.parent).problems if each.node == "table"]
