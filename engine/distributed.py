@@ -83,6 +83,7 @@ all_reduce = _of_a_group("all_reduce")
 all_gather = _of_a_group("all_gather")
 all_gather_object = _of_a_group("all_gather_object")
 all_to_all = _of_a_group("all_to_all")
+all_to_all_single = _of_a_group("all_to_all_single")
 broadcast = _of_a_group("broadcast")
 broadcast_object_list = _of_a_group("broadcast_object_list")
 gather = _of_a_group("gather")
@@ -96,8 +97,8 @@ isend = _of_a_group("isend")
 irecv = _of_a_group("irecv")
 
 __all__ = [
-    "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "all_to_all", "barrier", "broadcast",
-    "broadcast_object_list", "destroy_process_group", "gather", "gather_object", "get_backend", "get_rank",
+    "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
+    "broadcast", "broadcast_object_list", "destroy_process_group", "gather", "gather_object", "get_backend", "get_rank",
     "get_world_size", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
     "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "isend",
     "monitored_barrier", "new_group", "recv", "reduce", "reduce_scatter", "scatter", "send",

@@ -8,16 +8,33 @@ from typing import Any
 from engine.tensor import Tensor
 
 
-def leaves(tree: Any) -> Iterator[Tensor]:
-    """The tensors of a structure, in order."""
+def form(tree: Any) -> str:
+    """A text that is equal for trees of one structure: tensors as *, other leaves by their types."""
     if isinstance(tree, Tensor):
-        yield tree
-    elif isinstance(tree, Mapping):
+        return "*"
+    if isinstance(tree, Mapping):
+        return f"{{{', '.join(f'{key!r}: {form(item)}' for key, item in tree.items())}}}"
+    if isinstance(tree, (list, tuple)):
+        parts = ", ".join(form(item) for item in tree)
+        return f"[{parts}]" if isinstance(tree, list) else f"({parts},)"
+    return type(tree).__name__
+
+
+def items(tree: Any) -> Iterator[Any]:
+    """The leaves of a structure, tensors or not, in order."""
+    if isinstance(tree, Mapping):
         for item in tree.values():
-            yield from leaves(item)
+            yield from items(item)
     elif isinstance(tree, (list, tuple)):
         for item in tree:
-            yield from leaves(item)
+            yield from items(item)
+    else:
+        yield tree
+
+
+def leaves(tree: Any) -> Iterator[Tensor]:
+    """The tensors of a structure, in order."""
+    return (item for item in items(tree) if isinstance(item, Tensor))
 
 
 def rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:

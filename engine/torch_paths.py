@@ -7,7 +7,21 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from engine import amp, autograd, compiler, cuda, data, distributions, func, functions, hub, nn, profiler, shortcuts
+from engine import (
+    amp,
+    autograd,
+    compiler,
+    cuda,
+    data,
+    distributed,
+    distributions,
+    func,
+    functions,
+    hub,
+    nn,
+    profiler,
+    shortcuts,
+)
 from engine.distributions import parameters
 from engine.graph import handle
 from engine.left_out import install
@@ -104,6 +118,18 @@ dynamo_settings = _module(
     {"cache_size_limit": 8, "recompile_limit": 8, "suppress_errors": False, "verbose": False},
 )
 
+of_a_group = _module(
+    "distributed.nn",
+    "Differentiable functions of a process group. They raise ValueError, as those of `engine.distributed`.",
+    {
+        name: getattr(distributed, name)
+        for name in (
+            "ReduceOp", "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce",
+            "reduce_scatter", "scatter",
+        )
+    },
+)  # fmt: skip
+
 PATHS: dict[str, ModuleType] = {
     "_dynamo": _module(
         "_dynamo",
@@ -121,6 +147,8 @@ PATHS: dict[str, ModuleType] = {
     "cuda.amp.grad_scaler": amp.cuda,
     "cuda.memory": cuda,
     "cuda.random": cuda,
+    "distributed.nn": of_a_group,
+    "distributed.nn.functional": of_a_group,
     "distributions.kl": distributions,
     "distributions.utils": parameters,
     "functional": _module(

@@ -8,11 +8,13 @@ graph is kept. Inside `no_grad` nothing is recorded, and there are no tangents.
 
 from __future__ import annotations
 
+import functools
 import threading
 from types import TracebackType
 from typing import NamedTuple
 
 from engine.creation import zeros_like
+from engine.dtypes import promote_types
 from engine.errors import DTypeError, ShapeError
 from engine.graph import Node, grad
 from engine.modes import enable_grad
@@ -64,15 +66,14 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """`tensor` with a direction: what is computed from it has the derivative in that direction, see `unpack_dual`.
 
-    The dual keeps `tangent` itself, or a copy in the layout of `tensor`.
+    The dual keeps `tangent` itself, or a copy in the layout and the dtype of `tensor`. Where the dtypes differ, the
+    derivatives have the wider one, and are computed in that of `tensor`.
     """
     if _LEVEL.duals is None:
         raise RuntimeError("make_dual(): there is no level. Call it inside `with forward_ad.dual_level():`.")
     for name, one in (("tensor", tensor), ("tangent", tangent)):
         if not one.is_floating_point():
             raise DTypeError(f"make_dual(): the {name} must be of floating point, not {one.dtype.name}")
-    if tensor.dtype is not tangent.dtype:
-        raise DTypeError(f"make_dual(): the tangent must be {tensor.dtype.name}, not {tangent.dtype.name}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise ShapeError(
             f"make_dual(): the tangent must be {format_shape(tensor.shape)} as the tensor, "
@@ -101,7 +102,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
             return UnpackedDualTensor(tensor, None)
         kept = [(slope, tangent) for slope, tangent in met if slope.requires_grad]
         found = grad([s for s, _ in kept], [seed], [t for _, t in kept], create_graph=True, allow_unused=True)[0]
-    tangent = zeros_like(tensor) if found is None else found
+        dtype = functools.reduce(promote_types, [tangent.dtype for _, tangent in met], tensor.dtype)
+        tangent = zeros_like(tensor, dtype=dtype) if found is None else found.to(dtype)
     followed = _leads_elsewhere(tensor, {id(dual) for dual, _ in duals if dual.grad_fn is None})
     followed = followed or any(tangent.requires_grad for _, tangent in met)
     return UnpackedDualTensor(tensor, tangent) if followed else UnpackedDualTensor(tensor.detach(), tangent.detach())

@@ -10,6 +10,10 @@ from engine.distributions.independent import Independent as Independent
 from engine.distributions.laplace import Laplace as Laplace
 from engine.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
 from engine.distributions.normal import Normal as Normal
+from engine.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical
+from engine.distributions.one_hot_categorical import (
+    OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
+)
 from engine.distributions.uniform import Uniform as Uniform
 
 __all__ = [
@@ -21,6 +25,8 @@ __all__ = [
     "Laplace",
     "MultivariateNormal",
     "Normal",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
     "Uniform",
     "kl_divergence",
     "register_kl",

@@ -14,6 +14,7 @@ from engine.distributions.independent import Independent
 from engine.distributions.laplace import Laplace
 from engine.distributions.multivariate_normal import MultivariateNormal
 from engine.distributions.normal import Normal
+from engine.distributions.one_hot_categorical import OneHotCategorical
 from engine.distributions.uniform import Uniform
 from engine.functions import where
 from engine.nn.functional import softplus
@@ -66,6 +67,11 @@ def _(p: Categorical, q: Categorical) -> Tensor:
     parts = p.probs * (p.logits - q.logits)
     parts = where((q.probs == 0).expand(parts.shape), float("inf"), parts)
     return where((p.probs == 0).expand(parts.shape), 0.0, parts).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
+    return kl_divergence(p._categorical, q._categorical)
 
 
 @register_kl(Uniform, Uniform)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from engine import random
 from engine.ops.movement.joining import stack
-from engine.structure import leaves, rebuilt
+from engine.structure import items, leaves, rebuilt
 from engine.tensor import Tensor
 
 Dims: TypeAlias = Any
@@ -46,7 +46,7 @@ def vmap(
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         places = _spread_in(args, in_dims)
-        tensors = list(_items(args))
+        tensors = list(items(args))
         count = _count(tensors, places)
         found: list[Any] = []
         state = random.get_rng_state()
@@ -69,18 +69,6 @@ def vmap(
 # -- where the samples are in the arguments -----------------------------------------------------
 
 
-def _items(tree: Any) -> Iterator[Any]:
-    """The leaves of a structure, tensors or not."""
-    if isinstance(tree, Mapping):
-        for item in tree.values():
-            yield from _items(item)
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _items(item)
-    else:
-        yield tree
-
-
 def _replaced(tree: Any, items: Iterator[Any]) -> Any:
     """The structure with other leaves."""
     if isinstance(tree, Mapping):
@@ -101,7 +89,7 @@ def _spread_in(args: Any, dims: Dims) -> list[int | None]:
     if not isinstance(dims, int) and len(dims) != len(args):
         raise ValueError(f"vmap(): in_dims is for {len(dims)} arguments, but there are {len(args)}")
     found = list(_spread(args, tuple(dims) if isinstance(dims, list) else dims, "in_dims"))
-    for place, (item, dim) in enumerate(zip(_items(args), found, strict=True)):
+    for place, (item, dim) in enumerate(zip(items(args), found, strict=True)):
         if dim is None:
             continue
         if not isinstance(item, Tensor):
@@ -118,7 +106,7 @@ def _spread_in(args: Any, dims: Dims) -> list[int | None]:
 def _spread(tree: Any, dims: Dims, name: str) -> Iterator[int | None]:
     """The dimension for each leaf of `tree`: `dims` has its structure, or a number or None for parts of it."""
     if dims is None or isinstance(dims, int):
-        yield from [dims for _ in _items(tree)]
+        yield from [dims for _ in items(tree)]
     elif isinstance(tree, Mapping) and isinstance(dims, Mapping) and tree.keys() == dims.keys():
         for key, item in tree.items():
             yield from _spread(item, dims[key], name)
@@ -142,7 +130,7 @@ def _count(tensors: Sequence[Any], places: Sequence[int | None]) -> int:
 
 
 def _checked(result: Any) -> Any:
-    for item in _items(result):
+    for item in items(result):
         if not isinstance(item, Tensor):
             raise ValueError(f"vmap(): the function must return tensors, not {type(item).__name__}")
     return result

@@ -15,7 +15,7 @@ from engine.errors import AutogradError
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
 from engine.ops.movement.joining import stack
-from engine.structure import leaves, rebuilt
+from engine.structure import form, items, leaves, rebuilt
 from engine.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -65,7 +65,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     outputs = list(leaves(value))
 
     def product(*cotangents: Any) -> tuple[Any, ...]:
-        vectors = list(leaves(cotangents))
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        _require_form("vjp", "the vectors", given, "the function's result", value)
+        vectors = list(leaves(given))
         if [v.shape for v in vectors] != [out.shape for out in outputs]:
             raise AutogradError("vjp(): the vectors must have the shapes of the function's results.")
         return tracked.shaped(tracked.gradients(outputs, vectors))
@@ -77,18 +79,32 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """The result of `func(*primals)`, and the product of its Jacobian with `tangents`."""
+    """The result of `func(*primals)`, and the product of its Jacobian with `tangents`, in the form of the result.
+
+    Args:
+        func: takes and gives tensors or structures of them; with `has_aux`, it gives that and anything else
+        primals: the arguments of `func`
+        tangents: the directions, in the form of `primals`
+        strict: refuse results that do not depend on a primal
+        has_aux: pass on the second result of `func`
+    """
     graph, more = _wants_graph((primals, tangents)), []
+    primals, value = tuple(primals), None
+    _require_tensors("jvp(): the primals", primals)
+    _require_form("jvp", "the tangents", tuple(tangents), "the primals", primals)
 
-    def alone(*args: Any) -> Any:
-        result = func(*args)
+    def alone(*flat: Tensor) -> tuple[Tensor, ...]:
+        nonlocal value
+        value = func(*rebuilt(primals, iter(flat)))
         if has_aux:
-            result, aux = result
+            value, aux = value
             more.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
-        return result
+        _require_tensors("jvp(): what the function returns", value)
+        return tuple(leaves(value))
 
-    found = functional.jvp(alone, tuple(primals), tuple(tangents), create_graph=graph, strict=strict)
-    return (*found, *more)
+    flat = tuple(leaves(primals)), tuple(leaves(tangents))
+    found = functional.jvp(alone, *flat, create_graph=graph, strict=strict)
+    return (*[rebuilt(value, iter(part)) for part in found], *more)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
@@ -104,6 +120,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         slopes = tracked.gradients(outputs, list(seeds), keep=True)
 
     def product(*tangents: Any) -> Any:
+        _require_form("linearize", "the tangents", tangents, "the function's arguments", primals)
         vectors = list(leaves(tangents))
         if [v.shape for v in vectors] != [x.shape for x in tracked.inputs]:
             raise AutogradError("linearize(): the tangents must have the shapes of the function's arguments.")
@@ -209,6 +226,19 @@ class _Tracked:
 
 def _followed(tensor: Tensor) -> Tensor:
     return tensor.view(tensor.shape) if tensor.requires_grad else tensor.detach().requires_grad_()
+
+
+def _require_form(call: str, what: str, given: Any, like_what: str, like: Any) -> None:
+    found, wanted = form(given), form(like)
+    if found != wanted:
+        raise AutogradError(f"{call}(): {what} must have the structure of {like_what}, {wanted}, not {found}.")
+
+
+def _require_tensors(what: str, tree: Any) -> None:
+    for item in items(tree):
+        if not isinstance(item, Tensor):
+            kind = type(item).__name__
+            raise AutogradError(f"{what} must be tensors, or dicts, lists and tuples of them, not {kind}.")
 
 
 def _wants_graph(tree: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,14 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "vjp": lambda lib, x, y: lib.func.vjp(lambda x, y: (y @ x).tanh(), x, y)[1](y[:, 0]),
     "vjp of a dict": lambda lib, x, y: lib.func.vjp(lambda p: {"out": p["x"] * 2}, {"x": x})[1]({"out": x}),
     "jvp with more": lambda lib, x, y: lib.func.jvp(lambda x: (x.tanh(), x), (x,), (x,), has_aux=True),
+    "jvp of structures": lambda lib, x, y: lib.func.jvp(
+        lambda p, z: {"o": p["w"] @ p["b"][0] * z, "l": [p["b"][1].sin(), (z,)]},
+        ({"w": y, "b": [x, x * 2]}, x[0]), ({"w": y * 3, "b": [x.exp(), x]}, x[1])),
+    "jvp of a dict with more": lambda lib, x, y: lib.func.jvp(
+        lambda p: ([p["x"].exp()], {"aux": p["x"]}), ({"x": x},), ({"x": x},), has_aux=True),
+    "jvp with an empty dict": lambda lib, x, y: lib.func.jvp(lambda x, p: x * 2, (x, {}), (x, {})),
+    "jvp of jvp of a dict": lambda lib, x, y: lib.func.jvp(
+        lambda p: lib.func.jvp(lambda p: p["x"] ** 3, (p,), ({"x": x},))[1], ({"x": x},), ({"x": x * 2},)),
     "jvp": lambda lib, x, y: lib.func.jvp(lambda x: (y @ x).tanh(), (x,), (x,)),
 }  # fmt: skip
 
@@ -96,6 +105,59 @@ def test_tied_weights() -> None:
     )
 
 
+def test_a_tangent_kernel() -> None:
+    """Contracted from products with the Jacobian of a model, and from the Jacobian itself."""
+    found = []
+    for lib in (engine, torch):
+        model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.Tanh(), lib.nn.Linear(4, 2)).double()
+        numbers = np.random.default_rng(0)
+        with lib.no_grad():
+            for p in model.parameters():
+                p.copy_(lib.from_numpy(numbers.normal(size=tuple(p.shape))))
+        parameters = {name: p.detach() for name, p in model.named_parameters()}
+        x1, x2 = lib.from_numpy(Y.copy()), lib.from_numpy(X.copy())[None]
+
+        def at(x: Any, model: Any = model, lib: Any = lib) -> Callable[[Any], Any]:
+            return lambda given: lib.func.functional_call(model, given, (x,))
+
+        out, back = lib.func.vjp(at(x2), parameters)
+        rows = [lib.func.jvp(at(x1), (parameters,), back(lib.eye(2).double()[i : i + 1]))[1] for i in range(2)]
+        found.append((out.numpy(), lib.stack(rows).numpy()))
+        one, other = (lib.func.jacrev(at(x))(parameters) for x in (x1, x2))
+        direct: Any = sum((one[n].flatten(2) @ other[n].flatten(2).transpose(1, 2)) for n in parameters)
+        np.testing.assert_allclose(direct.permute(2, 0, 1).numpy(), found[-1][1], rtol=1e-9)
+    same(list(found[0]), list(found[1]))
+
+
+REFUSED_STRUCTURES: dict[str, Callable[[Any, Any], Any]] = {
+    "jvp keys": lambda lib, x: lib.func.jvp(lambda p: p["a"], ({"a": x},), ({"b": x},)),
+    "jvp order of keys": lambda lib, x: lib.func.jvp(lambda p: p["a"], ({"a": x, "b": x},), ({"b": x, "a": x},)),
+    "jvp list": lambda lib, x: lib.func.jvp(lambda p: p[0], ([x],), ((x,),)),
+    "jvp count": lambda lib, x: lib.func.jvp(lambda p: p[0], ([x],), ([x, x],)),
+    "jvp number": lambda lib, x: lib.func.jvp(lambda p: p["a"] * p["n"], ({"a": x, "n": 2},), ({"a": x, "n": 2},)),
+    "jvp result": lambda lib, x: lib.func.jvp(lambda p: (p, 3), (x,), (x,)),
+    "jvp shape": lambda lib, x: lib.func.jvp(lambda p: p["a"], ({"a": x},), ({"a": x[:1]},)),
+    "vjp keys": lambda lib, x: lib.func.vjp(lambda p: {"a": p, "b": p}, x)[1]({"b": x, "a": x}),
+    "linearize keys": lambda lib, x: lib.func.linearize(lambda p: p["a"], {"a": x, "b": x})[1]({"b": x, "a": x}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_STRUCTURES)
+def test_refused_structures(case: str) -> None:
+    for lib in (torch, engine):
+        with pytest.raises((RuntimeError, ValueError)):
+            REFUSED_STRUCTURES[case](lib, lib.ones(2))
+
+
+def test_errors_name_the_structures() -> None:
+    x = engine.ones(2)
+    wanted = "the tangents must have the structure of the primals, ({'a': *, 'b': [*]},), not ({'a': *},)."
+    with pytest.raises(AutogradError, match=re.escape(wanted)):
+        func.jvp(lambda p: p["a"], ({"a": x, "b": [x]},), ({"a": x},))
+    with pytest.raises(AutogradError, match=r"what the function returns must be tensors, .* not int"):
+        func.jvp(lambda p: (p, 3), (x,), (x,))
+
+
 def test_refusals() -> None:
     with pytest.raises(AutogradError, match=r"one element, not a tensor of shape \[2\]"):
         func.grad(lambda x: x * 2)(engine.ones(2))
@@ -129,6 +191,7 @@ BATCHED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rows of a Jacobian": lambda lib, x, y: lib.func.vmap(lib.func.vjp(lambda a: y @ a, x)[1])(lib.eye(2).double()),
     "torch's own name": lambda lib, x, y: lib.vmap(lambda a: a.cumsum(0))(y),
     "linearize": lambda lib, x, y: lib.func.linearize(lambda a: (y @ a).tanh(), x)[1](x * 3),
+    "linearize a dict": lambda lib, x, y: lib.func.linearize(lambda p: [y @ p["b"][0]], {"b": [x]})[1]({"b": [x * 3]}),
     "linearize two": lambda lib, x, y: lib.func.linearize(lambda a, b: {"o": b @ a, "p": a}, x, y)[1](x * 3, y),
     "dimensions by name": lambda lib, x, y: lib.func.rearrange(y.reshape(1, 2, 3), "a b c -> (c a) b 1"),
     "dimensions parted": lambda lib, x, y: lib.func.rearrange(y.reshape(6, 1), "(p q) ... -> ... q p", q=3),
@@ -285,7 +348,7 @@ def test_refused_duals() -> None:
     with ad.dual_level():
         with pytest.raises(RuntimeError, match="cannot be nested"):
             ad.enter_dual_level()
-        for tangent in (engine.ones(3), engine.ones(2, dtype=engine.float64), engine.ones(2, dtype=engine.int64)):
+        for tangent in (engine.ones(3), engine.ones(2, dtype=engine.int64)):
             with pytest.raises(engine.errors.EngineError, match="the tangent must be"):
                 ad.make_dual(x, tangent)
 
@@ -303,3 +366,31 @@ def test_a_dual_keeps_its_own_tangent() -> None:
             return [ad.unpack_dual(dual).tangent is tangent, other is turned, other.stride(), product.tolist()]
 
     assert facts(engine) == facts(torch)
+
+
+TANGENTS = [("float32", "float64"), ("float64", "float32"), ("float32", "float16"), ("float16", "float32")]
+
+
+@pytest.mark.parametrize(("dtype", "other"), TANGENTS)
+def test_tangents_of_another_dtype(dtype: str, other: str) -> None:
+    def facts(lib: Any) -> list[tuple[str, list[float]]]:
+        ad, kind, of_tangent = lib.autograd.forward_ad, getattr(lib, dtype), getattr(lib, other)
+        x, tangent = lib.full((2, 3), 0.75, dtype=kind), lib.full((2, 3), 0.3, dtype=of_tangent)
+        turned = lib.full((3, 2), 0.3, dtype=of_tangent).t()
+        with ad.dual_level():
+            dual = ad.make_dual(x, tangent)
+            assert ad.unpack_dual(dual).tangent is tangent
+            results = [
+                ad.make_dual(x, turned),
+                dual.sin(),
+                dual * dual,
+                dual**3,
+                dual + ad.make_dual(x, x),
+                dual.relu(),
+            ]
+            parts = [part for result in results for part in ad.unpack_dual(result)]
+        return [(str(part.dtype).rpartition(".")[2], part.flatten().tolist()) for part in parts]
+
+    for (ours, numbers), (theirs, wanted) in zip(facts(engine), facts(torch), strict=True):
+        assert ours == theirs
+        np.testing.assert_allclose(numbers, wanted, rtol=2e-3 if "float16" in (dtype, other) else 1e-6)

@@ -43,6 +43,23 @@ def test_no_process_group_can_be_started() -> None:
     assert not hasattr(engine.distributed, "rpc")
 
 
+@pytest.mark.filterwarnings("ignore:torch.distributed.nn:FutureWarning")  # PyTorch's own
+@each
+def test_functions_with_gradients_of_a_process_group(library: str) -> None:
+    """Vector quantizers import them, and call them where a group is initialized."""
+    dist = pytest.importorskip(library).distributed
+    nn = importlib.import_module(f"{library}.distributed.nn")
+    assert dist.nn is nn
+    assert nn.functional.all_reduce is nn.all_reduce
+    x = pytest.importorskip(library).ones(2)
+    for call in (nn.all_reduce, nn.all_gather):
+        with pytest.raises(ValueError, match="group"):
+            call(x)
+    for name in ("all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"):
+        assert callable(getattr(nn, name))
+    assert nn.ReduceOp is dist.ReduceOp
+
+
 # -- jit --------------------------------------------------------------------------------------
 
 

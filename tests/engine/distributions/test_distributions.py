@@ -28,6 +28,9 @@ CALLS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "categorical": ("Categorical", {"probs": P}, np.array([[2, 1], [0, 0]])),
     "categorical of logits": ("Categorical", {"logits": np.stack([A, B])}, np.array([2, 1])),
     "categorical of weights": ("Categorical", {"probs": P[0] * 5}, np.array([2, 1])),
+    "one-hot": ("OneHotCategorical", {"probs": P}, np.eye(3)[[2, 1]]),
+    "one-hot of logits": ("OneHotCategorical", {"logits": np.stack([A, B])}, np.eye(3)[2]),
+    "straight through": ("OneHotCategoricalStraightThrough", {"probs": P}, np.eye(3)[[[0, 1], [2, 0]]]),
     "vectors": ("MultivariateNormal", {"loc": A[:2], "covariance_matrix": C}, np.stack([A[:2], B[:2]])),
     "vectors of a factor": (
         "MultivariateNormal", {"loc": np.stack([A[:2], B[:2]]), "scale_tril": np.tril(C)}, B[:2],
@@ -41,6 +44,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "Uniform": {"low": -5.0, "high": 5.0},
     "Bernoulli": {"probs": 0.3},
     "Categorical": {"probs": np.array([0.5, 0.25, 0.25])},
+    "OneHotCategorical": {"probs": np.array([0.5, 0.25, 0.25])},
+    "OneHotCategoricalStraightThrough": {"logits": A},
     "MultivariateNormal": {"loc": np.zeros(2), "covariance_matrix": np.eye(2) * 1.5},
 }
 """What the divergence is taken from."""
@@ -68,7 +73,8 @@ def test_figures(call: str) -> None:
     ours, want = pair(call)
     value = CALLS[call][2]
     assert (tuple(ours.batch_shape), tuple(ours.event_shape)) == (tuple(want.batch_shape), tuple(want.event_shape))
-    assert repr(ours) == repr(want).replace("torch.", "engine.")
+    # PyTorch prints no parameters of one-hot distributions.
+    assert repr(ours) == repr(want).replace("torch.", "engine.") or repr(want) == f"{CALLS[call][0]}()"
     for name in ("mean", "mode", "variance", "stddev"):
         if hasattr(ours, name):
             same(getattr(ours, name), getattr(want, name), name)
@@ -84,6 +90,7 @@ def test_figures(call: str) -> None:
         else:
             same(getattr(ours, name)(engine.tensor(at)), expected, name)
     wide = ours.expand((2, *ours.batch_shape))
+    assert type(wide) is type(ours)
     same(wide.log_prob(engine.tensor(value)), want.expand((2, *want.batch_shape)).log_prob(torch.tensor(value)), "wide")
     if want.has_enumerate_support:
         for expand in (True, False):
@@ -143,6 +150,25 @@ def test_samples(call: str) -> None:
             ours.rsample()
 
 
+def test_gradients_straight_through_one_hot_samples() -> None:
+    found = []
+    for space, library in ((distributions, engine), (theirs, torch)):
+        logits, weight = library.tensor(np.stack([A, B]), requires_grad=True), library.tensor(np.stack([B, A]))
+        drawn = space.OneHotCategoricalStraightThrough(logits=logits).rsample((4,))
+        assert ((drawn - drawn.round()).abs() < 1e-12).all()
+        assert (drawn.detach().round().sum(-1) == 1).all()
+        (drawn * weight).sum().backward()
+        found.append(logits.grad.numpy())
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)
+
+
+def test_one_hot_values_and_text() -> None:
+    ours = distributions.OneHotCategorical(probs=engine.tensor(P))
+    assert repr(ours) == "OneHotCategorical(probs: engine.Size([2, 3]))"
+    with pytest.raises(RangeError, match="OneHotCategorical: a value must be a one-hot vector"):
+        ours.log_prob(engine.tensor([1.0, 1.0, 0.0]))
+
+
 def test_independent() -> None:
     ours = distributions.Independent(pair("normal")[0], 1)
     want = theirs.Independent(pair("normal")[1], 1)
@@ -179,6 +205,10 @@ def test_a_policy_learns() -> None:
     lambda d, lib: d.Categorical(probs=lib.tensor([0.5]), logits=lib.tensor([0.5])),
     lambda d, lib: d.Categorical(probs=lib.tensor([-0.5, 1.5])),
     lambda d, lib: d.Categorical(probs=lib.tensor([0.5, 0.5])).log_prob(lib.tensor(2)),
+    lambda d, lib: d.OneHotCategorical(),
+    lambda d, lib: d.OneHotCategorical(probs=lib.tensor([-0.5, 1.5])),
+    lambda d, lib: d.OneHotCategorical(probs=lib.tensor([0.5, 0.5])).log_prob(lib.tensor([0.5, 0.5])),
+    lambda d, lib: d.OneHotCategoricalStraightThrough(probs=lib.tensor([0.5, 0.5])).log_prob(lib.zeros(2)),
     lambda d, lib: d.Uniform(0.0, 1.0).log_prob(lib.tensor(2.0)),
     lambda d, lib: d.MultivariateNormal(lib.zeros(2), -lib.eye(2)),
     lambda d, lib: d.MultivariateNormal(lib.zeros(2)),

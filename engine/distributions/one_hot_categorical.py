@@ -1,0 +1,91 @@
+"""The categorical distribution with draws as one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from engine.creation import eye
+from engine.distributions.categorical import Categorical
+from engine.distributions.distribution import Distribution, Shape
+from engine.nn.functional import one_hot
+from engine.tensor import Tensor
+
+
+class OneHotCategorical(Distribution):
+    """Vectors of K numbers that are 1 at the drawn category and 0 elsewhere. Give `probs` or `logits`.
+
+    Args:
+        probs: the probabilities, in the last dimension; they are divided by their sum
+        logits: their logarithms, up to a constant
+        validate_args: whether parameters and values are checked; the default is that of `Distribution`
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("probs", "logits")
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits, validate_args)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    def _given(self) -> tuple[str, ...]:
+        return self._categorical._given()
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The one-hot vector of the most probable category."""
+        return self._encoded(self._categorical.mode)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        return self._encoded(self._categorical.sample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        is_one_hot = ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+        self._require_value(is_one_hot, "a one-hot vector")
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self.event_shape[0]
+        values = eye(count, dtype=self.probs.dtype, device=self.probs.device)
+        values = values.reshape(count, *(1,) * len(self.batch_shape), count)
+        return values.expand(count, *self.batch_shape, count) if expand else values
+
+    def _encoded(self, categories: Tensor) -> Tensor:
+        return one_hot(categories, self.event_shape[0]).to(self.probs.dtype)
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """`OneHotCategorical` whose `rsample` passes the gradient of a draw to the probabilities unchanged.
+
+    Source: Bengio, Léonard and Courville, "Estimating or Propagating Gradients Through Stochastic Neurons for
+    Conditional Computation", 2013.
+    """
+
+    has_rsample: ClassVar[bool] = True
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
