@@ -181,8 +181,10 @@ class Desk(QObject):
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
 
     def _show_obstacle(self, *_: object) -> None:
-        """Where the user looks: in the empty canvas what is missing, else the errors."""
+        """Where the user looks: at text that is no value, in the empty canvas what is missing, else the errors."""
         store = self.project.store
+        if self.inspector.show_draft():
+            return
         if not store.document.nodes:
             self.canvas.show_why_not_run()
         elif store.check_report.errors:
@@ -232,12 +234,10 @@ class Desk(QObject):
         return self.canvas.camera.scale
 
     def try_out(self, kind: type[RateDialog] | type[OverfitDialog]) -> TrialDialog | None:
-        """Begin a trial in a window of its own, instead of one that is open. None while the graph has errors."""
+        """Begin a trial in a window of its own, instead of one that is open. None while no run could begin."""
         store = self.project.store
-        store.ask()
-        errors = store.check_report.errors
-        if errors:
-            self.said.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors first.")
+        if obstacle := store.ask():
+            self.said.emit(obstacle)
             self._show_obstacle()
             return None
         self._end_trial()

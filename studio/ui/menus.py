@@ -22,6 +22,7 @@ def fill(bar: QMenuBar, commands: Commands) -> dict[str, QMenu]:
     for title in sorted(titles, key=lambda each: ORDER.index(each) if each in ORDER else len(ORDER)):
         menus[title] = bar.addMenu(f"&{title}")
         menus[title].aboutToShow.connect(commands.refresh)
+        menus[title].aboutToShow.connect(partial(enable_inner, menus[title]))
     for command in commands:
         if not command.menu:
             continue
@@ -32,6 +33,15 @@ def fill(bar: QMenuBar, commands: Commands) -> dict[str, QMenu]:
         if command.id == "file.open":
             menus["File/Recent"] = menu.addMenu("Open recent")
     return menus
+
+
+def enable_inner(menu: QMenu) -> None:
+    """Let the menus in a menu open only where they offer something that is enabled."""
+    for action in menu.actions():
+        inner = action.menu()
+        if isinstance(inner, QMenu):
+            enable_inner(inner)
+            action.setEnabled(any(each.isEnabled() for each in inner.actions() if not each.isSeparator()))
 
 
 def fill_recent(

@@ -258,13 +258,11 @@ class Runner(QObject):
         self._timer.start()
 
     def _can_begin(self) -> bool:
-        self._store.ask()
-        errors = self._store.check_report.errors
-        if not errors:
-            self._store.set_run_problems(())
-            return True
-        self.refused.emit(errors[0].message if len(errors) == 1 else f"Fix the {len(errors)} errors, then run.")
-        return False
+        if obstacle := self._store.ask():
+            self.refused.emit(obstacle)
+            return False
+        self._store.set_run_problems(())
+        return True
 
     def _make_session(self, *, runs: Path | None, start_from: Path | None = None) -> Session:
         store = self._store

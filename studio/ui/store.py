@@ -61,6 +61,7 @@ class Store(QObject):
         self._report = Report()
         self._checked: Document | None = None
         self._was_saved = self.history.is_saved
+        self._drafts: list[Callable[[], str]] = []
         self._checker = Checker(check, self)
         self._checker.checked.connect(self._take_report)
         self.recheck()
@@ -189,12 +190,25 @@ class Store(QObject):
         """The same for one more."""
         self.set_run_problems((*self._run_problems, problem))
 
-    def ask(self) -> None:
-        """A run is asked for: nodes that are still to be set up are problems now."""
+    def heed_drafts(self, problem: Callable[[], str]) -> None:
+        """Before a run, ask `problem` whether text is being typed that is no value: a sentence about it, or empty."""
+        self._drafts.append(problem)
+
+    def ask(self) -> str:
+        """A run is asked for: nodes that are still to be set up are problems now.
+
+        Returns why it cannot begin: text in a field that is no value, or else the errors. Empty if it can.
+        """
         asked = frozenset(self.document.nodes)
         if asked != self._asked:
             self._asked = asked
             self._publish()
+        if draft := next(filter(None, (problem() for problem in self._drafts)), ""):
+            return draft
+        errors = self._check_report.errors
+        if len(errors) > 1:
+            return f"Fix the {len(errors)} errors, then run."
+        return errors[0].message if errors else ""
 
     def recheck(self) -> None:
         """Check again although nothing was edited, for instance because a data file changed."""

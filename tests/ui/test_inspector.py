@@ -433,3 +433,64 @@ def test_a_click_meets_the_field_that_was_pressed(
     QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton, pos=place)
     assert project.store.document.nodes["hidden"].params["bias"] is False
     qtbot.waitUntil(lambda: not typed_in._problem.isVisible() and field.line.text() == "256")
+
+
+@pytest.mark.parametrize(
+    ("key", "modifier", "text", "reason"),
+    [
+        (Qt.Key.Key_F5, Qt.KeyboardModifier.NoModifier, "0", "must be ≥ 1, not 0"),
+        (Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier, "ten", "must be a whole number, not 'ten'"),
+        (Qt.Key.Key_F10, Qt.KeyboardModifier.NoModifier, "1e", "must be a whole number, not '1e'"),
+    ],
+    ids=["F5", "Ctrl+Enter", "F10"],
+)
+def test_no_run_begins_while_a_field_holds_no_value(
+    window: MainWindow,
+    project: Project,
+    hidden: NodeForm,
+    key: Qt.Key,
+    modifier: Qt.KeyboardModifier,
+    text: str,
+    reason: str,
+) -> None:
+    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
+    field = typed(wrong, text)
+    QTest.keyClick(window.windowHandle(), key, modifier)
+    assert not project.runner.runs and not project.runner.is_active
+    assert field.line.hasFocus() and field.line.text() == text
+    assert wrong._problem.isVisible() and reason in wrong._problem.text() and field.editor.property("invalid")
+    said = window.status._said.text()
+    assert said.startswith(f"The field hidden.out_features holds “{text}”: out_features {reason}.")
+
+
+@pytest.mark.parametrize("command", ["run.find-rate", "run.overfit"])
+def test_no_trial_begins_while_a_field_holds_no_value(
+    window: MainWindow, project: Project, hidden: NodeForm, command: str
+) -> None:
+    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
+    field = typed(wrong, "0")
+    window.commands.run(command)
+    assert window.desks[project].trial is None
+    assert field.line.hasFocus() and field.line.text() == "0"
+    assert "hidden.out_features holds “0”" in window.status._said.text()
+
+
+def test_a_setting_of_the_training_that_is_no_value_leaves_no_run_to_begin(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    """The value that is typed after the refusal is trained with."""
+    project.store.select(())
+    epochs = row(window.desks[project].inspector, "epochs")
+    field = typed(epochs, "0")
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
+    assert not project.runner.runs
+    assert "The field epochs holds “0”" in window.status._said.text()
+    field.line.selectAll()
+    QTest.keyClicks(field.line, "7")
+    assert not window.status._said.text()
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_F10)
+    [run] = project.runner.runs
+    assert run.document is not None and run.document.training.epochs == 7
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not project.runner.is_active)

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
@@ -325,6 +325,23 @@ def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) 
     assert not any(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
     window.workspace.new()
     assert all(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
+
+
+def test_a_menu_of_colours_opens_only_with_a_selected_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    [run] = [each.menu() for each in window.menuBar().actions() if each.text() == "&Run"]
+    assert isinstance(run, QMenu)
+    [selected] = [each.menu() for each in run.actions() if each.text() == "Selected runs"]
+    assert isinstance(selected, QMenu)
+    [colour] = [each for each in selected.actions() if each.text() == "Colour"]
+    run.aboutToShow.emit()
+    assert not colour.isEnabled()
+    project.runner.step()
+    runs = window.desks[project].runs
+    qtbot.waitUntil(lambda: project.runner.state == "paused" and runs.do.has_any_folder())
+    run.aboutToShow.emit()
+    assert colour.isEnabled()
+    project.runner.stop()
+    qtbot.waitUntil(lambda: not project.runner.is_active)
 
 
 def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -41,6 +41,14 @@ class Field(QWidget):
         """Show `value`; if it was not set by hand, show `implied` greyed instead."""
         raise NotImplementedError
 
+    def draft_problem(self) -> str:
+        """Why what is typed is no value, as the end of a sentence; empty for a value, and for that of the document."""
+        return ""
+
+    def text(self) -> str:
+        """What is typed; empty in a field that is not typed in."""
+        return ""
+
     def set_invalid(self, invalid: bool) -> None:
         """Mark the field, or take the mark away."""
         mark(self.editor, "invalid", invalid)

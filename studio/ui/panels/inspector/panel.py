@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from studio.ui import focus
 from studio.ui.panels.inspector.node_form import NodeForm, Offer
 from studio.ui.panels.inspector.project_form import ProjectForm
+from studio.ui.panels.inspector.row import Row
 from studio.ui.store import Store
 from studio.ui.widgets.postponed import Postponed
 
@@ -28,6 +29,7 @@ class InspectorPanel(QScrollArea):
         store.document_changed.connect(self._update.run)
         store.report_changed.connect(self._update.run)
         store.path_changed.connect(self._update.run)
+        store.heed_drafts(self.draft_problem)
         self._refresh()
 
     @property
@@ -43,13 +45,30 @@ class InspectorPanel(QScrollArea):
 
     def edit(self) -> None:
         """Put the cursor into the first parameter that is still to be set, else into the first one."""
-        rows = self.form.rows if isinstance(self.form, NodeForm) else list(self.form.rows.values())
+        rows = self._rows
         row = next((row for row in rows if row.is_missing), next(iter(rows), None))
         if row is None:
             focus.enter(self)
             return
         row.field.setFocus(Qt.FocusReason.TabFocusReason)
         self.ensureWidgetVisible(row)
+
+    def draft_problem(self) -> str:
+        """What is typed in a field and is no value, as a sentence; empty if there is nothing such."""
+        return next(filter(None, (row.draft_problem() for row in self._rows)), "")
+
+    def show_draft(self) -> bool:
+        """Put the cursor into the field whose text is no value, with the reason. Whether there is one."""
+        row = next((row for row in self._rows if row.draft_problem()), None)
+        if row is None:
+            return False
+        row.show_draft()
+        self.ensureWidgetVisible(row)
+        return True
+
+    @property
+    def _rows(self) -> list[Row]:
+        return self.form.rows if isinstance(self.form, NodeForm) else list(self.form.rows.values())
 
     def _refresh(self) -> None:
         names = [name for name in self._store.document.nodes if name in self._store.selection]

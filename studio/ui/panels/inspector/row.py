@@ -121,6 +121,19 @@ class Row(QWidget):
         self._reset.setVisible(value.is_set)
         self._show_problem()
 
+    def draft_problem(self) -> str:
+        """What is typed here and is no value, as a sentence that stands alone; empty if there is nothing such."""
+        problem = self.field.draft_problem()
+        if not problem:
+            return ""
+        text, name = self.field.text(), self.parameter.name
+        return f"The field {self._setting.subject} holds “{text}”: {name} {problem}. Correct it, then run."
+
+    def show_draft(self) -> None:
+        """Put the cursor into text that is no value and say why, also where only its end is missing, as in "1e"."""
+        self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._refuse(self.field.draft_problem())
+
     def offer(self, choices: tuple[Any, ...]) -> None:
         """Offer other choices than before. Raises TypeError for a row without choices."""
         if not isinstance(self.field, ChoiceField):

@@ -37,6 +37,19 @@ class TypedField(Field):
         if not self._is_telling and not (is_typed_in and self._told == before):
             self.line.setText(self._told)
 
+    def draft_problem(self) -> str:
+        text = self.line.text()
+        if text == self._told or not text.strip():
+            return ""
+        try:
+            read(self.parameter, text)
+        except ValueRefusedError as error:
+            return str(error)
+        return ""
+
+    def text(self) -> str:
+        return self.line.text()
+
     def _read(self, text: str) -> None:
         self._is_telling = True
         try:

@@ -23,6 +23,7 @@ from studio.training.runs.coloring import give_colors
 from studio.training.runs.comparing import varying
 from studio.training.runs.history import Run
 from studio.ui import icons, theme
+from studio.ui.menus import enable_inner
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar
 from studio.ui.panels.runs.details import Details
@@ -291,6 +292,7 @@ class RunsPanel(QWidget):
                 action.setCheckable(True)
                 action.setChecked(entry.is_on(self.do))
             action.triggered.connect(partial(self._run_entry, entry.run))
+        enable_inner(menus[""])
         menus[""].exec(place)
 
     def _run_entry(self, run: object, *_: object) -> None:
