@@ -463,6 +463,22 @@ def test_no_run_begins_while_a_field_holds_no_value(
     assert said.startswith(f"The field hidden.out_features holds “{text}”: out_features {reason}.")
 
 
+def test_a_click_on_run_in_the_empty_panel_keeps_the_text(
+    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
+) -> None:
+    window.docks["runs"].reveal()
+    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
+    field = typed(wrong, "0")
+    [run] = [
+        each
+        for each in window.desks[project].runs.findChildren(QPushButton)
+        if each.isVisible() and each.text() == "Run"
+    ]
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, run))
+    assert not project.runner.runs
+    assert field.line.hasFocus() and field.line.text() == "0"
+
+
 @pytest.mark.parametrize("command", ["run.find-rate", "run.overfit"])
 def test_no_trial_begins_while_a_field_holds_no_value(
     window: MainWindow, project: Project, hidden: NodeForm, command: str

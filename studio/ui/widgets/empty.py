@@ -34,6 +34,8 @@ class EmptyState(QWidget):
         self.button = None
         if run is not None:
             self.button = buttons.push(action, run, kind="primary")
+            # A click leaves what is being typed elsewhere where it is, as with the buttons of the top bar.
+            self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             column.addSpacing(8)
             column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
