@@ -30,6 +30,8 @@ EAGER = Tier(
 _RECORDING = "This step runs op by op and is recorded. The next ones run as a plan."
 _INTERPRETED = "The plan runs with NumPy while its kernels are compiled in the background. The numbers are the same."
 _COMPILED = "The step runs as a plan with compiled kernels. Python still walks through the model in each step."
+_UNRECORDED = "The run ended while its steps ran op by op, before there was a plan for them."
+_UNCOMPILED = "The run ended while its kernels were being compiled, so its steps ran with NumPy."
 _REPLAYED = "The whole step runs as a plan with compiled kernels, without any Python of the model."
 
 
@@ -40,6 +42,8 @@ def tier_of(run: Run | None, *, compiles: bool) -> Tier | None:
     if not run.compiled:
         return EAGER
     state = run.compile_state
+    if not run.is_live and (state is None or state.tier in ("recording", "interpreted")):
+        return _ended(state)
     if state is None:
         return Tier("Recording", _RECORDING, "warning", 0.25)
     match state.tier:
@@ -52,6 +56,14 @@ def tier_of(run: Run | None, *, compiles: bool) -> Tier | None:
             return Tier("Compiled", _told(_COMPILED, state), "ok", 0.75)
         case "replayed":
             return Tier("Replayed", _told(_REPLAYED, state), "ok", 1.0)
+
+
+def _ended(state: fit.CompileState | None) -> Tier:
+    """Of a run that ended before its steps were compiled: what it was, and nothing that seems to go on."""
+    told = _UNRECORDED
+    if state is not None:
+        told = _told(_UNRECORDED if state.tier == "recording" else _UNCOMPILED, state)
+    return Tier("Ended before it was compiled", told, "text-dim", 0.0)
 
 
 def _told(text: str, state: fit.CompileState) -> str:

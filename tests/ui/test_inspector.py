@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolButton, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
@@ -16,6 +16,7 @@ from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
+from studio.ui.panels.inspector.header import NodeHeader
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.inspector.path_line import PathLine
@@ -510,3 +511,27 @@ def test_a_setting_of_the_training_that_is_no_value_leaves_no_run_to_begin(
     assert run.document is not None and run.document.training.epochs == 7
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: not project.runner.is_active)
+
+
+def test_switches_show_icon_and_words_in_their_middle(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.select(["hidden"])
+    qtbot.waitUntil(lambda: any(header.isVisible() for header in window.findChildren(NodeHeader)))
+    [header] = [header for header in window.findChildren(NodeHeader) if header.isVisible()]
+    switches = [button for button in header.findChildren(QToolButton) if button.text()]
+    assert [button.text() for button in switches] == ["Freeze", "Mute", "Recompute"]
+    for button in switches:
+        left, right = margins(button)
+        assert abs(left - right) <= 2, (button.text(), left, right)
+
+
+def margins(button: QToolButton) -> tuple[int, int]:
+    """What is free inside its border at the left and at the right, in pixels of the picture."""
+    picture = button.grab().toImage()
+    ground = picture.pixelColor(picture.width() // 2, 3).lightness()
+    inside = range(3, picture.width() - 3)
+    drawn = [
+        x
+        for x in inside
+        if any(abs(picture.pixelColor(x, y).lightness() - ground) > 40 for y in range(4, picture.height() - 4))
+    ]
+    return drawn[0], picture.width() - 1 - drawn[-1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -65,6 +66,29 @@ def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None
     assert all(node.params == {"p": 0.5} for node in store.document.nodes.values())
     store.undo()
     assert all(not node.params for node in store.document.nodes.values())
+    dispose(store)
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("drop expects 64 features.", "expects 64 features."),
+        ("drop: the file is gone.", "the file is gone."),
+        ("dropping samples.", "dropping samples."),
+        ("p is 2.", "p is 2."),
+    ],
+)
+def test_a_row_names_its_node_once(qtbot: QtBot, message: str, words: str) -> None:
+    checks = Checks()
+    checks.report = Report(problems=(Problem("error", "bad", message, node="drop"),))
+    store = Store(Document({"drop": Node("nn.Dropout")}), catalogue(), checks)
+    panel = ProblemsPanel(store)
+    qtbot.addWidget(panel)
+    panel.show()
+    qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1)
+    [row] = panel.rows
+    assert [each.text() for each in row.findChildren(QLabel) if each.text()] == ["drop", words]
+    assert row.accessibleName() == f"error: {message}"
     dispose(store)
 
 

@@ -38,6 +38,26 @@ def test_each_state_has_a_word(made: Run, title: str) -> None:
     assert tier.tip
 
 
+@pytest.mark.parametrize("ended", ["done", "stopped", "failed", "interrupted"])
+@pytest.mark.parametrize("last", [None, state("recording"), state("interpreted")])
+def test_nothing_goes_on_in_a_run_that_ended_before_it_was_compiled(ended: str, last: fit.CompileState | None) -> None:
+    made = run(last)
+    made.state = ended
+    tier = tier_of(made, compiles=True)
+    assert tier is not None
+    assert (tier.title, tier.token, tier.filled) == ("Ended before it was compiled", "text-dim", 0.0)
+    assert "ended" in tier.tip
+
+
+@pytest.mark.parametrize("state_of_run", ["paused", "done"])
+def test_what_was_compiled_stays_so(state_of_run: str) -> None:
+    made = run(state("replayed"))
+    made.state = state_of_run
+    tier = tier_of(made, compiles=True)
+    assert tier is not None
+    assert tier.title == "Replayed"
+
+
 def test_before_a_run_only_eager_mode_is_known() -> None:
     assert tier_of(None, compiles=True) is None
     assert tier_of(run(None, compiled=None), compiles=True) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
@@ -123,12 +123,13 @@ class CompileOverlay(QObject):
             self._place_legend()
 
     def _place_legend(self) -> None:
-        """In the lower left corner, where scrolling the canvas must not leave it."""
+        """In the lower left corner, where scrolling the canvas must not leave it; the minimap keeps off it."""
         room = self._view.viewport().size()
         self.legend.show_map(self._explainer.map, *self._words, room.width())
         size = self.legend.sizeHint()
         self.legend.resize(size)
         self.legend.move(_EDGE, room.height() - size.height() - _EDGE)
+        self._view.top.map_place.keep_clear(self.legend.geometry() if self._is_on else QRect())
 
 
 __all__ = ["CompileOverlay"]

@@ -16,7 +16,10 @@ _STEP = 16
 
 
 class MapPlace(QObject):
-    """Shows the minimap while some of the graph is out of sight. It never lies over the selection bar."""
+    """Shows the minimap while some of the graph is out of sight.
+
+    It never lies over the selection bar, nor over what is kept clear.
+    """
 
     def __init__(self, context: Context, minimap: Minimap, bar: QWidget) -> None:
         super().__init__(context.view)
@@ -25,6 +28,7 @@ class MapPlace(QObject):
         self._map = minimap
         self._bar = bar
         self._is_wanted = True
+        self._clear = QRect()
         self._place = QRect()
         """Where the map or its tab is in the viewport."""
         minimap.hovered.connect(self.update)
@@ -33,6 +37,12 @@ class MapPlace(QObject):
         """Show or hide it from now on."""
         self._is_wanted = not self._is_wanted
         self.update()
+
+    def keep_clear(self, place: QRect) -> None:
+        """Keep off this part of the viewport from now on; off none if it is empty."""
+        if place != self._clear:
+            self._clear = QRect(place)
+            self.update()
 
     def update(self) -> None:
         """Place it again after the view or the nodes have changed. A small canvas has no map."""
@@ -50,7 +60,9 @@ class MapPlace(QObject):
     def _found(self, size: QSize) -> QRect | None:
         """The present place while it is in use or free, a free corner, a place for the tab, or none."""
         if self._map.isVisible() and self._map.is_in_use:
-            return self._unfolded(size)
+            unfolded = self._unfolded(size)
+            if self._map.is_held or not self._is_covering(unfolded):
+                return unfolded
         corners = [rect for rect in self._corners(size) if self._is_free(rect)]
         if self._place in corners:
             return self._place
@@ -61,11 +73,12 @@ class MapPlace(QObject):
         return next((rect for rect in self._tabs() if self._is_free(rect)), None)
 
     def _unfolded(self, size: QSize) -> QRect:
-        """The map over its tab; where it is when it is not folded."""
-        inner, rect = self._inner, QRect(self._place.topLeft(), size)
-        rect.moveLeft(min(rect.left(), inner.right() + 1 - size.width()))
-        rect.moveTop(min(rect.top(), inner.bottom() + 1 - size.height()))
-        return rect
+        """The map over its tab, to the side where it covers nothing; where it is when it is not folded."""
+        inner, place = self._inner, self._place
+        lefts = (min(place.left(), inner.right() + 1 - size.width()), place.right() + 1 - size.width())
+        tops = (min(place.top(), inner.bottom() + 1 - size.height()), place.bottom() + 1 - size.height())
+        found = [QRect(QPoint(left, top), size) for top in tops for left in lefts]
+        return next((rect for rect in found if inner.contains(rect) and not self._is_covering(rect)), found[0])
 
     @property
     def _inner(self) -> QRect:
@@ -92,8 +105,12 @@ class MapPlace(QObject):
         for top in range(bottom, inner.top(), -_STEP):
             yield QRect(QPoint(inner.left(), top), TAB)
 
+    def _is_covering(self, rect: QRect) -> bool:
+        """Whether the selection bar or what is kept clear is there."""
+        return rect.intersects(self._clear) or (not self._bar.isHidden() and rect.intersects(self._bar.geometry()))
+
     def _is_free(self, rect: QRect) -> bool:
-        if not self._bar.isHidden() and rect.intersects(self._bar.geometry()):
+        if self._is_covering(rect):
             return False
         camera = self._context.camera
         area = QRectF(camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, TypeAlias
@@ -105,7 +106,7 @@ class ProblemRow(QFrame):
         row.addWidget(Picture(problem.severity, problem.severity))
         if problem.node:
             row.addWidget(label(problem.node, "mono"))
-        row.addWidget(label(problem.message, wrap=True), 1)
+        row.addWidget(label(_without_name(problem), wrap=True), 1)
         if problem.fix is not None:
             self.button = buttons.push(problem.fix.title, partial(fix, problem))
             row.addWidget(self.button)
@@ -129,3 +130,8 @@ class ProblemRow(QFrame):
             self._go()
         else:
             super().keyPressEvent(event)
+
+
+def _without_name(problem: Problem) -> str:
+    """The message behind the node's name, which stands before it already."""
+    return re.sub(rf"^{re.escape(problem.node)}:? ", "", problem.message) if problem.node else problem.message

@@ -66,14 +66,37 @@ def wrapping(title: str, run: Callable[[], object]) -> QPushButton:
     return button
 
 
-def chip(title: str) -> QToolButton:
-    """A small button with words that is on or off."""
-    button = QToolButton()
+def chip(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
+    """A small button with words that is on or off; `tip` says what it does, to screen readers too."""
+    button = _Chip()
     button.setText(title)
+    if icon:
+        button.setIcon(icons.themed(icon, "text"))
+        button.setIconSize(QSize(16, 16))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    if tip:
+        button.setToolTip(tip)
+        button.setAccessibleName(tip)
     button.setProperty("kind", "chip")
     button.setCheckable(True)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
+
+
+class _Chip(QToolButton):
+    """As wide as what it shows.
+
+    Beside an icon Qt puts words at the left and leaves the width of two spaces at the right.
+    """
+
+    def sizeHint(self) -> QSize:
+        size = super().sizeHint()
+        if self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon:
+            size.setWidth(size.width() - 2 * self.fontMetrics().horizontalAdvance(" "))
+        return size
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
 
 class _WrappingButton(QPushButton):

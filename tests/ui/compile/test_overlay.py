@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
@@ -126,6 +128,51 @@ def test_signs_keep_a_readable_size(
         [(_, sign)] = overlay.bridges.signs()
         assert sign.height() * scale >= 20
     window.canvas.viewport().grab()
+
+
+def test_the_legend_and_the_minimap_keep_apart(
+    qtbot: QtBot,
+    window: MainWindow,
+    project: Project,
+    overlay: CompileOverlay,
+    broken: Explanation,
+    tell: Callable[..., None],
+) -> None:
+    """In a small window, wherever one looks; also where the map has only room for its tab, and when that unfolds."""
+    tell(broken)
+    window.resize(1024, 700)
+    explain(qtbot, window, project)
+    assert window.canvas is not None
+    view, legend, small = window.canvas, overlay.legend, window.canvas.top.minimap
+    boxes = view.canvas.boxes().values()
+    places = [
+        QPointF(x, y)
+        for x in range(int(min(box.left for box in boxes)), int(max(box.right for box in boxes)), 150)
+        for y in range(int(min(box.top for box in boxes)), int(max(box.bottom for box in boxes)), 60)
+    ]
+    under, unfolded = 0, 0
+    for place in places:
+        overlay.show_overlay(False)
+        view.camera.center_on(place)
+        before = small.geometry() if small.isVisible() else QRect()
+        overlay.show_overlay(True)
+        QApplication.processEvents()
+        assert legend.isVisible()
+        under += before.intersects(legend.geometry())
+        if not small.isVisible():
+            continue
+        assert not small.geometry().intersects(legend.geometry()), place
+        view.camera.center_on(place + QPointF(30, 20))
+        assert not small.geometry().intersects(legend.geometry()), place
+        if small.isVisible() and small.is_folded:
+            tab = small.geometry()
+            middle = QPointF(small.rect().center())
+            QApplication.sendEvent(small, QEnterEvent(middle, middle, QPointF(small.mapToGlobal(middle.toPoint()))))
+            assert not small.geometry().intersects(legend.geometry()), place
+            assert not small.is_folded and small.geometry().contains(tab)
+            unfolded += 1
+            QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
+    assert under and unfolded, "both were put to the test"
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])

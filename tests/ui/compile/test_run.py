@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from engine import fit
 from studio.document import edits
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.panel import CompilePanel
@@ -87,3 +88,21 @@ def test_compiling_can_be_switched_off_and_undone(
     assert panel.header.switch.isChecked()
     window.commands.run("run.compile")
     assert not endless.store.document.training.compile
+
+
+def test_the_badge_of_a_short_run_does_not_go_on(
+    qtbot: QtBot, window: MainWindow, endless: Project, panel: CompilePanel
+) -> None:
+    """It ends while its kernels are compiled: neither place says that they are still on their way."""
+    window.commands.run("run.step")
+    run = endless.runner
+    qtbot.waitUntil(lambda: run.state == "paused")
+    assert run.run is not None and run.run.compiled
+    run.run.compile_state = fit.CompileState(2, "interpreted", 0, 0, 16, 0, 0)  # as on a slow machine
+    window.status.refresh()
+    assert window.status.tier.text().strip() == "Interpreted (kernels 0/16 ready)"
+    stop(qtbot, window, endless)
+    for badge in (window.status.tier, panel.header.badge):
+        assert badge.isVisible()
+        assert badge.text().strip() == "Ended before it was compiled"
+        assert "NumPy" in badge.toolTip()

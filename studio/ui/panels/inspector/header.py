@@ -81,11 +81,7 @@ class NodeHeader(QWidget):
             tip = "What it saves for the backward pass is computed again: less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
         for place, (flag, icon, title, tip) in enumerate(switches):
-            button = buttons.tool(icon, tip)
-            button.setProperty("kind", "chip")
-            button.setText(title)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            button.setCheckable(True)
+            button = buttons.chip(title, icon=icon, tip=tip)
             button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
             rows[place // 2].addWidget(button)
             self._flags[flag] = button
