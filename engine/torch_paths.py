@@ -74,7 +74,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "transformer": {},
     "upsampling": {},
 }
-"""Where PyTorch keeps its layers, all of which are in `engine.nn`, and the names that base classes have there."""
+"""PyTorch's module path of each layer of `engine.nn`, and its names of base classes."""
 
 
 def _repeated(count: int) -> Callable[[Any], tuple[Any, ...]]:

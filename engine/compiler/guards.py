@@ -81,7 +81,7 @@ class Entries:
         self.keys, self.values = self.now()
 
     def difference(self) -> str | None:
-        """What is not as it was, for people."""
+        """What has changed, for people."""
         keys, values = self.now()
         if not _is_same(keys, self.keys):
             return f"{self.what}: what is in it"
@@ -117,7 +117,7 @@ class Unchanged:
         self._remember()
 
     def difference(self) -> str | None:
-        """What is not as it was, for people; None while all is."""
+        """What has changed, for people; None if nothing has."""
         if self._is_quickly():
             return None
         for one in self._entries:

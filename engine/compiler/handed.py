@@ -36,7 +36,7 @@ class Handed:
         return bool(self._forms)
 
     def free(self) -> dict[int, Any]:
-        """The arrays that others have replaced and that nobody else has, as memory."""
+        """Memory of replaced arrays that have no other reference."""
         found, self._free = self._free, {}
         return found
 
@@ -48,7 +48,7 @@ class Handed:
         ]
 
     def take_back(self) -> None:
-        """Keeps what was just replaced where nobody else has it; what somebody has is forgotten."""
+        """Keeps a replaced array if it has no other reference; forgets it otherwise."""
         replaced, self._replaced = self._replaced, {}
         places = list(replaced)
         arrays = [replaced.pop(place, None) for place in places]  # another thread may be here as well

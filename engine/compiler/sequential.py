@@ -103,7 +103,7 @@ class Sequential:
 
 
 def written_slots(calls: Sequence[Instruction]) -> list[int]:
-    """The slots of which calls write to the memory, through views as well, in the order of the first writes."""
+    """The slots whose memory calls write to, through views as well, in the order of the first writes."""
     roots: dict[int, int] = {}
     found: dict[int, None] = {}
     for call in calls:

@@ -65,7 +65,7 @@ class Splits(ABC):
 
     @property
     def divisions(self) -> int:
-        """How many times, one after the other, these samples were divided anew."""
+        """How many divisions these samples went through in a row."""
         return 0
 
     @property

@@ -72,7 +72,7 @@ def of_losses(choices: Choices, losses: Losses) -> Iterator[Diagnostic]:
 
 
 def of_first_losses(choices: Choices, found: Survey, needed: Sequence[str]) -> Iterator[Diagnostic]:
-    """Rows that are left out of the first ones, of a table of which not all were read."""
+    """Rows left out of the first rows of a table that was read in part."""
     lacking = {name: found.rows - found.columns[name].values for name in needed if name in found.columns}
     name = max(lacking, key=lacking.__getitem__, default="")
     if name and lacking[name]:

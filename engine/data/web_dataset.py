@@ -311,7 +311,7 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
 
 
 class _Headers:
-    """A file of which `tarfile` reads no more at once than a header takes, whatever size the header declares."""
+    """Limits each read of `tarfile` to the size of a header, whatever size the header declares."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

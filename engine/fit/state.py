@@ -18,7 +18,7 @@ from engine.shape import format_shape
 from engine.tensor import Tensor
 
 _KINDS = ((bool, int, float, Tensor), Mapping, (list, tuple))
-"""Kinds of values of a state, of which each may stand for the others."""
+"""Kinds of state values that may replace each other."""
 
 
 @dataclass(frozen=True, slots=True)

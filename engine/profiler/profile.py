@@ -109,7 +109,7 @@ class profile:
 
     Args:
         activities: kept for PyTorch's sake: the processor is timed
-        schedule: what is done in each step, of which `step` is the end; everything is recorded if left out
+        schedule: what to do in each step, which `step` ends; default: record everything
         on_trace_ready: called with the profiler after each recording
         record_shapes, profile_memory, with_stack, with_flops, with_modules, acc_events, use_cuda: no effect
         experimental_config, execution_trace_observer, custom_trace_id_callback, post_processing_timeout_s: no effect

@@ -75,7 +75,7 @@ class Watch:
         return code
 
     def _lost_output(self, event: SessionEvent) -> int:
-        """Pass an event on. If nobody takes it, end the run; returns the exit code then, else 0."""
+        """Pass an event on. If its reader is gone, end the run; returns the exit code then, else 0."""
         try:
             self._pass_on(event)
             output.check()

@@ -12,7 +12,7 @@ from studio.document.model import Document
 from studio.lowering.report import Fix, Problem
 
 LEAST = 3
-"""Equal problems that are told as one."""
+"""Equal problems shown as one."""
 FEW = 4
 """Names that are listed."""
 

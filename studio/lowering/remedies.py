@@ -88,7 +88,7 @@ class _Offered:
         self._set: dict[Key, tuple[object, Fix]] = {}
         """By thing: its new value, and the fix that sets it."""
         self._nodes: dict[str, Fix] = {}
-        """Nodes of which a fix changes something."""
+        """Nodes that a fix changes."""
 
     def weigh(self, problem: Problem, fix: Fix, found: Mapping[Key, object]) -> Problem:
         """The problem; without its fix if that contradicts one that is offered."""

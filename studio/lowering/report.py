@@ -27,7 +27,7 @@ class Fix:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The edit as data; empty if it is not known of which document, or cannot be applied to it."""
+        """The edit as data; empty if its document is unknown or the edit cannot be applied."""
         if self.document is None:
             return ()
         try:
@@ -51,7 +51,7 @@ class Problem:
     option: str = ""
     """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
     also: tuple[str, ...] = ()
-    """Other nodes with the same problem, where several are told as one."""
+    """Other nodes with the same problem, where several are shown as one."""
 
     @property
     def help(self) -> str:

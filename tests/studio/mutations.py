@@ -117,7 +117,7 @@ def damaged_json(random: Random, content: bytes) -> bytes:
 
 
 def damaged_lines(random: Random, content: bytes) -> bytes:
-    """Lines of JSON, some of which are damaged."""
+    """Lines of JSON, some damaged."""
     lines = content.splitlines()
     places = random.sample(range(len(lines)), random.choice((1, 1, 2, min(5, len(lines)))))
     for place in places:

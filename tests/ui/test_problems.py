@@ -93,7 +93,7 @@ def test_a_row_names_its_node_once(qtbot: QtBot, message: str, words: str) -> No
 
 
 def test_keys_go_on_to_the_next_problem(qtbot: QtBot) -> None:
-    """The rows are made anew when a problem is gone: the focus stays where it was."""
+    """The rows are rebuilt when a problem is gone: the focus stays."""
     fixes = [Fix(f"Set p to {p}", lambda document, p=p: edits.set_param(document, "drop", "p", p)) for p in (0.5, 0.4)]
     wrong = [Problem("error", f"bad-{n}", f"{n} is bad.", node="drop", fix=fix) for n, fix in enumerate(fixes)]
     checks = Checks()

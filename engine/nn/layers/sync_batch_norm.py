@@ -1,4 +1,4 @@
-"""Batch normalisation over the batches of all processes, of which there is one."""
+"""Batch normalisation across processes; here there is always one process."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
     """L and D of a symmetric matrix in one matrix, and which rows were exchanged; for `ldl_solve`.
 
     Args:
-        A: matrices, of which the lower triangle is read
+        A: matrices; only the lower triangle is read
         hermitian: the same for real numbers
     """
     factors, pivots, info = packed_ldl(A)

@@ -1,7 +1,7 @@
-"""Keeps wires clear of nodes and of each other: which wires to lead anew after nodes came, went or moved.
+"""Keeps wires clear of nodes and of each other: which wires to route again after nodes were added, removed or moved.
 
 Shorter wires are led first, and longer ones around them. A wire depends on places and on shorter wires alone, so that
-what is led anew comes to the same lines as a graph that is opened.
+rerouted wires equal those of a freshly opened graph.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from studio.ui.canvas.router import Surroundings
 from studio.ui.canvas.wire_item import WireItem
 
 _MANY_AREAS = 128
-"""Changed places from which on all wires are led anew rather than those near each."""
+"""From this number of changed places on, all wires are rerouted instead of those nearby."""
 _MOST_WIRES = 64
 """Wires around one wire beyond which it is led as if they were not there."""
 
@@ -49,7 +49,7 @@ class Routing:
         self._areas.append(wire.curve.box)
 
     def settle(self) -> None:
-        """Lead wires anew where something has changed, and then those that these come near; all after many changes."""
+        """Reroute wires near changes, then wires near those; all wires after many changes."""
         areas, self._areas = self._areas, []
         items, self._touched = self._touched, set()
         if len(areas) > _MANY_AREAS:

@@ -114,7 +114,7 @@ def test_functions_with_state_of_their_own_are_refused() -> None:
 
 
 class ByHand(Clouds):
-    """A task that goes by more than its modules."""
+    """A task that depends on more than its modules."""
 
     scale = 1.0
 

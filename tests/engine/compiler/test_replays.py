@@ -250,7 +250,7 @@ def _addresses(training: Training) -> list[int]:
     return [p.grad.data_ptr() for p in training.model.parameters() if p.grad is not None]
 
 
-def test_gradients_alternate_between_two_places_while_nobody_keeps_them() -> None:
+def test_gradients_alternate_between_two_buffers_without_other_references() -> None:
     """Those before a step are there until it is over: it may be interrupted."""
     training = Training(0)
     step = _replayed(training)

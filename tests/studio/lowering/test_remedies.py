@@ -1,4 +1,4 @@
-"""Fixes that are offered beside each other, and problems that are told as one."""
+"""Fixes that are offered side by side, and problems that are shown as one."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtb
 def test_a_node_that_moves_after_a_pan_leaves_nothing_behind(
     qtbot: QtBot, view: CanvasView, hand: Hand, store: Store
 ) -> None:
-    """Looks at the screen: a picture of the widget would be painted anew."""
+    """Looks at the screen: a picture of the widget would be painted again."""
     window, screen = view.window(), view.screen()
     assert screen is not None
     store.edit("Move", lambda document: edits.move(document, {"relu": (640, 200)}))
