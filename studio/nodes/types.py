@@ -85,4 +85,16 @@ class NodeType:
         return next((param for param in self.params if param.name == name), None)
 
 
-CATEGORIES = ("data", "transform", "layer", "activation", "operation", "loss", "metric", "optimizer", "unknown")
+TITLES = {
+    "data": "Data",
+    "transform": "Transforms",
+    "layer": "Layers",
+    "activation": "Activations",
+    "operation": "Operations",
+    "loss": "Losses",
+    "metric": "Metrics",
+    "optimizer": "Optimizers",
+    "unknown": "Other",
+}
+"""Heading of each category, in the palette and in the reference."""
+CATEGORIES = tuple(TITLES)

@@ -11,21 +11,11 @@ from typing import Any
 from engine.registry import Parameter
 from engine.shape import Dim, Spec
 from studio.nodes.catalogue import catalogue
-from studio.nodes.types import CATEGORIES, NodeType, Role
+from studio.nodes.types import CATEGORIES, TITLES, NodeType, Role
 from studio.reference.examples import N, required, shapes
 from studio.reference.markdown import code, fence, joined, table
 
 FOLDER = "reference/nodes"
-TITLES = {
-    "data": "Data",
-    "transform": "Transforms",
-    "layer": "Layers",
-    "activation": "Activations",
-    "operation": "Operations",
-    "loss": "Losses",
-    "metric": "Metrics",
-    "optimizer": "Optimizers and schedules",
-}
 BATCH = 8
 """In Python examples, which need a number of samples."""
 SHOWN = 3

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from studio.nodes.types import CATEGORIES, NodeType
-
-TITLES = {
-    "data": "Data",
-    "transform": "Transforms",
-    "layer": "Layers",
-    "activation": "Activations",
-    "operation": "Operations",
-    "loss": "Losses",
-    "metric": "Metrics",
-    "optimizer": "Optimizers",
-    "unknown": "Other",
-}
-
+from studio.nodes.types import CATEGORIES, TITLES, NodeType
 
 _GROUPS = (
     "Linear",
