@@ -17,8 +17,8 @@ from studio.document.model import Document, End, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.header import NodeHeader
+from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.panel import InspectorPanel
 from studio.ui.panels.inspector.path_line import PathLine
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import LABEL_WIDTH, Row, Value

@@ -14,7 +14,7 @@ from studio.training import supply
 from studio.training.runs.points import Kind
 from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
-from studio.ui.panels.runs import panel as runs_panel
+from studio.ui.panels.runs import runs_panel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.outline import Key
-from studio.ui.panels.compile.panel import CompilePanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT

@@ -13,7 +13,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining
 from studio.ui import explainer as explainer_module
 from studio.ui.canvas.compile_overlay import CompileOverlay
-from studio.ui.panels.compile.panel import CompilePanel
+from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.studio.training.looking import break_relu

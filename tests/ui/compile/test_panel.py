@@ -16,8 +16,8 @@ from studio.document import edits
 from studio.training.explaining import Stage
 from studio.ui import explainer as explainer_module
 from studio.ui import help_page
+from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.outline import Key
-from studio.ui.panels.compile.panel import CompilePanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand

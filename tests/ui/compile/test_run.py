@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from engine import fit
 from studio.document import edits
 from studio.ui.canvas.compile_overlay import CompileOverlay
-from studio.ui.panels.compile.panel import CompilePanel
+from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.canvas.hand import CTRL

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.document.model import Document
-from studio.ui.panels.data.panel import DataPanel
+from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window import MainWindow
 from tests.studio.lowering import test_every_type
 

@@ -20,7 +20,7 @@ from studio.document.templates import template
 from studio.training.data import statistics
 from studio.training.data.picturing import Scale
 from studio.ui.panels.data import cells
-from studio.ui.panels.data.panel import DataPanel
+from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
 from tests.ui.canvas.hand import Hand

@@ -7,7 +7,7 @@ from pathlib import Path
 from pytestqt.qtbot import QtBot
 
 from studio.document.model import Training
-from studio.ui.panels.data.panel import DataPanel
+from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window import MainWindow
 from tests.studio.training.shards import shards, streamed
 from tests.ui.data.conftest import Show, click, is_filled

@@ -13,7 +13,7 @@ from studio.document import files
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.ui.panels.runs.panel import RunsPanel
+from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.runs.hand import MakeRun, digits

@@ -15,7 +15,7 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.document.templates import template
 from studio.training.runs.history import Run
-from studio.ui.panels.runs.panel import RunsPanel
+from studio.ui.panels.runs.runs_panel import RunsPanel
 
 MakeRun = Callable[..., Path]
 """Trains as `Session` does, with its arguments, and gives the folder of the run."""

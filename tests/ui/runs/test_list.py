@@ -19,8 +19,8 @@ from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.ui import theme
-from studio.ui.panels.runs.panel import RunsPanel
 from studio.ui.panels.runs.plot import run_color
+from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.runs.hand import names
