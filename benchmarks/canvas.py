@@ -22,9 +22,9 @@ from studio.lowering.check import check
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui import motion, stylesheet, theme
-from studio.ui.canvas.hit import Hit
-from studio.ui.canvas.tidy import SPACING
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.layout.auto_layout import SPACING
 from studio.ui.layered import Link, arrange
 from studio.ui.store import Store
 

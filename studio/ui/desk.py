@@ -12,9 +12,9 @@ from engine import fit
 from studio.training.events import Failed, StateChanged, Warned
 from studio.training.supply import slow_supply
 from studio.ui import figures
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_layer import Choice
-from studio.ui.canvas.view import CanvasView
 from studio.ui.learner import Learner
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.autograd.autograd_panel import AutogradPanel

@@ -13,9 +13,9 @@ from studio.document.format import SUFFIX
 from studio.document.templates import Template, templates
 from studio.lowering.grouping import grouped
 from studio.ui import menus
-from studio.ui.canvas.dropping import data_files
-from studio.ui.canvas.keys import canvas_commands
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_commands import canvas_commands
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.drop_handler import data_files
 from studio.ui.command_palette import CommandPalette
 from studio.ui.commands import Commands
 from studio.ui.desk import Desk

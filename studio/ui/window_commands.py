@@ -1,4 +1,4 @@
-"""The commands of the window: files, undo, training, panels, help. Those of the canvas are in `canvas.keys`."""
+"""The window's commands: files, undo, training, panels, help. `canvas_commands` has those of the canvas."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from engine.io import load_file
 from studio.document import edits
 from studio.document.model import Document
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trains import Trains

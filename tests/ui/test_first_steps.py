@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import End, Wire
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.dropping import reader_of
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.drop_handler import reader_of
 from studio.ui.notice import Notice
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField

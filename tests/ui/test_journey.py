@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document
 from studio.ui import dialogs
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.project import Project
 from studio.ui.window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand

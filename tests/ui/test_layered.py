@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.ui.canvas.geometry import GRID
-from studio.ui.canvas.tidy import SPACING
+from studio.ui.canvas.layout.auto_layout import SPACING
 from studio.ui.layered import CancelledError, Link, arrange
 
 SIZE = (120.0, 48.0)

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.level_of_detail import Detail
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField

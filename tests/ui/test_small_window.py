@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
 from studio.ui import figures, fonts
-from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.level_of_detail import Detail
 from studio.ui.window import MainWindow
 
 

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from engine.resources import asset
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui import stylesheet, theme
-from studio.ui.canvas.flow import Flow
-from studio.ui.canvas.style import Style, flow_color
+from studio.ui.canvas.canvas_style import Style, flow_color
+from studio.ui.canvas.wires.wire_kind import Flow
 from studio.ui.theme import Theme, ThemeManager, contrast
 
 NAMES = ("light", "dark")

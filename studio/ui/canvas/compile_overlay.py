@@ -7,10 +7,10 @@ from PySide6.QtGui import QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
 from studio.training.regions import Bridge
-from studio.ui.canvas.bridge_layer import BridgeLayer, tip
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.layers.graph_break_layer import BridgeLayer, tip
 from studio.ui.canvas.region_layer import Choice, RegionLayer
 from studio.ui.canvas.region_legend import RegionLegend
-from studio.ui.canvas.view import CanvasView
 from studio.ui.explainer import Explainer
 
 _EDGE = 12

@@ -1,33 +1,15 @@
-"""Where things are: node sizes and ports. Plain numbers in pixels at 100%, no Qt."""
+"""Points, boxes and the grid, in pixels at 100% zoom. Does not use Qt."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from studio.nodes.types import Port
-from studio.ui.canvas.face import Face
-
 GRID = 8
-HEADER = 24
-ROW = 16
-CORNER = 6.0
-PORT = 4.5
-"""Radius of a port."""
+"""Distance of the grid lines in pixels at 100% zoom."""
 
-FIRST_PORT = HEADER + 12
-"""Equal on every node, so that a chain of aligned nodes has straight wires."""
-
-_SIDE = 12
-_NARROWEST, _WIDEST = 112, 256
-_ICON = 24
-_GAP = 16
-_COLLAPSED = 24
-
-Role = Literal["name", "text", "mono"]
-Measure = Callable[[str, Role], float]
+Side = Literal["input", "output"]
 
 
 class Point(NamedTuple):
@@ -63,72 +45,6 @@ class Box(NamedTuple):
 
     def moved(self, dx: float, dy: float) -> Box:
         return Box(self.left + dx, self.top + dy, self.right + dx, self.bottom + dy)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The measures of one node, from its top left corner."""
-
-    width: float
-    height: float
-    inputs: dict[str, Point]
-    outputs: dict[str, Point]
-    line: float | None
-    """Middle of the summary line, if there is one."""
-
-    @property
-    def sides(self) -> tuple[tuple[Side, dict[str, Point]], ...]:
-        return ("input", self.inputs), ("output", self.outputs)
-
-    def box(self, at: tuple[float, float]) -> Box:
-        return Box(at[0], at[1], at[0] + self.width, at[1] + self.height)
-
-    def port(self, side: Side, name: str) -> Point:
-        """The place of a port; the middle of its edge for one that the node does not have."""
-        known = (self.inputs if side == "input" else self.outputs).get(name)
-        return known or Point(0.0 if side == "input" else self.width, self.height / 2)
-
-
-Side = Literal["input", "output"]
-
-
-def node_layout(face: Face, measure: Measure) -> Layout:
-    """Width from the content up to a maximum, height on the grid. Live values, which keep changing, do not count."""
-    width = _width(face, measure)
-    if face.collapsed:
-        return Layout(width, _COLLAPSED, _spread(face.inputs, 0.0), _spread(face.outputs, width), line=None)
-    rows = max(len(face.inputs), len(face.outputs), 1)
-    height = FIRST_PORT + ROW * (rows - 1) + 12
-    line: float | None = FIRST_PORT
-    if face.labelled:
-        line = height + 4 if face.has_line else None
-        height += ROW if face.has_line else 0
-    return Layout(
-        width,
-        height,
-        {port.name: Point(0.0, FIRST_PORT + ROW * row) for row, port in enumerate(face.inputs)},
-        {port.name: Point(width, FIRST_PORT + ROW * row) for row, port in enumerate(face.outputs)},
-        line,
-    )
-
-
-def _width(face: Face, measure: Measure) -> float:
-    title = _ICON + 8 + measure(face.name, "name") + (8 + measure(face.kind, "text") if face.kind else 0) + _SIDE
-    labels = 0.0
-    if face.labelled:
-        left = max((measure(label, "text") for label in face.input_labels), default=0.0)
-        right = max((measure(label, "text") for label in face.output_labels), default=0.0)
-        labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)
-    line = measure(face.summary, "mono") + 2 * _SIDE
-    return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
-
-
-def _spread(ports: Sequence[Port], x: float) -> dict[str, Point]:
-    step = _COLLAPSED / (len(ports) + 1)
-    return {port.name: Point(x, step * (index + 1)) for index, port in enumerate(ports)}
-
-
-# -- the grid ---------------------------------------------------------------------------------
 
 
 def snap(value: float) -> float:

@@ -12,14 +12,15 @@ from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidg
 from studio.document.model import Wire
 from studio.training.regions import Group, Map, Region
 from studio.ui import figures
-from studio.ui.canvas.curve import Curve
-from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import CORNER, Box, bounds
-from studio.ui.canvas.node_item import NodeItem
+from studio.ui.canvas.canvas_style import interface_font
+from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.nodes.node_layout import CORNER
+from studio.ui.canvas.paint_context import Surface
 from studio.ui.canvas.region_style import RegionStyle
-from studio.ui.canvas.style import interface_font
-from studio.ui.canvas.surface import Surface
-from studio.ui.canvas.wire_item import WireItem
+from studio.ui.canvas.wires.wire_curve import Curve
+from studio.ui.canvas.wires.wire_item import WireItem
 
 _Z = -2.0
 _PAD, _CORRIDOR = 16.0, 26.0

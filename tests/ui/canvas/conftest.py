@@ -15,8 +15,8 @@ from studio.document.model import Document, End, Node, Wire
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui import motion
-from studio.ui.canvas.keys import canvas_commands
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_commands import canvas_commands
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.commands import Commands
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from studio.ui.canvas.arrange import Edge, aligned, distributed
 from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.layout.align_nodes import Edge, aligned, distributed
 
 BOXES = {"a": Box(0, 0, 100, 48), "b": Box(40, 100, 160, 180), "c": Box(300, 80, 380, 128)}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.ui.canvas.curve import wire_curve
 from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.wires.wire_curve import wire_curve
 
 coordinates = st.floats(-2000, 2000)
 points = st.tuples(coordinates, coordinates)

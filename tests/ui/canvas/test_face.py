@@ -5,7 +5,7 @@ import pytest
 from studio.document.model import Node
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.face import face
+from studio.ui.canvas.nodes.node_content import face
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.nodes.types import Port, PortType
-from studio.ui.canvas.face import Face
-from studio.ui.canvas.geometry import (
-    FIRST_PORT,
-    GRID,
-    Box,
-    Point,
-    Role,
-    bounds,
-    node_layout,
-    snap,
-    snap_up,
-)
+from studio.ui.canvas.geometry import GRID, Box, Point, bounds, snap, snap_up
+from studio.ui.canvas.nodes.node_content import Face
+from studio.ui.canvas.nodes.node_layout import FIRST_PORT, Role, node_layout
 
 coordinates = st.floats(-5000, 5000)
 points = st.tuples(coordinates, coordinates)

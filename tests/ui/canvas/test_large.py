@@ -11,12 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.ui.canvas import node_item, wire_item
-from studio.ui.canvas.far_layer import FarLayer
-from studio.ui.canvas.hit import Hit
-from studio.ui.canvas.node_item import NodeItem
-from studio.ui.canvas.view import CanvasView
-from studio.ui.canvas.wire_item import WireItem
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.layers.overview_layer import FarLayer
+from studio.ui.canvas.nodes import node_item
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.wires import wire_item
+from studio.ui.canvas.wires.wire_item import WireItem
 from tests.ui.canvas.conftest import MakeView
 from tests.ui.canvas.hand import Hand
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.paths import Graph, beside
+from studio.ui.canvas.wires.wire_graph import Graph, beside
 from tests.ui.canvas.conftest import network, wire
 
 

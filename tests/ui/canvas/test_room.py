@@ -17,10 +17,10 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.report import NodeInfo
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.detail import Detail
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.room import make_room
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.layout.push_nodes import make_room
+from studio.ui.canvas.level_of_detail import Detail
 from studio.ui.store import Store
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
 from tests.ui.canvas.hand import Hand

@@ -13,11 +13,11 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.document.templates import templates
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.curve import Curve, wire_curve
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.router import Surroundings, around, enters
-from studio.ui.canvas.scene import CanvasScene
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.wires.route_search import Surroundings, around, enters
+from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire

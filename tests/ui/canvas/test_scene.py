@@ -12,13 +12,14 @@ from studio.document.model import Document, Node
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import PortType
-from studio.ui.canvas.detail import Detail
-from studio.ui.canvas.geometry import Box, node_layout
-from studio.ui.canvas.hit import Hit
-from studio.ui.canvas.node_item import NodeItem
-from studio.ui.canvas.scene import CanvasScene
-from studio.ui.canvas.view import CanvasView
-from studio.ui.canvas.wire_item import WireItem
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.nodes.node_layout import node_layout
+from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.store import Store
 from studio.ui.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.ui.canvas.geometry import GRID, Box
-from studio.ui.canvas.snapping import Guide, snapped
+from studio.ui.canvas.gestures.snapping import Guide, snapped
 
 offsets = st.floats(-300, 300)
 

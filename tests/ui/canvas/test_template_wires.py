@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from studio.document.templates import Template, templates
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.curve import Curve
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.wires.wire_curve import Curve
 from tests.ui.canvas.conftest import Checks, MakeView
 from tests.ui.canvas.hand import Hand
 

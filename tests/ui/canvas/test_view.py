@@ -13,10 +13,10 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.ui import motion
-from studio.ui.canvas.hit import Hit
-from studio.ui.canvas.keys import canvas_commands
-from studio.ui.canvas.tips import tip
-from studio.ui.canvas.view import CanvasView
+from studio.ui.canvas.canvas_commands import canvas_commands
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.overlays.canvas_tooltips import tip
 from studio.ui.commands import Commands
 from studio.ui.palette.tree import MIME
 from studio.ui.store import Store

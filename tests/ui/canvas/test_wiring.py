@@ -5,7 +5,7 @@ from hypothesis import given
 from studio.document.model import Document, End
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.geometry import Side
-from studio.ui.canvas.wiring import Wiring, ports_of
+from studio.ui.canvas.wires.pending_wire import Wiring, ports_of
 from tests.studio.document.strategies import documents
 from tests.ui.canvas.conftest import network, wire
 

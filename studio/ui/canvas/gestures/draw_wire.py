@@ -9,15 +9,16 @@ from PySide6.QtGui import QPainter
 
 from studio.document import edits
 from studio.document.model import Document, End, Wire
-from studio.ui.canvas.context import Context, Pointer
-from studio.ui.canvas.curve import Curve, wire_curve
-from studio.ui.canvas.flow import flow
-from studio.ui.canvas.geometry import PORT, Point
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.hit import NOTHING, Hit
-from studio.ui.canvas.surface import Surface
-from studio.ui.canvas.wire_paint import curve_path
-from studio.ui.canvas.wiring import Wiring
+from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.nodes.node_layout import PORT
+from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
+from studio.ui.canvas.wires.wire_kind import flow
+from studio.ui.canvas.wires.wire_painter import curve_path
 
 
 class DrawWire(Gesture):

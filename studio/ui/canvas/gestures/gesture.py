@@ -8,7 +8,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from studio.ui.canvas.context import Context, Pointer
+from studio.ui.canvas.canvas_context import Context, Pointer
 
 
 class Gesture(ABC):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QLineF, QPointF, Qt
 
 from studio.document.model import Wire
-from studio.ui.canvas.context import Context, Pointer
+from studio.ui.canvas.canvas_context import Context, Pointer
 from studio.ui.canvas.gestures.draw_wire import DrawWire
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.wiring import Wiring
+from studio.ui.canvas.wires.pending_wire import Wiring
 
 
 class PickWire(Gesture):

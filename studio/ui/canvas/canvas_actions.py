@@ -1,0 +1,331 @@
+"""What commands, menus and keys do on the canvas. Every change is one edit of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QGuiApplication
+
+from studio.document import clipboard, edits
+from studio.document.model import Document, End, Json, Wire
+from studio.nodes.types import NodeType
+from studio.ui.canvas import composite_edits
+from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.layout import align_nodes
+from studio.ui.canvas.layout.auto_layout import Tidy
+from studio.ui.canvas.layout.push_nodes import WIRE_ROOM
+from studio.ui.canvas.level_of_detail import READABLE
+from studio.ui.canvas.nodes.node_layout import HEADER
+from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.wire_graph import Direction, beside
+
+_PASTE_STEP = 3.0 * GRID
+_GRIP = QPointF(24.0, HEADER / 2)
+"""Where a node that is dropped hangs at the pointer."""
+_STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+
+
+class Actions:
+    """Acts on the selection, or on everything where that makes sense and nothing is selected."""
+
+    def __init__(self, context: Context, tidy: Tidy) -> None:
+        self._context = context
+        self._store = context.store
+        self._scene = context.scene
+        self._camera = context.camera
+        self._tidy = tidy
+
+    # -- adding
+
+    def add(
+        self,
+        kind: NodeType,
+        at: QPointF,
+        wiring: Wiring | None = None,
+        params: Mapping[str, Json] = MappingProxyType({}),
+    ) -> str | None:
+        """Add a node at a place of the canvas, wired to the loose end of `wiring`. The name of the new node."""
+        place = (snap(at.x()), snap(at.y()))
+        made: list[str] = []
+
+        def function(document: Document) -> Document:
+            if wiring is None:
+                document, name = composite_edits.added(document, kind, place)
+            else:
+                document, name = composite_edits.added_to(document, kind, place, wiring)
+            for parameter, value in params.items():
+                document = edits.set_param(document, name, parameter, value)
+            made.append(name)
+            return document
+
+        return self._added(f"Add {kind.title}", function, made)
+
+    def add_at(self, kind: NodeType, pointer: QPointF, params: Mapping[str, Json] = MappingProxyType({})) -> str | None:
+        """Add a node whose header is at the pointer."""
+        return self.add(kind, pointer - _GRIP, params=params)
+
+    def add_behind(self, kind: NodeType, name: str) -> str | None:
+        """Add a node to the right of another and wire it there. None if nothing of it fits."""
+        wire = composite_edits.follower(self._store.document, self._store.catalogue, name, kind)
+        if wire is None:
+            return None
+        box = self._scene.nodes[name].box
+        new_box = self._scene.new_box(edits.fresh_name(self._store.document, kind.title), kind, (0, 0))
+        place = self._free_place(box.right + WIRE_ROOM, box.top, new_box)
+        made: list[str] = []
+
+        def function(document: Document) -> Document:
+            document, new = composite_edits.added(document, kind, place)
+            made.append(new)
+            return edits.connect(document, Wire(wire.source, End(new, wire.target.port)))
+
+        return self._added(f"Add {kind.title} behind {name}", function, made)
+
+    def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
+        """Put a new node into a wire, with its header at the pointer, and push what is in the way to the right.
+
+        None if it does not fit there.
+        """
+        at = pointer - _GRIP
+        document, catalogue = self._store.document, self._store.catalogue
+        name = edits.fresh_name(document, kind.title)
+        pair = composite_edits.insertion_of(document, catalogue, kind, name, wire)
+        if pair is None:
+            return None
+
+        box = self._scene.new_box(name, kind, (snap(at.x()), snap(at.y())))
+        places = composite_edits.room_in_wire(self._scene.boxes(), box, name, wire)
+
+        def function(document: Document) -> Document:
+            document, _ = composite_edits.added(document, kind, (box.left, box.top), name=name)
+            return composite_edits.moved_together(composite_edits.inserted(document, wire, pair), places)
+
+        return self._added(f"Insert {kind.title} into a wire", function, [name])
+
+    def fits_into(self, kind: NodeType, wire: Wire) -> bool:
+        return composite_edits.insertion_of(self._store.document, self._store.catalogue, kind, "", wire) is not None
+
+    def _added(self, title: str, function: Callable[[Document], Document], made: list[str]) -> str | None:
+        if not self._store.edit(title, function):
+            return None
+        self._scene.select_wires(())
+        self._store.select(made[-1:])
+        return made[-1]
+
+    def _free_place(self, x: float, y: float, size: Box) -> tuple[float, float]:
+        """The place itself, or the first below it where a node of that size covers nothing."""
+        x, y = snap(x), snap(y)
+        for _ in range(64):
+            covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
+            lowest = max(
+                (node.box.bottom for node in covered if node.box.right > x and node.box.bottom > y), default=None
+            )
+            if lowest is None:
+                break
+            y = snap(lowest + 2 * GRID)
+        return x, y
+
+    # -- removing
+
+    def delete(self) -> None:
+        """Delete the selected nodes, or wires."""
+        names, wires = self._store.selection, self._scene.selected_wires
+
+        def function(document: Document) -> Document:
+            return edits.remove(edits.disconnect(document, wires), names)
+
+        if names or wires:
+            self._store.edit(f"Delete {_counted(names, wires)}", function)
+
+    def delete_and_bridge(self) -> None:
+        """Delete the selected nodes and connect what they were between."""
+        names, catalogue = self._in_order(self._store.selection), self._store.catalogue
+        if names:
+            self._store.edit(
+                f"Delete {_counted(names)} and reconnect",
+                lambda document: composite_edits.removed_bridging(document, catalogue, names),
+            )
+
+    # -- the clipboard
+
+    def copy(self) -> bool:
+        if not self._store.selection:
+            return False
+        QGuiApplication.clipboard().setText(clipboard.copy(self._store.document, self._store.selection))
+        return True
+
+    def cut(self) -> None:
+        names = self._store.selection
+        if self.copy():
+            self._store.edit(f"Cut {_counted(names)}", lambda document: edits.remove(document, names))
+
+    def paste(self, at: QPointF | None = None, *, with_inputs: bool = False) -> None:
+        """Paste nodes at a place of the canvas; what is not text of nodes is refused by the store."""
+        text = QGuiApplication.clipboard().text()
+        at = at if at is not None else self._camera.visible.center()
+        self._paste("Paste", text, self._uncovered(snap(at.x()), snap(at.y())), with_inputs)
+
+    def duplicate(self) -> None:
+        """Copies of the selected nodes a little lower and to the right, with the wires among them."""
+        frame = bounds(self._scene.boxes(self._store.selection).values())
+        if frame is None:
+            return
+        text = clipboard.copy(self._store.document, self._store.selection)
+        place = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
+        self._paste("Duplicate", text, place, with_inputs=False)
+
+    def _paste(self, verb: str, text: str, at: tuple[float, float], with_inputs: bool) -> None:
+        made: list[str] = []
+
+        def function(document: Document) -> Document:
+            document, names = clipboard.paste(document, text, at, with_inputs)
+            made.extend(names)
+            return document
+
+        title = f"{verb} nodes with inputs" if with_inputs else f"{verb} nodes"
+        if self._store.edit(title, function):
+            self._scene.select_wires(())
+            self._store.select(made)
+
+    def _uncovered(self, x: float, y: float) -> tuple[float, float]:
+        """Not exactly upon a node, as when the same is pasted twice."""
+        taken = {node.at for node in self._scene.nodes.values()}
+        while (x, y) in taken:
+            x, y = x + _PASTE_STEP, y + _PASTE_STEP
+        return x, y
+
+    # -- the selection
+
+    def select_all(self) -> None:
+        self._store.select(self._store.document.nodes)
+
+    def select_linked(self) -> None:
+        """Everything up- and downstream of the selection."""
+        graph = self._scene.graph
+        found: set[str] = set()
+        for name in self._store.selection:
+            found |= graph.upstream(name)[0] | graph.downstream(name)[0]
+        self._store.select(found)
+
+    def go(self, direction: Direction) -> None:
+        """Select the next node in a direction; the one nearest the middle of the view if none is selected."""
+        boxes = self._scene.boxes()
+        if not boxes:
+            return
+        chosen = [name for name in boxes if name in self._store.selection]
+        if not chosen:
+            middle = self._camera.visible.center()
+            goal = min(boxes, key=lambda name: (QPointF(*boxes[name].center) - middle).manhattanLength())
+        else:
+            frames = {name: boxes[name] for name in chosen}
+            start = max(chosen, key=lambda name: _extent(frames[name], direction))
+            goal = beside(boxes, start, direction) or start
+        self._scene.select_wires(())
+        self._store.select([goal])
+        self._camera.reveal(_rect(boxes[goal]))
+
+    def nudge(self, direction: Direction, steps: int = 1) -> None:
+        dx, dy = (GRID * steps * way for way in _STEPS[direction])
+        places = {name: (box.left + dx, box.top + dy) for name, box in self._scene.boxes(self._store.selection).items()}
+        if places:
+            self._store.edit(
+                f"Move {_counted(places)}",
+                lambda document: composite_edits.moved_together(document, places),
+                merge=f"nudge {' '.join(sorted(places))}",
+            )
+
+    # -- flags
+
+    def mute(self) -> None:
+        self._toggle("muted", "Mute", "Unmute")
+
+    def freeze(self) -> None:
+        self._toggle("frozen", "Freeze", "Unfreeze")
+
+    def recompute(self) -> None:
+        self._toggle("recomputed", "Recompute", "Keep the tensors of")
+
+    def collapse(self) -> None:
+        self._toggle("collapsed", "Collapse", "Expand")
+
+    def _toggle(self, flag: str, does: str, undoes: str) -> None:
+        """Set a flag of the selected nodes, or clear it if all of them have it."""
+        names = self._store.selection
+        if names:
+            nodes = self._store.document.nodes
+            verb = undoes if all(getattr(nodes[name], flag) for name in names) else does
+            self._store.edit(
+                f"{verb} {_counted(names)}", lambda document: composite_edits.toggled(document, names, flag)
+            )
+
+    # -- places
+
+    def lay_out(self) -> None:
+        """Lay out the selected nodes, or all of them if fewer than two are selected."""
+        selection = self._store.selection
+        self._tidy.lay_out(selection if len(selection) > 1 else self._store.document.nodes)
+
+    def align(self, edge: align_nodes.Edge) -> None:
+        boxes = self._scene.boxes(self._store.selection)
+        if len(boxes) > 1:
+            self._tidy.move_to(f"Align {len(boxes)} nodes", align_nodes.aligned(boxes, edge))
+
+    def distribute(self, axis: align_nodes.Axis) -> None:
+        boxes = self._scene.boxes(self._store.selection)
+        if len(boxes) > 2:
+            self._tidy.move_to(f"Distribute {len(boxes)} nodes", align_nodes.distributed(boxes, axis))
+
+    # -- looking
+
+    def fit_selection(self) -> None:
+        self.fit(self._store.selection or self._store.document.nodes)
+
+    def fit_all(self) -> None:
+        self.fit(self._store.document.nodes)
+
+    def open_at_readable_zoom(self) -> None:
+        """Show all nodes if their names can be read then, else the beginning of the graph."""
+        boxes = self._scene.boxes().values()
+        frame = bounds(boxes)
+        if frame is None:
+            self.fit((), animated=False)
+        else:
+            first = min(boxes, key=lambda box: (box.left, box.top))
+            self._camera.open_on(_rect(frame), QPointF(*first.center), READABLE)
+
+    def fit(self, names: Iterable[str], *, animated: bool = True) -> None:
+        """Show all of these nodes."""
+        frame = bounds(self._scene.boxes(names).values())
+        if frame is None:
+            self._camera.fit(QRectF(-1, -1, 2, 2), animated=animated)
+        else:
+            self._camera.fit(_rect(frame), animated=animated)
+
+    def zoom(self, notches: float) -> None:
+        self._camera.zoom_by(notches, QPointF(self._context.view.viewport().rect().center()))
+
+    def zoom_to(self, scale: float) -> None:
+        self._camera.zoom_to(scale)
+
+    def _in_order(self, names: Iterable[str]) -> list[str]:
+        chosen = set(names)
+        return [name for name in self._store.document.nodes if name in chosen]
+
+
+def _counted(names: Iterable[str], wires: Iterable[Wire] = ()) -> str:
+    """What an edit was about, for its title."""
+    names, wires = list(names), list(wires)
+    nodes = names[0] if len(names) == 1 else f"{len(names)} nodes" if names else ""
+    lines = str(wires[0]) if len(wires) == 1 else f"{len(wires)} wires" if wires else ""
+    return " and ".join(part for part in (nodes, lines) if part)
+
+
+def _extent(box: Box, direction: Direction) -> float:
+    return {"left": -box.left, "right": box.right, "up": -box.top, "down": box.bottom}[direction]
+
+
+def _rect(box: Box) -> QRectF:
+    return QRectF(box.left, box.top, box.width, box.height)

@@ -1,0 +1,48 @@
+"""What gestures and actions work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QGraphicsView
+
+from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where the pointer is, and which keys are held."""
+
+    view: QPointF
+    """In pixels of the viewport."""
+    scene: QPointF
+    """On the canvas."""
+    modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+
+    def holds(self, modifier: Qt.KeyboardModifier) -> bool:
+        return bool(self.modifiers & modifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    store: Store
+    scene: CanvasScene
+    camera: Camera
+    view: QGraphicsView
+    say: Callable[[str], None]
+    """Show a short text at the pointer; an empty one takes it away."""
+    open_search: Callable[[QPointF, Wiring | None], None]
+    """Open the search palette for a place on the canvas."""
+    open_menu: Callable[[Hit, QPoint], None]
+    """Open the menu of what was hit at a place of the screen."""
+
+    @property
+    def hair(self) -> float:
+        """One pixel of the screen, on the canvas."""
+        return 1 / self.camera.scale

@@ -1,0 +1,429 @@
+"""The items of a document. The scene applies differences between documents; it knows nothing else of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtWidgets import QGraphicsScene
+
+from studio.document.difference import difference
+from studio.document.model import Document, End, Node, Wire
+from studio.lowering.graph import node_type
+from studio.lowering.report import NodeInfo, Problem, Report
+from studio.nodes.types import NodeType, PortType
+from studio.ui.canvas.canvas_style import Style
+from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.hit_testing import NOTHING, Hit, pick
+from studio.ui.canvas.layers.gesture_overlay import Overlay
+from studio.ui.canvas.layers.overview_layer import FarLayer
+from studio.ui.canvas.layers.selection_frame import SelectionBox
+from studio.ui.canvas.level_of_detail import Detail, Zoom
+from studio.ui.canvas.nodes.node_content import Face, face
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.nodes.node_layout import node_layout
+from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.wire_curve import Curve
+from studio.ui.canvas.wires.wire_graph import Graph
+from studio.ui.canvas.wires.wire_item import WireItem
+from studio.ui.canvas.wires.wire_router import Routing
+from studio.ui.store import Store
+from studio.ui.theme import Theme
+
+_UNKNOWN = NodeInfo()
+_REACH = 24.0
+
+
+class CanvasScene(QGraphicsScene):
+    """One item per node and one per wire, found by name and by wire."""
+
+    moved = Signal()
+    """Nodes or wires came, went or changed their places."""
+
+    def __init__(self, store: Store, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._document = Document()
+        """What the items show: the store's document, but for the moment in which it changes."""
+        self.surface = Surface(Style(theme), covered=self._is_covered)
+        self.nodes: dict[str, NodeItem] = {}
+        self.wires: dict[Wire, WireItem] = {}
+        self._at: defaultdict[str, set[WireItem]] = defaultdict(set)
+        self._infos: Mapping[str, NodeInfo] = {}
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._live: dict[str, str] = {}
+        self._graph: Graph | None = None
+        self._hit: Hit = NOTHING
+        self._lit: frozenset[Wire] = frozenset()
+        self._wiring: Wiring | None = None
+        self._previewed: set[str] = set()
+        self._routing = Routing(self.nodes, self.wires, self._near_box)
+        self._grown: dict[str, float] = {}
+        """Nodes that have become wider, with their widths before."""
+        self.far = FarLayer(self.surface, self.nodes, self.wires)
+        self.overlay = Overlay(self.surface)
+        self.common = SelectionBox(self.surface)
+        self.addItem(self.common)
+        self.addItem(self.far)
+        self.addItem(self.overlay)
+        store.document_changed.connect(self._take_document)
+        store.report_changed.connect(self._take_report)
+        store.selection_changed.connect(self._take_selection)
+        self._take_document(Document(), store.document)
+        self._take_report(store.report)
+        self._take_selection(store.selection)
+
+    # -- what the store says
+
+    def _take_document(self, old: Document, new: Document) -> None:
+        change = difference(old, new)
+        if not change:
+            return
+        self.set_hovered(NOTHING)
+        self.end_preview()
+        self._document = new
+        self.surface.revision += 1
+        for wire in change.wires_removed:
+            self._remove_wire(wire)
+        for name in change.removed:
+            self._remove_node(name)
+        for before, after in change.renamed.items():
+            self._rename_node(before, after)
+        for name, node in (*change.added.items(), *change.changed.items()):
+            self._place_node(name, node)
+        for wire in change.wires_added:
+            self._add_wire(wire)
+        if change.wires_removed or change.wires_added:
+            self._graph = None
+            self._look_wired(
+                {
+                    change.renamed.get(end.node, end.node)
+                    for wire in (*change.wires_removed, *change.wires_added)
+                    for end in (wire.source, wire.target)
+                }
+            )
+            self._show_again(self._unknown_types())
+        self._routing.settle()
+        self.far.refresh()
+        self.moved.emit()
+
+    def _take_report(self, report: Report) -> None:
+        by_node: defaultdict[str, list[Problem]] = defaultdict(list)
+        for problem in report.problems:
+            if problem.node is not None:
+                by_node[problem.node].append(problem)
+        problems = {name: tuple(found) for name, found in by_node.items()}
+        infos, old_infos, old_problems = report.nodes, self._infos, self._problems
+        self._infos, self._problems = infos, problems
+        changed = [
+            name
+            for name in self.nodes
+            if infos.get(name, _UNKNOWN) is not old_infos.get(name, _UNKNOWN)
+            or problems.get(name, ()) != old_problems.get(name, ())
+        ]
+        self._show_again(changed)
+        errors = _wire_errors(report)
+        for wire, item in self.wires.items():
+            error = errors.get(wire) or errors.get(wire.target, "")
+            item.carry(self._kind(wire), report.wires.get(wire, ""), error)
+        self._routing.settle()
+        self.far.refresh()
+
+    def _take_selection(self, names: frozenset[str]) -> None:
+        for name, item in self.nodes.items():
+            if item.look.selected != (name in names):
+                item.look_selected(name in names)
+        self.far.refresh()
+
+    # -- what the view says
+
+    def set_theme(self, theme: Theme) -> None:
+        self.surface.style = Style(theme)
+        for item in self.nodes.values():
+            item.restyle()
+        self._reroute(self.wires.values())
+        self._routing.settle()
+        self.far.refresh()
+        self.update()
+
+    def set_zoom(self, zoom: Zoom) -> None:
+        old, self.surface.zoom = self.surface.zoom, zoom
+        quiet = zoom.detail is Detail.COLOR
+        if quiet == (old.detail is Detail.COLOR):
+            return
+        for item in (*self.nodes.values(), *self.wires.values()):
+            item.set_quiet(quiet)
+        self.far.show_layer(quiet)
+
+    def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
+        """Figures of the training that runs, by node; an empty mapping takes them away."""
+        names = set(values) | set(self._live)
+        self._live = dict(values)
+        self._show_again(name for name in names if name in self.nodes)
+        shares = progress or {}
+        for name, item in self.nodes.items():
+            if item.look.progress != shares.get(name):
+                item.look.progress = shares.get(name)
+                item.update()
+
+    def set_wiring(self, wiring: Wiring | None) -> None:
+        """While a wire is drawn, what it fits glows and the rest fades."""
+        if (lifted := self._wiring and self._wiring.lifted) and lifted in self.wires:
+            self.wires[lifted].look(lifted=False)
+        self._wiring = wiring
+        if wiring and wiring.lifted:
+            self.wires[wiring.lifted].look(lifted=True)
+        for name, item in self.nodes.items():
+            item.look.glowing = wiring.fitting(name) if wiring else frozenset()
+            item.look.faded = wiring is not None and not item.look.glowing and name != wiring.fixed.node
+        self.update()
+
+    def set_hovered(self, hit: Hit) -> None:
+        """The port under the pointer grows; the path through the wire under it lights up."""
+        if hit == self._hit:
+            return
+        if (before := self.nodes.get(self._hit.node or "")) is not None:
+            before.look.hovered = None
+            before.update()
+        if self._hit.wire in self.wires:
+            self.wires[self._hit.wire].look(hovered=False)
+        self._hit = hit
+        if (now := self.nodes.get(hit.node or "")) is not None:
+            now.look.hovered = hit.key
+            now.update()
+        if hit.wire is not None:
+            self.wires[hit.wire].look(hovered=True)
+        self._light(self.graph.through(hit.wire) if hit.wire is not None else frozenset())
+
+    def light_up(self, names: Iterable[str]) -> None:
+        """Mark nodes without selecting them, instead of those that were marked before."""
+        wanted = frozenset(names)
+        for name, item in self.nodes.items():
+            if item.look.marked != (name in wanted):
+                item.look.marked = name in wanted
+                item.update()
+        self.far.refresh()
+
+    def select_wires(self, wires: Iterable[Wire]) -> None:
+        chosen = set(wires)
+        for wire, item in self.wires.items():
+            item.look(selected=wire in chosen)
+        self.far.refresh()
+
+    def preview(self, places: Mapping[str, tuple[float, float]]) -> None:
+        """Show nodes elsewhere than the document has them, until the next change of it at the latest."""
+        self._previewed |= places.keys()
+        self._put(places)
+
+    def end_preview(self) -> None:
+        """Put nodes back where the document has them."""
+        nodes = self._document.nodes
+        self._put({name: nodes[name].at for name in self._previewed if name in nodes})
+        self._previewed.clear()
+
+    def take_grown(self) -> dict[str, float]:
+        """Nodes that have become wider since the last call, with their widths before."""
+        grown, self._grown = self._grown, {}
+        return grown
+
+    def new_box(self, name: str, kind: NodeType, at: tuple[float, float]) -> Box:
+        """The bounds that a new node of a type will have."""
+        return node_layout(face(name, Node(kind.key), kind), self.surface.style.measure).box(at)
+
+    def frame_selection(self) -> Box | None:
+        """Draw the common box around the selected nodes, if there are several, and tell where it is."""
+        selected = [item.box for item in self.nodes.values() if item.look.selected]
+        box = bounds(selected) if len(selected) > 1 else None
+        self.common.surround(box)
+        return box
+
+    def _put(self, places: Mapping[str, tuple[float, float]]) -> None:
+        touched: set[WireItem] = set()
+        for name, at in places.items():
+            if (item := self.nodes.get(name)) is not None and item.at != at:
+                self._routing.disturb(item.box)
+                item.setPos(*at)
+                self._routing.disturb(item.box)
+                touched |= self._at[name]
+        if touched or places:
+            self._reroute(touched)
+            self._routing.settle()
+            self.surface.revision += 1
+            self.far.refresh()
+            self.moved.emit()
+
+    # -- questions
+
+    @property
+    def selected_wires(self) -> tuple[Wire, ...]:
+        return tuple(wire for wire, item in self.wires.items() if item.is_selected)
+
+    @property
+    def graph(self) -> Graph:
+        """The wires of the document by node."""
+        if self._graph is None:
+            self._graph = Graph(self.wires)
+        return self._graph
+
+    @property
+    def has_preview(self) -> bool:
+        """Whether nodes are shown elsewhere than the document has them."""
+        return bool(self._previewed)
+
+    @property
+    def hovered(self) -> Hit:
+        return self._hit
+
+    def boxes(self, names: Iterable[str] | None = None) -> dict[str, Box]:
+        chosen = self.nodes if names is None else names
+        return {name: self.nodes[name].box for name in chosen if name in self.nodes}
+
+    def hit(self, point: QPointF) -> Hit:
+        x, y, scale = point.x(), point.y(), self.surface.zoom.scale
+        reach = _REACH / min(scale, 1.0)
+        nodes, wires = self.near(QRectF(x - reach, y - reach, 2 * reach, 2 * reach))
+        return pick(nodes, wires, x, y, scale, ports=self.surface.zoom.detail is not Detail.COLOR)
+
+    def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
+        """Items whose bounds meet a rectangle, from the scene's index."""
+        found = self.items(rect, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
+        return (
+            [item for item in found if isinstance(item, NodeItem)],
+            [item for item in found if isinstance(item, WireItem)],
+        )
+
+    def _near_box(self, box: Box) -> tuple[list[NodeItem], list[WireItem]]:
+        return self.near(QRectF(box.left, box.top, box.width, box.height))
+
+    def _is_covered(self, box: Box, curve: Curve) -> bool:
+        nodes, wires = self._near_box(box)
+        return any(node.box.meets(box) for node in nodes) or any(
+            item.curve is not curve and item.curve.enters(box) for item in wires
+        )
+
+    # -- items
+
+    def _place_node(self, name: str, node: Node) -> None:
+        item = self.nodes.get(name)
+        if item is None:
+            item = NodeItem(self.surface, self._face(name, node), node.at)
+            item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
+            self.nodes[name] = item
+            self.addItem(item)
+            self._routing.disturb(item.box)
+            return
+        self._routing.disturb(item.box)
+        moved = item.at != node.at
+        item.setPos(*node.at)
+        if self._show_face(name, node) or moved:
+            self._routing.disturb(item.box)
+            self._reroute(self._at[name])
+
+    def _rename_node(self, old: str, new: str) -> None:
+        self.nodes[new] = self.nodes.pop(old)
+        self._live.pop(old, None)
+        self._show_again([new])
+
+    def _remove_node(self, name: str) -> None:
+        item = self.nodes.pop(name)
+        self._routing.disturb(item.box)
+        self.removeItem(item)
+        self._at.pop(name, None)
+
+    def _add_wire(self, wire: Wire) -> None:
+        start = self.nodes[wire.source.node].port("output", wire.source.port)
+        end = self.nodes[wire.target.node].port("input", wire.target.port)
+        item = WireItem(self.surface, wire, self._kind(wire), start, end)
+        item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
+        self.wires[wire] = item
+        self._routing.touch(item)
+        self._at[wire.source.node].add(item)
+        self._at[wire.target.node].add(item)
+        self.addItem(item)
+
+    def _remove_wire(self, wire: Wire) -> None:
+        item = self.wires.pop(wire)
+        self._routing.forget(item)
+        self._at[wire.source.node].discard(item)
+        self._at[wire.target.node].discard(item)
+        self.removeItem(item)
+
+    def _reroute(self, items: Iterable[WireItem]) -> None:
+        for item in items:
+            self._routing.touch(item)
+            source, target = item.wire.source, item.wire.target
+            item.route(
+                self.nodes[source.node].port("output", source.port), self.nodes[target.node].port("input", target.port)
+            )
+
+    def _show_again(self, names: Iterable[str]) -> None:
+        nodes = self._document.nodes
+        for name in names:
+            if self._show_face(name, nodes[name]):
+                self._routing.disturb(self.nodes[name].box)
+                self._reroute(self._at[name])
+
+    def _show_face(self, name: str, node: Node) -> bool:
+        """Show a node as it is now. True if its ports may have moved."""
+        item = self.nodes[name]
+        width = item.layout.width
+        changed = item.show_face(self._face(name, node))
+        if item.layout.width > width:
+            self._grown.setdefault(name, width)
+        return changed
+
+    def _look_wired(self, names: Iterable[str]) -> None:
+        for name in names:
+            if (item := self.nodes.get(name)) is not None:
+                item.look.wired = frozenset(_port_keys(name, self._at[name]))
+                item.update()
+
+    def _light(self, wires: frozenset[Wire]) -> None:
+        for wire in self._lit ^ wires:
+            if (item := self.wires.get(wire)) is not None:
+                item.look(lit=wire in wires)
+        self._lit = wires
+        if self.far.isVisible():
+            self.far.update()
+
+    def _face(self, name: str, node: Node) -> Face:
+        document, catalogue = self._document, self._store.catalogue
+        return face(
+            name,
+            node,
+            catalogue.get(node.type) or node_type(document, catalogue, name),
+            summary=self._infos.get(name, _UNKNOWN).summary,
+            live=self._live.get(name, ""),
+            problems=self._problems.get(name, ()),
+        )
+
+    def _unknown_types(self) -> list[str]:
+        """Nodes whose ports are only known from their wires."""
+        return [name for name, item in self.nodes.items() if item.face.category == "unknown"]
+
+    def _kind(self, wire: Wire) -> PortType:
+        """What flows through a wire, told by either end."""
+        source = self.nodes[wire.source.node].face.port(wire.source.port, is_input=False)
+        port = source or self.nodes[wire.target.node].face.port(wire.target.port, is_input=True)
+        return port.type if port else PortType.TENSOR
+
+
+def _wire_errors(report: Report) -> dict[object, str]:
+    """What is wrong with wires, by wire or by the input that they end at."""
+    errors: dict[object, str] = {}
+    for problem in report.errors:
+        if problem.wire is not None:
+            errors[problem.wire] = problem.message
+        elif problem.node is not None and problem.port is not None:
+            errors[End(problem.node, problem.port)] = problem.message
+    return errors
+
+
+def _port_keys(name: str, items: Iterable[WireItem]) -> Iterable[str]:
+    for item in items:
+        if item.wire.source.node == name:
+            yield f"output.{item.wire.source.port}"
+        if item.wire.target.node == name:
+            yield f"input.{item.wire.target.port}"

@@ -1,0 +1,146 @@
+"""The pens, brushes and fonts of a theme, made once so that painting makes none."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
+
+from studio.nodes.types import CATEGORIES, PortType
+from studio.ui import fonts, icons
+from studio.ui.canvas.nodes.node_layout import Measure, Role
+from studio.ui.canvas.wires.wire_kind import Flow
+from studio.ui.theme import Theme, mix
+
+DASHES: dict[Flow, tuple[float, ...]] = {
+    Flow.SAMPLES: (),
+    Flow.INPUT: (),
+    Flow.TARGET: (4, 2.5),
+    Flow.LOSS: (8, 2, 1.5, 2),
+    Flow.OPTIMIZER: (1.5, 2),
+}
+"""Lengths of dashes and gaps on wires of 2 pixels, in widths: not all people see the colours."""
+
+NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
+
+_NO_PEN = QPen(Qt.PenStyle.NoPen)
+
+
+class Style:
+    """Everything that painting takes from the theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self.ground = theme.color("background")
+        self.grid = mix(theme.color("grid"), theme.color("border-strong"), 0.25)
+        self.body = QBrush(theme.color("raised"))
+        self.text = theme.color("text")
+        self.dim = theme.color("text-dim")
+        self.error = theme.color("error")
+        self.warning = theme.color("warning")
+        self.accent = theme.color("accent")
+        self.no_pen = _NO_PEN
+
+        self.border = hairline(theme.color("border-strong", 0.7))
+        self.border_muted = hairline(theme.color("border-strong"))
+        self.border_muted.setStyle(Qt.PenStyle.DashLine)
+        self.selected = QPen(self.accent, 2.0)
+        self.common = hairline(theme.color("accent", 0.7))
+        self.common.setDashPattern([4, 4])
+        self.failed = QPen(self.error, 1.5)
+        self.rim = QPen(theme.color("raised"), 1.5)
+        self.band_fill = QBrush(theme.color("accent", 0.09))
+        self.band_line = hairline(self.accent)
+        self.guide = hairline(theme.color("accent"))
+        self.knife = QPen(self.error, 1.5, Qt.PenStyle.DashLine)
+        self.pill = QBrush(theme.color("surface", 0.92))
+        self.pill_line = hairline(theme.color("border"))
+
+        share = 0.24 if theme.is_dark else 0.17
+        self.category = {name: theme.category(name) for name in CATEGORIES}
+        self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
+        self.quiet = {name: mix(self.text, brush.color(), 0.22) for name, brush in self.header.items()}
+        """The second colour of text on headers."""
+        self.category_brush = {name: QBrush(color) for name, color in self.category.items()}
+        self.category_line = {name: hairline(color) for name, color in self.category.items()}
+        self.patch = {
+            name: QBrush(mix(theme.color("raised"), color, share + 0.12)) for name, color in self.category.items()
+        }
+
+        self.flow = {flow: flow_color(theme, flow) for flow in Flow}
+        self.port_brush = {flow: QBrush(color) for flow, color in self.flow.items()}
+        self.port_glow = {flow: QBrush(flow_color(theme, flow, 0.35)) for flow in Flow}
+        self.port_ring = {flow: QPen(color, 1.5) for flow, color in self.flow.items()}
+        self.wire = {flow: wire_pen(color, 2.0, DASHES[flow]) for flow, color in self.flow.items()}
+        self.wire_lit = {
+            flow: wire_pen(mix(color, self.text, 0.35), 3.0, DASHES[flow]) for flow, color in self.flow.items()
+        }
+        self.wire_far = {flow: wire_pen(flow_color(theme, flow, 0.8), 1.0) for flow in Flow}
+        self.wire_error = wire_pen(self.error, 2.0)
+        self.wire_error_lit = wire_pen(self.error, 3.0)
+        self.wire_selected = wire_pen(self.accent, 3.0)
+        for pen in self.wire_far.values():
+            pen.setCosmetic(True)
+
+        self.fonts: dict[Role, QFont] = {
+            "name": fonts.interface(NAME_PX, bold=True),
+            "text": fonts.interface(TEXT_PX),
+            "mono": fonts.monospace(MONO_PX),
+        }
+        self._metrics = {role: QFontMetricsF(font) for role, font in self.fonts.items()}
+        self.measure: Measure = functools.lru_cache(maxsize=8192)(self._measured)
+        """The width of a text."""
+
+    def _measured(self, text: str, role: Role) -> float:
+        return self._metrics[role].horizontalAdvance(text)
+
+    def elided(self, text: str, role: Role, width: float) -> str:
+        return self._metrics[role].elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+    def baseline(self, middle: float, role: Role) -> float:
+        """Where text has to stand for its capitals to be centred at `middle`; on whole pixels, hence sharp."""
+        return round(middle + self._metrics[role].capHeight() / 2)
+
+    def icon(self, name: str, color: QColor, size: float, device_scale: float) -> QPixmap:
+        """A picture of an icon with as many pixels as it will cover on the screen."""
+        return _icon(name, color.rgba(), max(round(size * device_scale), 1))
+
+
+def hairline(color: QColor) -> QPen:
+    """One device pixel wide at every zoom."""
+    pen = QPen(color, 1.0)
+    pen.setCosmetic(True)
+    return pen
+
+
+def flow_color(theme: Theme, flow: Flow, alpha: float = 1.0) -> QColor:
+    """Inputs have the colour of tensors."""
+    if flow is Flow.TARGET:
+        return theme.color("target", alpha)
+    return theme.port(PortType.TENSOR if flow is Flow.INPUT else PortType(flow.value), alpha)
+
+
+def wire_pen(color: QColor, width: float, dashes: Sequence[float] = ()) -> QPen:
+    pen = QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+    if dashes:
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([length * 2 / width for length in dashes])
+    return pen
+
+
+@functools.lru_cache(maxsize=1024)
+def _icon(name: str, rgba: int, pixels: int) -> QPixmap:
+    return icons.pixmap(name, QColor.fromRgba(rgba), pixels)
+
+
+@functools.lru_cache(maxsize=64)
+def interface_font(pixels: int, bold: bool = True) -> QFont:
+    """A font for text that keeps its size on the screen while the canvas is zoomed."""
+    return fonts.interface(pixels, bold=bold)
+
+
+@functools.lru_cache(maxsize=64)
+def monospace_font(pixels: int) -> QFont:
+    return fonts.monospace(pixels)

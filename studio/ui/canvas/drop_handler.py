@@ -1,0 +1,109 @@
+"""What is dropped onto the canvas: node types from the palette, and data files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QDropEvent
+
+from studio.document.format import SUFFIX
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import NodeType
+from studio.ui.canvas.canvas_actions import Actions
+from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.palette.tree import MIME
+
+_BELOW = 120
+"""Pixels from one node to the next, for several files."""
+
+
+class Dropping:
+    """On a wire where it fits, the type is put into the wire; the wire lights up beforehand."""
+
+    def __init__(self, context: Context, actions: Actions, refuse: Callable[[str], object]) -> None:
+        """`refuse` is told which files cannot be used, and what can be dropped."""
+        self._refuse = refuse
+        self._context = context
+        self._do = actions
+
+    def takes(self, event: QDropEvent) -> bool:
+        """A project among the files leaves all of them to the window, which opens it."""
+        files = data_files(event)
+        return event.mimeData().hasFormat(MIME) or (bool(files) and len(files) == len(event.mimeData().urls()))
+
+    def drop_files(self, paths: Iterable[Path], at: QPointF) -> None:
+        """Add a node for each file, as one edit each, below one another."""
+        refused: list[str] = []
+        for path in paths:
+            found = reader_of(self._context.store.catalogue, path)
+            if found is None:
+                refused.append(path.name)
+                continue
+            kind, parameter = found
+            self._do.add_at(kind, at, {parameter: str(path)})
+            at = at + QPointF(0, _BELOW)
+        if refused:
+            self._refuse(_refusal(self._context.store.catalogue, refused))
+
+    def hover(self, event: QDropEvent) -> None:
+        kind = self._kind(event)
+        hit = self._context.scene.hit(self._at(event))
+        fits = kind is not None and hit.wire is not None and self._do.fits_into(kind, hit.wire)
+        self._context.scene.set_hovered(Hit(wire=hit.wire) if fits else NOTHING)
+
+    def leave(self) -> None:
+        self._context.scene.set_hovered(NOTHING)
+
+    def drop(self, event: QDropEvent) -> bool:
+        """Whether a node came of it."""
+        kind, at = self._kind(event), self._at(event)
+        self.leave()
+        if files := data_files(event):
+            self.drop_files(files, at)
+            return True
+        if kind is None:
+            return False
+        wire = self._context.scene.hit(at).wire
+        if wire is None or self._do.add_into(kind, wire, at) is None:
+            self._do.add_at(kind, at)
+        return True
+
+    def _kind(self, event: QDropEvent) -> NodeType | None:
+        key = bytes(event.mimeData().data(MIME).data()).decode(errors="replace")
+        return self._context.store.catalogue.get(key)
+
+    def _at(self, event: QDropEvent) -> QPointF:
+        return self._context.camera.to_scene(event.position())
+
+
+def data_files(event: QDropEvent) -> list[Path]:
+    """The files and folders that are dragged, without projects, which the window opens."""
+    paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix != SUFFIX]
+
+
+def reader_of(catalogue: Catalogue, path: Path) -> tuple[NodeType, str] | None:
+    """The data node that reads a file of this kind, and its parameter for the path.
+
+    Of several, the one that is called like the suffix; else the one that names the suffix first.
+    """
+    suffix = path.suffix.lower()
+    found = [
+        (kind.title.lower() != suffix[1:], parameter.path.suffixes.index(suffix), kind.title, kind, parameter.name)
+        for kind in catalogue
+        for parameter in kind.params[:1]
+        if parameter.path is not None and suffix in parameter.path.suffixes and not path.is_dir()
+    ]
+    return min(found, key=lambda each: each[:3])[3:] if found else None
+
+
+def _refusal(catalogue: Catalogue, names: list[str]) -> str:
+    of_files = {suffix for kind in catalogue for p in kind.params[:1] if p.path for suffix in p.path.suffixes}
+    of_folders = [kind.title for kind in catalogue for p in kind.params[:1] if p.path and p.path.kind == "folder"]
+    return (
+        f"No data node reads {', '.join(names)}. Drop files ending in {', '.join(sorted(of_files))} or {SUFFIX}. "
+        f"For a folder, add {', '.join(of_folders[:-1])} or {of_folders[-1]} and choose it there."
+    )

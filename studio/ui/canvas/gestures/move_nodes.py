@@ -1,0 +1,149 @@
+"""Moving nodes, in line with the grid and their neighbours; a node that is dropped on a wire is put into it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QPainter
+
+from studio.document.model import Document, Wire
+from studio.ui.canvas import composite_edits
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.gestures.snapping import Guide, Snapped, snapped
+from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.paint_context import Surface
+
+_REACH = 6.0
+"""Pixels of the screen within which a node jumps into line with another."""
+
+
+class Move(Gesture):
+    """Begins on a node. Without a drag it is a click, which selects."""
+
+    cursor = None
+    pans_at_edges = True
+
+    def __init__(self, context: Context, start: Pointer, name: str) -> None:
+        super().__init__(context, start)
+        self._name = name
+        self._before = context.store.selection
+        self._boxes: dict[str, Box] = {}
+        self._frame = Box(0, 0, 0, 0)
+        self._wire: Wire | None = None
+
+    def move(self, pointer: Pointer) -> None:
+        if not self._boxes:
+            if not self.is_drag(pointer):
+                return
+            self._lift(pointer)
+        offset = self._offset(pointer)
+        scene = self.context.scene
+        scene.preview({name: (box.left + offset.dx, box.top + offset.dy) for name, box in self._boxes.items()})
+        frame = self._frame.moved(offset.dx, offset.dy)
+        self._draw_guides(offset.guides, frame)
+        self._wire = self._wire_below(frame, pointer)
+        scene.set_hovered(Hit(wire=self._wire) if self._wire else NOTHING)
+
+    def release(self, pointer: Pointer) -> None:
+        if not self._boxes:
+            self._click(pointer)
+            return
+        self.move(pointer)
+        self._clear()
+        offset, wire = self._offset(pointer), self._wire
+        boxes = {name: box.moved(offset.dx, offset.dy) for name, box in self._boxes.items()}
+        places = {name: (box.left, box.top) for name, box in boxes.items()}
+        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
+        pair = (
+            composite_edits.insertion(self.context.store.document, self.context.store.catalogue, self._name, wire)
+            if wire
+            else None
+        )
+
+        if wire and pair:
+            places |= composite_edits.room_in_wire(self.context.scene.boxes(), boxes[self._name], self._name, wire)
+
+        def function(document: Document) -> Document:
+            document = composite_edits.moved_together(document, places)
+            return composite_edits.inserted(document, wire, pair) if wire and pair else document
+
+        title = f"Insert {self._name} into a wire" if pair else f"Move {what}"
+        if not self.context.store.edit(title, function):
+            self.context.scene.end_preview()
+
+    def cancel(self) -> None:
+        self._clear()
+        self.context.scene.end_preview()
+        self.context.store.select(self._before)
+
+    def _lift(self, pointer: Pointer) -> None:
+        store = self.context.store
+        if self._name not in store.selection:
+            adds = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(
+                Qt.KeyboardModifier.ControlModifier
+            )
+            store.select(store.selection | {self._name} if adds else {self._name})
+        self._boxes = self.context.scene.boxes(store.selection)
+        self._frame = bounds(self._boxes.values()) or self._frame
+
+    def _offset(self, pointer: Pointer) -> Snapped:
+        way = pointer.scene - self.start.scene
+        scene, visible = self.context.scene, self.context.camera.visible
+        if pointer.holds(Qt.KeyboardModifier.AltModifier):
+            return Snapped(round(way.x()), round(way.y()))
+        neighbours: list[Box] = []
+        if scene.surface.zoom.detail is not Detail.COLOR:
+            neighbours = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
+        return snapped(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
+
+    def _wire_below(self, frame: Box, pointer: Pointer) -> Wire | None:
+        """The wire that a single node without wires has been moved onto; of several the one nearest the pointer."""
+        if len(self._boxes) != 1:
+            return None
+        store, scene = self.context.store, self.context.scene
+        _, wires = scene.near(QRectF(frame.left, frame.top, frame.width, frame.height))
+        below = [item for item in wires if item.curve.distance(frame.center) <= frame.height / 2]
+        at = (pointer.scene.x(), pointer.scene.y())
+        below.sort(key=lambda item: (item.curve.distance(at), str(item.wire)))
+        fits = (
+            item.wire
+            for item in below
+            if composite_edits.insertion(store.document, store.catalogue, self._name, item.wire)
+        )
+        return next(fits, None)
+
+    def _click(self, pointer: Pointer) -> None:
+        store = self.context.store
+        toggles = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
+        if not toggles:
+            self.context.scene.select_wires(())
+        store.select(store.selection ^ {self._name} if toggles else {self._name})
+
+    def _draw_guides(self, guides: tuple[Guide, ...], frame: Box) -> None:
+        overlay = self.context.scene.overlay
+        if not guides:
+            overlay.clear()
+            return
+        lines = [
+            QLineF(guide.at, guide.low, guide.at, guide.high)
+            if guide.axis == "x"
+            else QLineF(guide.low, guide.at, guide.high, guide.at)
+            for guide in guides
+        ]
+        rect = QRectF(frame.left, frame.top, frame.width, frame.height)
+        for line in lines:
+            rect = rect.united(QRectF(line.p1(), line.p2()).normalized().adjusted(-1, -1, 1, 1))
+        overlay.show_drawing(rect, partial(_draw, lines))
+
+    def _clear(self) -> None:
+        self.context.scene.overlay.clear()
+        self.context.scene.set_hovered(NOTHING)
+
+
+def _draw(lines: list[QLineF], painter: QPainter, surface: Surface) -> None:
+    painter.setPen(surface.style.guide)
+    painter.drawLines(lines)

@@ -1,0 +1,31 @@
+"""Moving the canvas with the middle button, or with Space held."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, Qt
+
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.gestures.gesture import Gesture
+
+
+class Pan(Gesture):
+    cursor = Qt.CursorShape.ClosedHandCursor
+
+    def __init__(self, context: Context, start: Pointer) -> None:
+        super().__init__(context, start)
+        self._at = start.view
+        self._moved = QPointF()
+
+    def move(self, pointer: Pointer) -> None:
+        self._pan(pointer.view - self._at)
+        self._at = pointer.view
+
+    def release(self, pointer: Pointer) -> None:
+        self.move(pointer)
+
+    def cancel(self) -> None:
+        self._pan(-self._moved)
+
+    def _pan(self, way: QPointF) -> None:
+        self.context.camera.pan(way.x(), way.y())
+        self._moved += way

@@ -1,0 +1,140 @@
+"""What the pointer does on the canvas: the gesture under way, what lies under it, panning with Space or at an edge."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.gestures.edge_panning import EdgePan
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.gestures.gesture_factory import pressed
+from studio.ui.canvas.hit_testing import NOTHING
+
+
+class Pointing(QObject):
+    """One gesture at a time, from the press to the release."""
+
+    moved = Signal()
+    """A gesture went on, or ended."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.view)
+        self._context = context
+        self._viewport = context.view.viewport()
+        self._gesture: Gesture | None = None
+        self._edge_pan = EdgePan(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
+        self._space: bool | None = None
+        """None while Space is up, True once it has been used to pan."""
+        self._at: QPointF | None = None
+
+    @property
+    def gesture(self) -> Gesture | None:
+        """What the pointer is doing."""
+        return self._gesture
+
+    @property
+    def at(self) -> QPointF | None:
+        """Where the pointer is in the viewport; None while it is elsewhere."""
+        return self._at
+
+    @property
+    def place(self) -> QPointF | None:
+        """Where it is on the canvas."""
+        return None if self._at is None else self._context.camera.to_scene(self._at)
+
+    # -- the mouse
+
+    def pointer(self, event: QMouseEvent) -> Pointer:
+        self._at = event.position()
+        return Pointer(self._at, self._context.camera.to_scene(self._at), event.modifiers())
+
+    def press(self, event: QMouseEvent) -> None:
+        """Begin the gesture of whatever was hit."""
+        has_space = self._space is not None
+        self._space = True if has_space else None
+        self._gesture = pressed(self._context, self.pointer(event), event.button(), space=has_space)
+        if self._gesture is not None and self._gesture.cursor is not None:
+            self._viewport.setCursor(self._gesture.cursor)
+
+    def move(self, event: QMouseEvent) -> None:
+        pointer = self.pointer(event)
+        if self._gesture is None:
+            self._hover(pointer)
+            return
+        self._gesture.move(pointer)
+        self.moved.emit()
+        if self._gesture is not None and self._gesture.pans_at_edges and self._gesture.is_drag(pointer):
+            self._edge_pan.follow(pointer.view)
+
+    def release(self, event: QMouseEvent) -> None:
+        """Do what the gesture shows."""
+        if self._gesture is None:
+            return
+        pointer = self.pointer(event)
+        self._end().release(pointer)
+        self.moved.emit()
+        self._hover(pointer)
+
+    def leave(self) -> None:
+        """The pointer is elsewhere, unless it holds something."""
+        if self._gesture is None:
+            self._at = None
+            self._context.scene.set_hovered(NOTHING)
+
+    def cancel(self) -> bool:
+        """Leave everything as it was before the gesture; whether there was one."""
+        if self._gesture is None:
+            return False
+        self._end().cancel()
+        self.moved.emit()
+        return True
+
+    # -- the Space key
+
+    def hold_space(self) -> None:
+        """From now on a press pans."""
+        if self._space is None:
+            self._space = False
+            self._viewport.setCursor(Qt.CursorShape.OpenHandCursor)
+
+    def let_go_of_space(self) -> bool:
+        """Whether it was held and nothing was panned meanwhile."""
+        was, self._space = self._space, None
+        if was is not None:
+            self._viewport.unsetCursor()
+        return was is False
+
+    def forget_space(self) -> None:
+        """Somebody else will hear of its release."""
+        self._space = None
+
+    # -- parts
+
+    def _hover(self, pointer: Pointer) -> None:
+        hit = self._context.scene.hit(pointer.scene)
+        self._context.scene.set_hovered(hit)
+        shape = Qt.CursorShape.ArrowCursor
+        if self._space is not None:
+            shape = Qt.CursorShape.OpenHandCursor
+        elif hit.port is not None:
+            shape = Qt.CursorShape.CrossCursor
+        elif hit.wire is not None:
+            shape = Qt.CursorShape.PointingHandCursor
+        self._viewport.setCursor(shape)
+
+    def _end(self) -> Gesture:
+        """The gesture, which is over. It is let go first, since what it edits would cancel it."""
+        gesture, self._gesture = self._gesture, None
+        assert gesture is not None
+        self._edge_pan.stop()
+        self._viewport.unsetCursor()
+        return gesture
+
+    def _pan_at_edge(self, dx: float, dy: float) -> None:
+        self._context.camera.pan(dx, dy)
+        if self._gesture is not None and self._at is not None:
+            self._gesture.move(Pointer(self._at, self._context.camera.to_scene(self._at)))
+
+
+__all__ = ["Pointing"]

@@ -1,0 +1,36 @@
+"""The right button: a click opens a menu, a drag moves the canvas."""
+
+from __future__ import annotations
+
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.gestures.pan_canvas import Pan
+
+
+class Menu(Gesture):
+    def __init__(self, context: Context, start: Pointer) -> None:
+        super().__init__(context, start)
+        self._pan: Pan | None = None
+
+    def move(self, pointer: Pointer) -> None:
+        if self._pan is None and self.is_drag(pointer):
+            self._pan = Pan(self.context, self.start)
+        if self._pan is not None:
+            self._pan.move(pointer)
+
+    def release(self, pointer: Pointer) -> None:
+        if self._pan is not None:
+            self._pan.release(pointer)
+            return
+        hit = self.context.scene.hit(pointer.scene)
+        store, scene = self.context.store, self.context.scene
+        if hit.node is not None and hit.node not in store.selection:
+            store.select({hit.node})
+        if hit.wire is not None and hit.wire not in scene.selected_wires:
+            store.select(())
+            scene.select_wires({hit.wire})
+        self.context.open_menu(hit, self.context.view.viewport().mapToGlobal(pointer.view.toPoint()))
+
+    def cancel(self) -> None:
+        if self._pan is not None:
+            self._pan.cancel()

@@ -1,0 +1,59 @@
+"""Selecting with a rubber band. Shift adds to the selection, Ctrl toggles."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter
+
+from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.paint_context import Surface
+
+
+class Band(Gesture):
+    pans_at_edges = True
+
+    def __init__(self, context: Context, start: Pointer) -> None:
+        super().__init__(context, start)
+        self._before = context.store.selection
+        self._wires_before = context.scene.selected_wires
+        self._drawn = False
+
+    def move(self, pointer: Pointer) -> None:
+        if not self._drawn and not self.is_drag(pointer):
+            return
+        self._drawn = True
+        rect = QRectF(self.start.scene, pointer.scene).normalized()
+        self.context.scene.overlay.show_drawing(rect, partial(_draw, rect))
+        touched = frozenset(
+            node.name
+            for node in self.context.scene.near(rect)[0]
+            if rect.intersects(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
+        )
+        self.context.store.select(_combined(self._before, touched, pointer))
+
+    def release(self, pointer: Pointer) -> None:
+        self.move(pointer)
+        self.context.scene.overlay.clear()
+        self.context.scene.select_wires(())
+        if not self._drawn:
+            self.context.store.select(_combined(self._before, frozenset(), pointer))
+
+    def cancel(self) -> None:
+        self.context.scene.overlay.clear()
+        self.context.store.select(self._before)
+        self.context.scene.select_wires(self._wires_before)
+
+
+def _combined(before: frozenset[str], touched: frozenset[str], pointer: Pointer) -> frozenset[str]:
+    if pointer.holds(Qt.KeyboardModifier.ControlModifier):
+        return before ^ touched
+    return before | touched if pointer.holds(Qt.KeyboardModifier.ShiftModifier) else touched
+
+
+def _draw(rect: QRectF, painter: QPainter, surface: Surface) -> None:
+    painter.setPen(surface.style.band_line)
+    painter.setBrush(surface.style.band_fill)
+    painter.drawRect(rect)

@@ -1,0 +1,72 @@
+"""What lies under a point of the canvas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from studio.document.model import End, Wire
+from studio.ui.canvas.geometry import Side
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.wires.wire_item import WireItem
+
+_PORT_REACH, _WIRE_REACH = 11.0, 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A port, else a node, else a wire, else nothing."""
+
+    node: str | None = None
+    side: Side | None = None
+    port: str | None = None
+    wire: Wire | None = None
+
+    @property
+    def end(self) -> End | None:
+        """The port that was hit."""
+        return End(self.node, self.port) if self.node is not None and self.port is not None else None
+
+    @property
+    def key(self) -> str | None:
+        """The port as looks name it."""
+        return f"{self.side}.{self.port}" if self.port is not None else None
+
+
+NOTHING = Hit()
+
+
+def pick(
+    nodes: Iterable[NodeItem], wires: Iterable[WireItem], x: float, y: float, scale: float, *, ports: bool = True
+) -> Hit:
+    """The nearest port within reach, else the topmost node, else the nearest wire. Candidates come from the index."""
+    nodes = tuple(nodes)
+    if ports and (hit := _port(nodes, x, y, _PORT_REACH * max(1.0, min(1 / scale, 1.4)))) is not None:
+        return hit
+    inside = [node for node in nodes if _contains(node, x, y)]
+    if inside:
+        return Hit(node=max(inside, key=lambda node: node.zValue()).name)
+    near = [(item.curve.distance((x, y)), item) for item in wires]
+    reach = _WIRE_REACH / scale
+    best = min(
+        ((distance, item) for distance, item in near if distance <= reach), key=lambda pair: pair[0], default=None
+    )
+    return Hit(wire=best[1].wire) if best else NOTHING
+
+
+def _port(nodes: Iterable[NodeItem], x: float, y: float, reach: float) -> Hit | None:
+    best: tuple[float, Hit] | None = None
+    for node in nodes:
+        left, top = node.at
+        for side, places in node.layout.sides:
+            for name, place in places.items():
+                distance = math.hypot(left + place.x - x, top + place.y - y)
+                if distance <= reach and (best is None or distance < best[0]):
+                    best = (distance, Hit(node.name, side, name))
+    return best[1] if best else None
+
+
+def _contains(node: NodeItem, x: float, y: float) -> bool:
+    box = node.box
+    return box.left <= x <= box.right and box.top <= y <= box.bottom

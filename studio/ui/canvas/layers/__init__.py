@@ -1,0 +1,1 @@
+"""Graphics items that draw above or below all nodes and wires."""

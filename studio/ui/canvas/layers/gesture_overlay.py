@@ -1,0 +1,40 @@
+"""What a gesture draws above everything: rubber band, guide lines, the wire in hand, the cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
+
+from studio.ui.canvas.paint_context import Surface
+
+Draw = Callable[[QPainter, Surface], None]
+_Z = 10.0
+
+
+class Overlay(QGraphicsRectItem):
+    def __init__(self, surface: Surface) -> None:
+        super().__init__()
+        self.setPen(QPen(Qt.PenStyle.NoPen))
+        self.setZValue(_Z)
+        self.setVisible(False)
+        self._surface = surface
+        self._draw: Draw | None = None
+
+    def show_drawing(self, rect: QRectF, draw: Draw) -> None:
+        """Draw inside `rect` until told otherwise."""
+        margin = 16 / min(self._surface.zoom.scale, 1.0)
+        self._draw = draw
+        self.setRect(rect.normalized().adjusted(-margin, -margin, margin, margin))
+        self.setVisible(True)
+        self.update()
+
+    def clear(self) -> None:
+        self._draw = None
+        self.setVisible(False)
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        if self._draw is not None:
+            self._draw(painter, self._surface)

@@ -1,0 +1,106 @@
+"""The whole graph seen from afar, drawn at once: thousands of items would each cost a call from Qt to Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
+
+from studio.document.model import Wire
+from studio.ui.canvas.nodes.node_item import NodeItem
+from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.wires.wire_item import WireItem
+from studio.ui.canvas.wires.wire_kind import Flow
+
+_Z = -1.0
+
+
+class FarLayer(QGraphicsRectItem):
+    """Visible only while the zoom shows nodes as patches of colour."""
+
+    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]) -> None:
+        super().__init__()
+        self.setPen(QPen(Qt.PenStyle.NoPen))
+        self.setZValue(_Z)
+        self.setVisible(False)
+        self._surface = surface
+        self._nodes = nodes
+        self._wires = wires
+        self._stale = True
+        self._patches: dict[str, list[QRectF]] = {}
+        self._paths: dict[Flow, QPainterPath] = {}
+
+    def refresh(self) -> None:
+        """Draw anew what changed. Costs nothing while the layer is hidden."""
+        self._stale = True
+        if self.isVisible():
+            self._frame()
+            self.update()
+
+    def show_layer(self, visible: bool) -> None:
+        if visible:
+            self._frame()
+        self.setVisible(visible)
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        if self._stale:
+            self._gather()
+        style = self._surface.style
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for flow, path in self._paths.items():
+            painter.setPen(style.wire_far[flow])
+            painter.drawPath(path)
+        for wire in self._wires.values():
+            if wire.is_lit or wire.is_selected or wire.error:
+                painter.setPen(self._bold(wire.pen()))
+                painter.drawPath(wire.path)
+        painter.setPen(style.no_pen)
+        for category, patches in self._patches.items():
+            painter.setBrush(style.category_brush[category])
+            painter.drawRects(patches)
+        self._paint_marks(painter)
+
+    def _paint_marks(self, painter: QPainter) -> None:
+        """Selected nodes and those with problems stand out at any distance."""
+        style, scale = self._surface.style, self._surface.zoom.scale
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for node in self._nodes.values():
+            chosen = node.look.selected or node.look.marked
+            if not (chosen or node.face.error):
+                continue
+            pen = QPen(style.accent if chosen else style.error, 2.0)
+            pen.setCosmetic(True)
+            painter.setPen(pen)
+            gap = 2 / scale
+            painter.drawRect(_rect(node).adjusted(-gap, -gap, gap, gap))
+
+    def _bold(self, pen: QPen) -> QPen:
+        pen = QPen(pen.color(), 2.0)
+        pen.setCosmetic(True)
+        return pen
+
+    def _gather(self) -> None:
+        patches: defaultdict[str, list[QRectF]] = defaultdict(list)
+        for node in self._nodes.values():
+            patches[node.face.category].append(_rect(node))
+        paths: defaultdict[Flow, QPainterPath] = defaultdict(QPainterPath)
+        for wire in self._wires.values():
+            paths[wire.flow].addPath(wire.path)
+        self._patches, self._paths, self._stale = dict(patches), dict(paths), False
+
+    def _frame(self) -> None:
+        self.setRect(_around(item.sceneBoundingRect() for item in (*self._nodes.values(), *self._wires.values())))
+
+
+def _rect(node: NodeItem) -> QRectF:
+    return QRectF(node.x(), node.y(), node.layout.width, node.layout.height)
+
+
+def _around(rects: Iterable[QRectF]) -> QRectF:
+    whole = QRectF()
+    for rect in rects:
+        whole = whole.united(rect)
+    return whole

@@ -1,0 +1,1 @@
+"""Positions of nodes: automatic layout, alignment, and pushing nodes aside."""

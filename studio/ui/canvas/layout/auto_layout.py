@@ -1,0 +1,137 @@
+"""The layout command: computed in a thread, given up when the graph changes meanwhile, shown as a short movement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
+from PySide6.QtCore import QObject, QVariantAnimation, Signal
+
+from studio.document.model import Document
+from studio.ui import motion
+from studio.ui.canvas import composite_edits
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.layout.push_nodes import WIRE_ROOM
+from studio.ui.layered import CancelledError, Layout, Link, Spacing, arrange
+from studio.ui.store import Store
+
+Places = dict[str, tuple[float, float]]
+
+SPACING = Spacing(column=WIRE_ROOM, row=32, bend=16, grid=GRID)
+
+
+class Tidy(QObject):
+    """Lays out nodes, and animates any change of places that it is asked to make."""
+
+    finished = Signal()
+    _computed = Signal(object, object)
+
+    def __init__(self, store: Store, scene: CanvasScene, parent: QObject) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._scene = scene
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
+        self._given_up = Event()
+        self._document: Document | None = None
+        self._from: Places = {}
+        self._to: Places = {}
+        self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
+        self._animation.setEasingCurve(motion.EASING)
+        self._animation.valueChanged.connect(self._advance)
+        self._animation.finished.connect(self._arrive)
+        self._computed.connect(self._take)
+        store.document_changed.connect(self.cancel)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a layout is being computed or shown."""
+        return self._document is not None or self._animation.state() == QVariantAnimation.State.Running
+
+    def lay_out(self, names: Iterable[str]) -> None:
+        """Lay out these nodes, around the place where they are."""
+        self.cancel()
+        boxes = self._scene.boxes(names)
+        if not boxes:
+            return
+        links = [
+            Link(
+                wire.source.node,
+                wire.target.node,
+                item.curve.start.y - boxes[wire.source.node].top,
+                item.curve.end.y - boxes[wire.target.node].top,
+            )
+            for wire, item in self._scene.wires.items()
+            if wire.source.node in boxes and wire.target.node in boxes
+        ]
+        self._document, self._given_up = self._store.document, Event()
+        sizes = {name: (box.width, box.height) for name, box in boxes.items()}
+        job = self._pool.submit(arrange, sizes, links, SPACING, self._given_up.is_set)
+        job.add_done_callback(partial(self._hand_over, self._document, boxes))
+
+    def move_to(self, title: str, places: Places) -> None:
+        """Move nodes in one edit, shown as a movement."""
+        before = {name: self._scene.nodes[name].at for name in places if name in self._scene.nodes}
+        if not self._store.edit(title, lambda document: composite_edits.moved_together(document, places)):
+            return
+        duration = motion.duration(140)
+        if duration and before != places:
+            self._from, self._to = before, places
+            self._scene.preview(before)
+            self._animation.setDuration(duration)
+            self._animation.start()
+        else:
+            self.finished.emit()
+
+    def cancel(self) -> None:
+        """Give up what is being computed, and end what moves."""
+        self._given_up.set()
+        self._document = None
+        if self._animation.state() == QVariantAnimation.State.Running:
+            self._animation.stop()
+            self._arrive()
+
+    def close(self) -> None:
+        self.cancel()
+        self._pool.shutdown(wait=True)
+
+    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[Layout[str]]) -> None:
+        """In the pool's thread."""
+        if not isinstance(job.exception(), CancelledError):
+            self._computed.emit(document, _anchored(job.result().places, boxes))
+
+    def _take(self, document: Document, places: Places) -> None:
+        if document is not self._document:
+            return
+        self._document = None
+        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
+        self.move_to(f"Lay out {what}", places)
+
+    def _advance(self, t: float) -> None:
+        self._scene.preview(
+            {
+                name: (
+                    self._from[name][0] + (x - self._from[name][0]) * t,
+                    self._from[name][1] + (y - self._from[name][1]) * t,
+                )
+                for name, (x, y) in self._to.items()
+                if name in self._from
+            }
+        )
+
+    def _arrive(self) -> None:
+        self._scene.end_preview()
+        self._from, self._to = {}, {}
+        self.finished.emit()
+
+
+def _anchored(places: Places, boxes: dict[str, Box]) -> Places:
+    """The layout with its middle where the middle of the nodes was."""
+    new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in places.items())
+    old = bounds(boxes.values())
+    if new is None or old is None:
+        return places
+    dx, dy = snap(old.center.x - new.center.x), snap(old.center.y - new.center.y)
+    return {name: (x + dx, y + dy) for name, (x, y) in places.items()}

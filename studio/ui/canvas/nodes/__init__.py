@@ -1,0 +1,1 @@
+"""The nodes of the canvas: their content, layout, painting and graphics items."""

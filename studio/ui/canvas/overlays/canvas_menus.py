@@ -1,0 +1,50 @@
+"""The menus of a right click. Their entries are commands, so that they show the same keys as everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from studio.ui.canvas.hit_testing import Hit
+
+NODE = (
+    ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
+    ("canvas.cut", "canvas.copy", "canvas.duplicate"),
+    ("canvas.select-linked", "canvas.layout"),
+    ("canvas.delete", "canvas.delete-bridge"),
+)
+SEVERAL = (
+    ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
+    ("canvas.cut", "canvas.copy", "canvas.duplicate"),
+    ("canvas.layout",),
+    ("canvas.align-left", "canvas.align-center", "canvas.align-right"),
+    ("canvas.align-top", "canvas.align-middle", "canvas.align-bottom"),
+    ("canvas.distribute-x", "canvas.distribute-y"),
+    ("canvas.delete", "canvas.delete-bridge"),
+)
+WIRE = (("canvas.delete",),)
+GROUND = (
+    ("canvas.add", "canvas.paste", "canvas.paste-inputs"),
+    ("canvas.select-all", "canvas.layout"),
+    ("canvas.fit-all", "canvas.zoom-100", "canvas.minimap"),
+)
+
+
+def entries(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
+    """Ids of commands in groups."""
+    if hit.node is not None:
+        return SEVERAL if selected > 1 else NODE
+    return WIRE if hit.wire is not None else GROUND
+
+
+def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None], parent: QWidget) -> QMenu:
+    """The menu for what was hit. Commands that the window does not have are left out."""
+    menu = QMenu(parent)
+    for group in entries(hit, selected):
+        actions = [found for id in group if (found := action(id)) is not None]
+        if actions and not menu.isEmpty():
+            menu.addSeparator()
+        menu.addActions(actions)
+    return menu

@@ -1,0 +1,157 @@
+"""What lies on top of a canvas: search palette, name editor, minimap, hint, selection bar, bubble, menus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QAction
+
+from studio.nodes.types import NodeType
+from studio.ui.canvas.canvas_actions import Actions
+from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.nodes.node_layout import HEADER
+from studio.ui.canvas.overlays.canvas_menus import context_menu
+from studio.ui.canvas.overlays.empty_canvas_hint import EmptyHint
+from studio.ui.canvas.overlays.minimap import Minimap
+from studio.ui.canvas.overlays.minimap_placement import MapPlace
+from studio.ui.canvas.overlays.pointer_message import Bubble
+from studio.ui.canvas.overlays.rename_editor import RenameEditor
+from studio.ui.canvas.overlays.selection_bar import SelectionBar
+from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.palette.search import SearchPalette
+from studio.ui.theme import ThemeManager
+
+_PORT_LINE = HEADER * 1.5
+_NEW_WIDTH = 120.0
+_EDGE = 12
+_EDITOR = QPoint(160, 28)
+"""Smallest width, and height."""
+
+
+class OnTop(QObject):
+    """Opens, places and closes these widgets.
+
+    Bar and map are inside the viewport and put back after each scroll. Lying over it, they would keep Qt from
+    moving the pixels that are there already.
+    """
+
+    def __init__(self, context: Context, actions: Actions, themes: ThemeManager) -> None:
+        view = context.view
+        super().__init__(view)
+        self._context = context
+        self._view = view
+        self._do = actions
+        self._themes = themes
+        self.find_action: Callable[[str], QAction | None] = lambda _: None
+        self.search = SearchPalette(context.store.catalogue, themes, view)
+        self.bar = SelectionBar(actions, themes, view.viewport())
+        self.minimap = Minimap(context.scene, context.camera, view.viewport())
+        self.map_place = MapPlace(context, self.minimap, self.bar)
+        self.hint = EmptyHint(view)
+        self.bubble = Bubble(themes, view)
+        self.editor: RenameEditor | None = None
+        self._place = QPointF()
+        self._wiring: Wiring | None = None
+        self.search.chosen.connect(self._add_chosen)
+        self.search.closed.connect(self._take_focus_back)
+        self.search.closed.connect(self.show_hint)
+
+    # -- adding nodes
+
+    def open_search(self, at: QPointF, wiring: Wiring | None = None) -> None:
+        """Open the search palette for a place on the canvas, and for what fits `wiring` if there is one."""
+        self._place, self._wiring = at, wiring
+        types, hint = None, "Search nodes"
+        if wiring is not None:
+            types = self._context.store.catalogue.fitting(wiring.kind, wiring.wanted)
+            hint = f"What {'takes' if wiring.wanted == 'input' else 'gives'} {wiring.fixed}"
+        self.hint.show_hint(False)
+        self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
+
+    def add_behind_selected(self, kind: NodeType) -> bool:
+        """Add a node behind the one selected node, if there is one and it fits."""
+        store, scene, camera = self._context.store, self._context.scene, self._context.camera
+        if len(store.selection) != 1:
+            return False
+        name = self._do.add_behind(kind, next(iter(store.selection)))
+        for box in scene.boxes([name] if name else []).values():
+            camera.reveal(QRectF(box.left, box.top, box.width, box.height))
+        return name is not None
+
+    def _add_chosen(self, kind: NodeType) -> None:
+        wiring, self._wiring = self._wiring, None
+        if wiring is not None:
+            # The port that is wired comes to where the wire was dropped.
+            back = QPointF(0 if wiring.wanted == "input" else _NEW_WIDTH, _PORT_LINE)
+            self._do.add(kind, self._place - back, wiring)
+        elif not self.add_behind_selected(kind):
+            self._do.add_at(kind, self._place)
+
+    # -- renaming
+
+    def open_editor(self, name: str) -> None:
+        """Rename a node in place."""
+        if self.editor is not None:
+            self.editor.close_editor()
+        camera, node = self._context.camera, self._context.scene.nodes[name]
+        camera.reveal(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
+        camera.finish()
+        corner = camera.to_view(QPointF(*node.at)).toPoint()
+        width = max(round(node.layout.width * camera.scale), _EDITOR.x())
+        self.editor = RenameEditor(self._context.store, self._themes, name, self._view)
+        self.editor.closed.connect(self._forget_editor)
+        corner.setX(max(min(corner.x(), self._view.viewport().width() - width - _EDGE), 0))
+        self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR.y())))
+
+    def _forget_editor(self) -> None:
+        self.editor = None
+        self._take_focus_back()
+
+    # -- menus and words
+
+    def open_menu(self, hit: Hit, place: QPoint) -> None:
+        """Open the menu of what was hit at a place of the screen."""
+        menu = context_menu(hit, len(self._context.store.selection), self.find_action, self._view)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if not menu.isEmpty():
+            menu.popup(place)
+
+    def open_menu_of_selection(self) -> None:
+        """The menu of the selected nodes for the keyboard, at the first of them."""
+        viewport, camera = self._view.viewport(), self._context.camera
+        boxes = self._context.scene.boxes(self._context.store.selection)
+        name, box = next(iter(boxes.items()), (None, None))
+        at = camera.to_view(QPointF(box.left, box.bottom)).toPoint() if box else viewport.rect().center()
+        self.open_menu(Hit(node=name) if name else NOTHING, viewport.mapToGlobal(at))
+
+    def say(self, text: str, at: QPointF | None) -> None:
+        """Say something beside the pointer."""
+        place = at or QPointF(self._view.viewport().rect().center())
+        self.bubble.say(text, place.toPoint())
+
+    # -- places
+
+    def place_bar(self, *, busy: bool) -> None:
+        """Above several selected nodes, unless something is being dragged."""
+        box = self._context.scene.frame_selection()
+        if box is None or busy:
+            self.bar.hide()
+            return
+        camera = self._context.camera
+        corners = camera.to_view(QPointF(box.left, box.top)), camera.to_view(QPointF(box.right, box.bottom))
+        self.bar.place(QRectF(*corners).toRect(), len(self._context.store.selection))
+
+    def show_hint(self) -> None:
+        """In an empty canvas, unless the search is open already."""
+        self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
+
+    def show_why_not_run(self) -> None:
+        """In an empty canvas: what a run needs."""
+        self.hint.insist()
+        self.show_hint()
+
+    def _take_focus_back(self) -> None:
+        if self._view.isVisible() and not self.search.isVisible():
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)

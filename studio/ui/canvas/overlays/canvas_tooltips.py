@@ -1,0 +1,91 @@
+"""What the tooltip of a node, a port or a wire says, as rich text."""
+
+from __future__ import annotations
+
+import html
+
+from studio.document.model import End
+from studio.lowering.report import Report
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.store import Store
+
+
+def tip(store: Store, scene: CanvasScene, hit: Hit) -> str:
+    if hit.end is not None:
+        return _port(store.report, scene, hit)
+    if hit.node is not None:
+        return _node(store, scene, hit.node)
+    if hit.wire is None:
+        return ""
+    item = scene.wires[hit.wire]
+    return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.flow}", _mono(item.label), _error(item.error))
+
+
+def described(store: Store, scene: CanvasScene) -> str:
+    """The selection in words, for screen readers."""
+    names = [name for name in scene.nodes if name in store.selection]
+    if len(names) != 1:
+        return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
+    face = scene.nodes[names[0]].face
+    kind = store.catalogue.get(store.document.nodes[names[0]].type)
+    parts = (names[0], kind.title if kind else "unknown type", face.summary, face.error, face.warning)
+    return ", ".join(part for part in parts if part)
+
+
+def _node(store: Store, scene: CanvasScene, name: str) -> str:
+    node, face = store.document.nodes[name], scene.nodes[name].face
+    kind = store.catalogue.get(node.type)
+    title = kind.title if kind else node.type
+    return _joined(
+        f"<b>{html.escape(name)}</b> · {html.escape(title)}",
+        html.escape(kind.summary) if kind else "This version of Gradwire does not know this node type.",
+        _mono(face.summary),
+        "Muted: passes its input through." if face.muted else "",
+        "Frozen: its parameters are not trained." if face.frozen else "",
+        "Recomputed: its tensors are not kept for the backward pass." if face.recomputed else "",
+        _error(face.error),
+        _warning(face.warning),
+    )
+
+
+def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:
+    assert hit.node is not None
+    assert hit.port is not None
+    port = scene.nodes[hit.node].face.port(hit.port, is_input=hit.side == "input")
+    if port is None:
+        return ""
+    about = f"{port.type}, optional" if port.optional else str(port.type)
+    return _joined(
+        f"<b>{html.escape(port.name)}</b> · {about}", html.escape(port.help), _mono(_carried(report, scene, hit))
+    )
+
+
+def _carried(report: Report, scene: CanvasScene, hit: Hit) -> str:
+    """The shape at a port."""
+    end = hit.end or End("", "")
+    if hit.side == "input":
+        return next((report.wires.get(wire, "") for wire in scene.graph.into(end.node) if wire.target == end), "")
+    info = report.nodes.get(end.node)
+    spec = info.outputs.get(end.port) if info else None
+    return str(spec) if spec else ""
+
+
+def _joined(*lines: str) -> str:
+    return "<br>".join(line for line in lines if line)
+
+
+def _mono(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>" if text else ""
+
+
+def _error(text: str) -> str:
+    return f"Error: {_escaped(text)}" if text else ""
+
+
+def _warning(text: str) -> str:
+    return f"Warning: {_escaped(text)}" if text else ""
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")

@@ -1,0 +1,169 @@
+"""The whole graph in a corner, and what of it can be seen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.geometry import Box, bounds
+
+_LARGEST = QSize(184, 120)
+_SMALLEST = QSize(80, 52)
+_SHARE = 5
+"""It is at most this part of the canvas in each direction."""
+_PAD = 8.0
+TAB = QSize(32, 24)
+"""Its size while it is folded."""
+
+
+class Minimap(QWidget):
+    """A press or drag looks there. The nodes are painted once per change, the frame on every movement.
+
+    Folded it is a tab that says where it is.
+    """
+
+    hovered = Signal()
+    """The pointer came or went, or let go."""
+
+    def __init__(self, scene: CanvasScene, camera: Camera, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._scene = scene
+        self._camera = camera
+        self._picture: QPixmap | None = None
+        self._whole = Box(0, 0, 1, 1)
+        self._held = False
+        self._is_under_pointer = False
+        self._folded = False
+        self.setFixedSize(_LARGEST)
+        self.setAccessibleName("Minimap")
+        self.setToolTip("Minimap: press or drag to look there")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        camera.changed.connect(self.update)
+
+    @property
+    def whole(self) -> Box:
+        """The bounds of all nodes."""
+        return self._whole
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a button of the mouse is down on it."""
+        return self._held
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the pointer is on it, or holds it."""
+        return self._held or self._is_under_pointer
+
+    @property
+    def is_folded(self) -> bool:
+        return self._folded
+
+    def size_for(self, room: QSize) -> QSize | None:
+        """Its size unfolded on a canvas of this size. None where the canvas is too small for a map."""
+        share = min(room.width() / _SHARE / _LARGEST.width(), room.height() / _SHARE / _LARGEST.height(), 1.0)
+        size = QSize(round(_LARGEST.width() * share), round(_LARGEST.height() * share))
+        if size.width() < _SMALLEST.width() or size.height() < _SMALLEST.height():
+            return None
+        return size
+
+    def show_at(self, place: QRect, *, folded: bool) -> None:
+        """Lie there in the parent."""
+        if place.size() != self.size() or folded != self._folded:
+            self._folded = folded
+            self.setFixedSize(place.size())
+            self._picture = None
+        self.setGeometry(place)
+
+    def refresh(self) -> None:
+        """Paint the nodes anew."""
+        self._picture = None
+        self._whole = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._held = True
+        self._look(event.position(), animated=True)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._held = False
+        self.hovered.emit()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._look(event.position(), animated=False)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._is_under_pointer = True
+        self.hovered.emit()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._is_under_pointer = False
+        self.hovered.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._is_under_pointer = False
+        super().hideEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        self._picture = None
+        super().changeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
+            self._picture = self._drawn()
+        style = self._scene.surface.style
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawPixmap(0, 0, self._picture)
+        if self._folded:
+            return
+        visible = self._camera.visible
+        frame = QRectF(self._to_map(visible.topLeft()), self._to_map(visible.bottomRight()))
+        frame = frame.intersected(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        painter.setPen(style.band_line)
+        painter.setBrush(style.band_fill)
+        painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
+
+    def _drawn(self) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        style = self._scene.surface.style
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(style.pill_line)
+        painter.setBrush(style.pill)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        if self._folded:
+            icon = style.icon("minimap", style.dim, 16, ratio)
+            painter.drawPixmap(QRectF(self.width() / 2 - 8, self.height() / 2 - 8, 16, 16), icon, QRectF(icon.rect()))
+            painter.end()
+            return picture
+        painter.setPen(style.no_pen)
+        for node in self._scene.nodes.values():
+            box = node.box
+            rect = QRectF(self._to_map(QPointF(box.left, box.top)), self._to_map(QPointF(box.right, box.bottom)))
+            painter.setBrush(style.error if node.face.error else style.category_brush[node.face.category])
+            painter.drawRect(rect.adjusted(0, 0, max(1.5 - rect.width(), 0), max(1.5 - rect.height(), 0)))
+        painter.end()
+        return picture
+
+    def _look(self, place: QPointF, *, animated: bool) -> None:
+        scale, offset = self._mapping()
+        self._camera.center_on((place - offset) / scale, animated=animated)
+
+    def _to_map(self, point: QPointF) -> QPointF:
+        scale, offset = self._mapping()
+        return point * scale + offset
+
+    def _mapping(self) -> tuple[float, QPointF]:
+        """Scale and offset that put the whole graph into the middle."""
+        whole = self._whole
+        room = (self.width() - 2 * _PAD, self.height() - 2 * _PAD)
+        scale = min(room[0] / max(whole.width, 1), room[1] / max(whole.height, 1), 0.2)
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        return scale, middle - QPointF(*whole.center) * scale

@@ -1,0 +1,123 @@
+"""Where the minimap is: in a corner without nodes, else folded to a small tab that unfolds under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.overlays.minimap import TAB, Minimap
+
+_EDGE = 12
+_STEP = 16
+"""From one place for the tab on the border to the next."""
+
+
+class MapPlace(QObject):
+    """Shows the minimap while some of the graph is out of sight.
+
+    It never lies over the selection bar, nor over what is kept clear.
+    """
+
+    def __init__(self, context: Context, minimap: Minimap, bar: QWidget) -> None:
+        super().__init__(context.view)
+        self._context = context
+        self._viewport = context.view.viewport()
+        self._map = minimap
+        self._bar = bar
+        self._is_wanted = True
+        self._clear = QRect()
+        self._place = QRect()
+        """Where the map or its tab is in the viewport."""
+        minimap.hovered.connect(self.update)
+
+    def toggle(self) -> None:
+        """Show or hide it from now on."""
+        self._is_wanted = not self._is_wanted
+        self.update()
+
+    def keep_clear(self, place: QRect) -> None:
+        """Keep off this part of the viewport from now on; off none if it is empty."""
+        if place != self._clear:
+            self._clear = QRect(place)
+            self.update()
+
+    def update(self) -> None:
+        """Place it again after the view or the nodes have changed. A small canvas has no map."""
+        whole, visible = self._map.whole, self._context.camera.visible
+        hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
+        wanted = self._is_wanted and bool(self._context.scene.nodes) and (hidden or self._map.is_held)
+        size = self._map.size_for(self._viewport.size()) if wanted else None
+        place = self._found(size) if size is not None else None
+        if place is not None:
+            self._place = place
+            # Scrolling the viewport has moved it, since it is a child.
+            self._map.show_at(place, folded=place.size() == TAB)
+        self._map.setVisible(place is not None)
+
+    def _found(self, size: QSize) -> QRect | None:
+        """The present place while it is in use or free, a free corner, a place for the tab, or none."""
+        if self._map.isVisible() and self._map.is_in_use:
+            unfolded = self._unfolded(size)
+            if self._map.is_held or not self._is_covering(unfolded):
+                return unfolded
+        corners = [rect for rect in self._corners(size) if self._is_free(rect)]
+        if self._place in corners:
+            return self._place
+        if corners:
+            return corners[0]
+        if self._place.size() == TAB and self._inner.contains(self._place) and self._is_free(self._place):
+            return self._place
+        return next((rect for rect in self._tabs() if self._is_free(rect)), None)
+
+    def _unfolded(self, size: QSize) -> QRect:
+        """The map over its tab, to the side where it covers nothing; where it is when it is not folded."""
+        inner, place = self._inner, self._place
+        lefts = (min(place.left(), inner.right() + 1 - size.width()), place.right() + 1 - size.width())
+        tops = (min(place.top(), inner.bottom() + 1 - size.height()), place.bottom() + 1 - size.height())
+        found = [QRect(QPoint(left, top), size) for top in tops for left in lefts]
+        return next((rect for rect in found if inner.contains(rect) and not self._is_covering(rect)), found[0])
+
+    @property
+    def _inner(self) -> QRect:
+        return self._viewport.rect().adjusted(_EDGE, _EDGE, -_EDGE, -_EDGE)
+
+    def _corners(self, size: QSize) -> list[QRect]:
+        """The lower right one first."""
+        inner = self._inner
+        lefts = (inner.right() + 1 - size.width(), inner.left())
+        tops = (inner.bottom() + 1 - size.height(), inner.top())
+        return [QRect(QPoint(left, top), size) for top in tops for left in lefts]
+
+    def _tabs(self) -> Iterator[QRect]:
+        """Corners, and then along the border."""
+        yield from self._corners(TAB)
+        inner = self._inner
+        right, bottom = inner.right() + 1 - TAB.width(), inner.bottom() + 1 - TAB.height()
+        for left in range(right, inner.left(), -_STEP):
+            yield QRect(QPoint(left, bottom), TAB)
+        for top in range(bottom, inner.top(), -_STEP):
+            yield QRect(QPoint(right, top), TAB)
+        for left in range(right, inner.left(), -_STEP):
+            yield QRect(QPoint(left, inner.top()), TAB)
+        for top in range(bottom, inner.top(), -_STEP):
+            yield QRect(QPoint(inner.left(), top), TAB)
+
+    def _is_covering(self, rect: QRect) -> bool:
+        """Whether the selection bar or what is kept clear is there."""
+        return rect.intersects(self._clear) or (not self._bar.isHidden() and rect.intersects(self._bar.geometry()))
+
+    def _is_free(self, rect: QRect) -> bool:
+        if self._is_covering(rect):
+            return False
+        camera = self._context.camera
+        area = QRectF(camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1)))
+        return not any(
+            node.box.left < area.right()
+            and area.left() < node.box.right
+            and node.box.top < area.bottom()
+            and area.top() < node.box.bottom
+            for node in self._context.scene.near(area)[0]
+        )

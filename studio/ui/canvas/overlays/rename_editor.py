@@ -1,0 +1,88 @@
+"""Renaming a node in place. What cannot be a name is said while it is typed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
+
+from studio.document import edits, names
+from studio.ui.canvas.overlays.pointer_message import Bubble
+from studio.ui.store import Store
+from studio.ui.theme import ThemeManager
+from studio.ui.widgets.inputs import LineEdit
+
+
+class RenameEditor(LineEdit):
+    """Lies over the header of a node. Enter takes the name, Escape leaves it, and so does going elsewhere."""
+
+    closed = Signal()
+
+    def __init__(self, store: Store, themes: ThemeManager, name: str, parent: QWidget) -> None:
+        super().__init__(name, parent)
+        self._store = store
+        self._name = name
+        self._done = False
+        self.setAccessibleName(f"New name of {name}")
+        self.reason = Bubble(themes, parent)
+        self.textChanged.connect(self._judge)
+        self.returnPressed.connect(self._take)
+        store.document_changed.connect(self._document_changed)
+        self.installEventFilter(self)
+
+    def open_at(self, rect: QRect) -> None:
+        self.setGeometry(rect)
+        self.show()
+        self.raise_()
+        self.selectAll()
+        self.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def problem(self, text: str) -> str | None:
+        """Why the node cannot be called so."""
+        new = names.from_title(text)
+        if new == self._name:
+            return None
+        if (problem := names.problem(new)) is not None:
+            return f"The name {problem}."
+        return f"There is already a node {new}." if new in self._store.document.nodes else None
+
+    def close_editor(self) -> None:
+        if self._done:
+            return
+        self._done = True
+        self._store.document_changed.disconnect(self._document_changed)
+        self.hide()
+        self.reason.hide()
+        self.closed.emit()
+        self.reason.deleteLater()
+        self.deleteLater()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusOut:
+            self.close_editor()
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self.close_editor()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _judge(self, text: str) -> None:
+        problem = self.problem(text)
+        self.setProperty("invalid", "true" if problem else "false")
+        self.style().unpolish(self)
+        self.style().polish(self)
+        new = names.from_title(text)
+        becomes = f"Becomes {new}" if new != text.strip() else ""
+        self.reason.say(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
+
+    def _take(self) -> None:
+        new, old = names.from_title(self.text()), self._name
+        if self.problem(self.text()) is not None:
+            return
+        self.close_editor()
+        if new != old:
+            self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new))
+
+    def _document_changed(self) -> None:
+        """An undo from elsewhere may have taken the node away."""
+        if self._name not in self._store.document.nodes:
+            self.close_editor()

@@ -1,0 +1,1 @@
+"""The wires of the canvas: their curves, routes, labels, painting and graphics items."""

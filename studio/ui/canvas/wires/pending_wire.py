@@ -1,0 +1,72 @@
+"""A wire that is being drawn: what it fits, and why not the rest."""
+
+from __future__ import annotations
+
+from studio.document.edits import disconnect
+from studio.document.model import Document, End, Wire
+from studio.lowering.connect import refusal
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import NodeType, Port, PortType
+from studio.ui.canvas.geometry import Side
+from studio.ui.canvas.wires.wire_graph import Graph
+
+
+class Wiring:
+    """One end is at a port already; the other follows the pointer. A wire that was taken off its port is `lifted`."""
+
+    def __init__(
+        self, document: Document, catalogue: Catalogue, fixed: End, side: Side, lifted: Wire | None = None
+    ) -> None:
+        self.fixed = fixed
+        self.side: Side = side
+        """Which side of its node the fixed end is on."""
+        self.lifted = lifted
+        self._document = disconnect(document, [lifted]) if lifted else document
+        self._catalogue = catalogue
+        graph = Graph(self._document.wires)
+        walk = graph.upstream if side == "output" else graph.downstream
+        self._looping, _ = walk(fixed.node)
+        self.kind: PortType = _type_of(self._document, catalogue, fixed, side)
+
+    @property
+    def wanted(self) -> Side:
+        """The side that the loose end has to find."""
+        return "input" if self.side == "output" else "output"
+
+    def wire(self, other: End) -> Wire:
+        return Wire(self.fixed, other) if self.side == "output" else Wire(other, self.fixed)
+
+    def refusal(self, other: End, side: Side) -> str | None:
+        """Why the wire cannot end at a port; None if it can."""
+        if side == self.side and other == self.fixed:
+            return "A wire goes from an output to an input."
+        return refusal(self._document, self._catalogue, self.wire(other))
+
+    def fitting(self, name: str) -> frozenset[str]:
+        """The ports of a node that the wire can end at, as looks name them. A few lookups: asked of every node."""
+        kind = self._catalogue.get(self._document.nodes[name].type)
+        if kind is None or name in self._looping:
+            return frozenset()
+        ports = ports_of(kind, self.wanted)
+        return frozenset(f"{self.wanted}.{port.name}" for port in ports if port.type is self.kind)
+
+    def nearest_fit(self, name: str) -> str | None:
+        """The port to take when the wire is dropped on the body of a node: a free one first."""
+        fits = [port for port in self._ports(name) if f"{self.wanted}.{port.name}" in self.fitting(name)]
+        taken = {wire.target.port for wire in self._document.wires if wire.target.node == name}
+        free = [port for port in fits if self.wanted == "output" or port.name not in taken]
+        return next((port.name for port in free or fits), None)
+
+    def _ports(self, name: str) -> tuple[Port, ...]:
+        kind = self._catalogue.get(self._document.nodes[name].type)
+        return ports_of(kind, self.wanted) if kind else ()
+
+
+def ports_of(kind: NodeType, side: Side) -> tuple[Port, ...]:
+    return kind.inputs if side == "input" else kind.outputs
+
+
+def _type_of(document: Document, catalogue: Catalogue, end: End, side: Side) -> PortType:
+    kind = catalogue.get(document.nodes[end.node].type)
+    port = None if kind is None else kind.input(end.port) if side == "input" else kind.output(end.port)
+    return port.type if port else PortType.TENSOR

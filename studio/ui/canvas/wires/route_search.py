@@ -1,0 +1,215 @@
+"""Wires around nodes: a wire that would run behind a node takes a lane above or below it. Plain numbers, no Qt.
+
+The direct curve is kept where it is free. Otherwise a wire to the right leaves its row by a bend in a gap between
+nodes, runs along a lane beside the nodes, and enters the row of its target by another bend. Where rows of nodes lie
+between, it passes them one after the other. A wire back to the left takes another lane. Ways are tried from the least
+height up, and the first is taken that meets no node and runs along no other wire: wires take lanes side by side. The
+choice depends on places alone, so that it does not flicker while a node is dragged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from studio.ui.canvas.geometry import Box, Point
+from studio.ui.canvas.wires.wire_curve import Bezier, Curve, wire_curve
+
+_CLEAR = 12.0
+"""Distance of the first lane from the nodes that it passes."""
+_LANE = 8.0
+"""Distance from one lane to the next."""
+_LANES = 4
+"""Lanes on each side of a node that are tried."""
+_BESIDE = 6.0
+"""Distance of a bend from the nodes that it passes."""
+_SHIFTS = (0.0, 12.0, 24.0)
+"""How far a bend may be from the port, where other wires bend as well."""
+_BENDS = (40.0, 16.0)
+"""Widths of bends, best first."""
+_TURNS = ((0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0), (24.0, 24.0))
+"""How much wider the two turns of a way back are made, where other wires turn as well."""
+_MARGINS = (8.0, 1.0)
+"""Smallest distance of a way from the nodes above and below it; the second where the first leaves none."""
+_CROSSING = 44.0
+"""Length for which two wires may be close to each other where they cross."""
+_AROUND = 160.0
+"""How far from the direct way nodes are looked for that another way would meet."""
+_MOST = 128
+"""Nodes around one wire beyond which it is drawn as if they were not there."""
+_TRIES = 32
+"""Ways that are compared, at most."""
+
+
+class Surroundings(NamedTuple):
+    """What meets a box: nodes, and the wires that were led before."""
+
+    boxes: Sequence[Box]
+    curves: Sequence[Curve] = ()
+
+
+def around(direct: Curve, look: Callable[[Box], Surroundings]) -> Curve:
+    """The way of a wire that avoids nodes and other wires; `direct` where that is free, or where no way is better.
+
+    `look` gives what meets a box, without the nodes at the wire's ends and the wires from the same port.
+    """
+    margin = _MARGINS[0]
+    near = look(_widened(direct.box, margin))
+    fault = _fault(direct, near, margin)
+    if fault == (0, 0):
+        return direct
+    near = look(_widened(direct.box, _AROUND))
+    if len(near.boxes) > _MOST:
+        return direct
+    best, least = direct, fault
+    for margin in _MARGINS:
+        for curve in islice(_ways(direct.start, direct.end, near.boxes, margin), _TRIES):
+            fault = _fault(curve, near, most=least[0])
+            if fault == (0, 0):
+                return curve
+            if fault < least:
+                best, least = curve, fault
+    return best
+
+
+def enters(curve: Curve, box: Box, margin: float = -1.0) -> bool:
+    """Whether a curve runs through the inside of a box, or nearer than `margin` above or below it."""
+    inner = Box(box.left + 1, box.top - margin, box.right - 1, box.bottom + margin)
+    return curve.box.meets(inner) and curve.enters(inner)
+
+
+def _fault(curve: Curve, near: Surroundings, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
+    """How many nodes it runs behind, and how far along other wires. The latter is 0 after more than `most` nodes."""
+    hits = sum(enters(curve, box, margin) for box in near.boxes)
+    if hits > most:
+        return hits, 0
+    shared = (curve.together(other) for other in near.curves)
+    return hits, sum(length for length in shared if length > _CROSSING)
+
+
+def _ways(a: Point, b: Point, boxes: Sequence[Box], margin: float) -> Iterator[Curve]:
+    if b.x > a.x:
+        kept = [Box(box.left, box.top - margin, box.right, box.bottom + margin) for box in boxes]
+        yield from _forwards(a, b, kept, _CLEAR - margin)
+        for lane in range(_LANES):
+            yield from _through_rows(a, b, kept, lane)
+    else:
+        yield from _backwards(a, b, boxes)
+
+
+def _forwards(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> Iterator[Curve]:
+    """Ways with one bend, or along one lane, that meet no node; those of the least height first."""
+    first = min((box.left for box in boxes if box.top < a.y < box.bottom and box.right > a.x), default=b.x)
+    last = max((box.right for box in boxes if box.top < b.y < box.bottom and box.left < b.x), default=a.x)
+    bends = _gaps(a, b, boxes)
+    out = [(left, right) for left, right in bends if right <= min(first, b.x)]
+    back = [(left, right) for left, right in bends if max(last, a.x) <= left]
+    for left, right in _widest(out):
+        if left >= last and _free(left, a.y, right, b.y, boxes):
+            yield _chain(a, Point(left, a.y), Point(right, b.y), b)
+    lanes = {
+        y
+        for step in range(_LANES)
+        for box in boxes
+        for y in (box.top - clear - step * _LANE, box.bottom + clear + step * _LANE)
+    } or {y + way * (_CLEAR + step * _LANE) for y in (a.y, b.y) for way in (-1, 1) for step in range(_LANES)}
+    for lane in sorted(lanes, key=lambda lane: (abs(lane - a.y) + abs(lane - b.y), lane)):
+        down = _some([bend for bend in out if _free(bend[0], a.y, bend[1], lane, boxes)])
+        up = _some([bend for bend in back if _free(bend[0], lane, bend[1], b.y, boxes)], last=True) if down else []
+        for start, end in up:
+            for left, right in down:
+                if right <= start and _free(right, lane, start, lane, boxes):
+                    yield _chain(a, Point(left, a.y), Point(right, lane), Point(start, lane), Point(end, b.y), b)
+
+
+def _through_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) -> Iterator[Curve]:
+    """By the lanes between the rows of nodes: a bend in the first gap of each row, and one in the last before `b`."""
+    top, bottom = min(a.y, b.y), max(a.y, b.y)
+    off = (lane + 1) // 2 * _LANE * (1 if lane % 2 else -1)
+    levels: list[float] = []
+    reach = top
+    for box in sorted(boxes, key=lambda box: box.top):
+        if top < reach <= box.top <= bottom:
+            room = (box.top - reach) / 2
+            levels.append((reach + box.top) / 2 + min(max(off, -room), room))
+        reach = max(reach, box.bottom)
+    bends, stops = _gaps(a, b, boxes), [a]
+    for level in (*(levels if a.y < b.y else reversed(levels)), b.y):
+        here, last = stops[-1], level == b.y
+        for left, right in _widest(bends, last=True) if last else bends[lane:]:
+            if (
+                here.x <= left
+                and _free(here.x, here.y, left, here.y, boxes)
+                and _free(left, here.y, right, level, boxes)
+                and (not last or _free(right, level, b.x, level, boxes))
+            ):
+                stops += [Point(left, here.y), Point(right, level)]
+                break
+        else:
+            return
+    yield _chain(*stops, b)
+
+
+def _gaps(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[float, float]]:
+    """Where bends may be, from the left: beside nodes and ends."""
+    ends = [x for shift in _SHIFTS for x in (a.x + shift, b.x - shift)]
+    edges = {*ends, *(x for box in boxes for x in (box.right + _BESIDE, box.left - _BESIDE))}
+    bends = {bend for width in _BENDS for x in edges for bend in ((x, x + width), (x - width, x))}
+    return sorted(bend for bend in bends if a.x <= bend[0] and bend[1] <= b.x)
+
+
+def _some(bends: Sequence[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
+    """A few of the widest bends, from both ends of where they may be."""
+    wide = _widest(bends, last=last)
+    return list(dict.fromkeys((*wide[:3], *wide[3:][-2:])))
+
+
+def _widest(bends: Iterable[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
+    """The widest bends first, and of those the one on the left, or on the right if `last`."""
+    return sorted(bends, key=lambda bend: (bend[0] - bend[1], -bend[0] if last else bend[0]))
+
+
+def _backwards(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[Curve]:
+    across = [box for box in boxes if box.left < a.x + _CLEAR and b.x - _CLEAR < box.right]
+    levels = ((a.y + b.y) / 2, a.y, b.y)
+    ways = {
+        (_beside(level, way, across) + way * step * _LANE, wider)
+        for level in levels
+        for way in (-1, 1)
+        for step in range(_LANES)
+        for wider in _TURNS
+    }
+    for lane, wider in sorted(ways, key=lambda way: (abs(way[0] - a.y) + abs(way[0] - b.y) + sum(way[1]) / 2, way)):
+        yield wire_curve(a, b, lane=lane, wider=wider)
+
+
+def _beside(level: float, way: int, boxes: Sequence[Box]) -> float:
+    """The next level above or below where no box is."""
+    for _ in boxes:
+        hit = [box for box in boxes if box.top - _CLEAR < level < box.bottom + _CLEAR]
+        if not hit:
+            break
+        level = min(box.top for box in hit) - _CLEAR if way < 0 else max(box.bottom for box in hit) + _CLEAR
+    return level
+
+
+def _free(left: float, y: float, right: float, other_y: float, boxes: Iterable[Box]) -> bool:
+    """Whether no node lies in the rectangle of a stretch."""
+    top, bottom = min(y, other_y), max(y, other_y)
+    return not any(box.left < right and left < box.right and box.top < bottom and top < box.bottom for box in boxes)
+
+
+def _chain(*stops: Point) -> Curve:
+    """Stretches from stop to stop, level at each."""
+    pieces: list[Bezier] = []
+    for start, end in pairwise(stops):
+        if start != end:
+            reach = (end.x - start.x) / (3 if start.y == end.y else 2)
+            pieces.append(Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end))
+    return Curve(tuple(pieces))
+
+
+def _widened(box: Box, by: float) -> Box:
+    return Box(box.left - by, box.top - by, box.right + by, box.bottom + by)

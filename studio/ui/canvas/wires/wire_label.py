@@ -1,0 +1,76 @@
+"""What a wire carries, in words on the wire: where it stands, and how it is painted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter
+
+from studio.ui.canvas.canvas_style import MONO_PX, Style, monospace_font
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.level_of_detail import Detail, Zoom, readable
+from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.wires.wire_curve import Curve
+
+_ROOM = 28.0
+"""A label stands unasked only if this much of the wire stays visible."""
+_SPOTS = (0.5, 0.38, 0.62)
+"""Where along the wire it may stand, best first."""
+_OUTER_SPOTS = (0.26, 0.74)
+"""Where it stands rather than nowhere."""
+
+
+class Label(NamedTuple):
+    text: str
+    box: Box
+    pixels: int
+    """Size of the font on the canvas."""
+
+    @property
+    def rect(self) -> QRectF:
+        return QRectF(self.box.left, self.box.top, self.box.width, self.box.height)
+
+
+def asked(curve: Curve, text: str, zoom: Zoom) -> Label:
+    """For the wire under the pointer: readable at any zoom; above a short wire, whose nodes it would cover."""
+    pixels = MONO_PX if readable(MONO_PX, zoom.scale) else round(MONO_PX / zoom.scale)
+    box = _box(curve, text, pixels)
+    return Label(text, box if _has_room(curve, box) else box.moved(0, -1.4 * box.height), pixels)
+
+
+def unasked(curve: Curve, text: str, surface: Surface, *, beside: float = 0.0) -> Label | None:
+    """Where nothing else lies along the wire, with room for something `beside` it on either side.
+
+    A shape goes without its dtype where there is no room for both.
+    """
+    if surface.zoom.detail is not Detail.FULL or not readable(MONO_PX, surface.zoom.scale):
+        return None
+    texts = dict.fromkeys((text, text.partition(" ")[0]))
+    places = ((words, t) for spots in (_SPOTS, _OUTER_SPOTS) for words in texts for t in spots)
+    labels = (Label(words, _box(curve, words, MONO_PX, t), MONO_PX) for words, t in places)
+    fitting = (label for label in labels if _has_room(curve, label.box, 2 * beside))
+    return next((label for label in fitting if not surface.covered(label.box, curve)), None)
+
+
+def paint_label(painter: QPainter, label: Label, style: Style, *, strong: bool) -> None:
+    """On a patch of ground, so that the wire does not run through it; with a frame where it is `strong`."""
+    rect = label.rect
+    painter.setPen(style.pill_line if strong else style.no_pen)
+    painter.setBrush(style.pill if strong else style.ground)
+    patch = rect if strong else rect.adjusted(0, rect.height() * 0.22, 0, -rect.height() * 0.22)
+    painter.drawRoundedRect(patch, patch.height() / 2, patch.height() / 2)
+    painter.setPen(style.text if strong else style.dim)
+    painter.setFont(monospace_font(label.pixels))
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label.text)
+
+
+def _box(curve: Curve, text: str, pixels: int, t: float = 0.5) -> Box:
+    metrics = QFontMetricsF(monospace_font(pixels))
+    width, height = metrics.horizontalAdvance(text) + pixels, pixels * 1.5
+    middle = curve.on_level(t)
+    return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
+
+
+def _has_room(curve: Curve, box: Box, more: float = 0.0) -> bool:
+    return curve.level >= box.width + _ROOM + more
