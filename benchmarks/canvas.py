@@ -21,12 +21,12 @@ from studio.document.model import Document, End, Json, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.ui import motion, stylesheet, theme
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.layout.auto_layout import SPACING
-from studio.ui.layered import Link, arrange
-from studio.ui.store import Store
+from studio.ui.layered_layout import Link, arrange
+from studio.ui.project.project_store import Store
+from studio.ui.theme import motion, stylesheet, theme
 
 COLUMNS, FRAMES = 50, 30
 KINDS = ("nn.Linear", "nn.ReLU", "nn.Dropout")

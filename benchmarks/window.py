@@ -26,7 +26,7 @@ from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.ui import app
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 
 POLL_SECONDS = 0.05

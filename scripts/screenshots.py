@@ -19,10 +19,10 @@ from PySide6.QtTest import QTest
 from studio.document import edits
 from studio.document.templates import template
 from studio.ui import app
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 from studio.ui.settings import Settings
-from studio.ui.theme import Mode
-from studio.ui.window import MainWindow
+from studio.ui.theme.theme import Mode
+from studio.ui.window.main_window import MainWindow
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = (1600, 1000)

@@ -16,12 +16,13 @@ from PySide6.QtWidgets import QApplication
 
 from engine.syntax import account_of
 from studio.nodes.catalogue import catalogue
-from studio.ui import dialogs, fonts, icons, motion, stylesheet, theme
-from studio.ui.ahead import Ahead
-from studio.ui.collector import Collector
+from studio.ui import dialogs
+from studio.ui.garbage_collector import Collector
+from studio.ui.kernel_precompiler import Ahead
+from studio.ui.project.open_projects import Workspace
 from studio.ui.settings import Settings
-from studio.ui.window import MainWindow
-from studio.ui.workspace import Workspace
+from studio.ui.theme import fonts, icons, motion, stylesheet, theme
+from studio.ui.window.main_window import MainWindow
 
 NO_DISPLAY = 2
 _log = logging.getLogger(__name__)

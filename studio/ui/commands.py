@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from engine.errors import RegistryError
-from studio.ui import icons
+from studio.ui.theme import icons
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem, QWidget
 
 from studio.document.format import SUFFIX
-from studio.ui import icons
+from studio.ui.theme import icons
 
 _PICTURES = {
     QMessageBox.Icon.Warning: ("warning", "warning"),

@@ -9,7 +9,7 @@ from typing import cast
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from studio.ui.theme import MODES, Mode
+from studio.ui.theme.theme import MODES, Mode
 
 LAYOUT_VERSION = 3
 """Raised when docks are added or renamed, so that an old layout is not laid over new docks."""

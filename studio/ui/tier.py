@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine import fit
 from studio.training.runs.history import Run
-from studio.ui import figures
+from studio.ui import number_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ def _ended(state: fit.CompileState | None) -> Tier:
 
 def _told(text: str, state: fit.CompileState) -> str:
     parts = [
-        figures.count(state.kernels, "kernels"),
-        figures.count(state.breaks, "graph breaks") + " a step" if state.breaks else "no graph breaks",
-        figures.count(state.recompiles, "recompiles") if state.recompiles else "no recompiles",
+        number_format.count(state.kernels, "kernels"),
+        number_format.count(state.breaks, "graph breaks") + " a step" if state.breaks else "no graph breaks",
+        number_format.count(state.recompiles, "recompiles") if state.recompiles else "no recompiles",
     ]
     if state.kernels_failed:
-        parts.append(f"{figures.count(state.kernels_failed, 'kernels')} could not be compiled")
+        parts.append(f"{number_format.count(state.kernels_failed, 'kernels')} could not be compiled")
     return f"{text}\n{', '.join(parts)}."
 
 

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
-from studio.ui import app, dialogs, motion
-from studio.ui.project import Project
+from studio.ui import app, dialogs
+from studio.ui.project.project import Project
 from studio.ui.settings import Settings
-from studio.ui.window import MainWindow
+from studio.ui.theme import motion
+from studio.ui.window.main_window import MainWindow
 
 MakeWindow = Callable[[], MainWindow]
 

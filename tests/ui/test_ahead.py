@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QProcess
 from pytestqt.qtbot import QtBot
 
-from studio.ui.ahead import Ahead
+from studio.ui.kernel_precompiler import Ahead
 
 
 def test_the_process_ends_with_the_studio(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_the_process_ends_with_the_studio(qtbot: QtBot, tmp_path: Path, monkeypa
 
 
 def test_where_all_is_there_it_ends_by_itself(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("studio.ui.ahead.MODULE", "this")
+    monkeypatch.setattr("studio.ui.kernel_precompiler.MODULE", "this")
     ahead = Ahead()
     qtbot.waitUntil(lambda: ahead.process.state() is QProcess.ProcessState.NotRunning)
     assert ahead.process.exitCode() == 0

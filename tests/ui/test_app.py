@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Node
 from studio.ui import app, dialogs
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -20,8 +20,8 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trains import Trains
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 from tests.ui.test_journey import add_from_palette, connect, empty_place
 

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from studio.ui.collector import Collector
+from studio.ui.garbage_collector import Collector
 
 
 class Cyclic(QObject):

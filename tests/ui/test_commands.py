@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from engine.errors import RegistryError
 from studio.ui.commands import Command, Commands
 from studio.ui.settings import Settings
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture

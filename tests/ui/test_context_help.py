@@ -10,11 +10,11 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.lowering.help import HELP
-from studio.ui.context_help import CANVAS, PAGE, topic_of
-from studio.ui.help_page import HelpPage, section
 from studio.ui.panels.problems import ProblemRow
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.context_help import CANVAS, PAGE, topic_of
+from studio.ui.window.help_page import HelpPage, section
+from studio.ui.window.main_window import MainWindow
 
 
 def explained(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:

@@ -18,15 +18,15 @@ import studio.ui
 from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
-from studio.ui.notice import Notice
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import Row
 from studio.ui.panels.inspector.typed import NumberField, TypedField
 from studio.ui.panels.inspector.values import shown
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 from studio.ui.widgets.inputs import ComboBox, SpinBox
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
+from studio.ui.window.notification_bar import Notice
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 TYPED = ("100", "1000", "0.001", "1e-3", "1e3", "-5", "")

@@ -8,40 +8,40 @@ import pytest
 
 from engine import fit
 from studio.training.progress import Progress
-from studio.ui import figures
-from studio.ui.fuzzy import score
+from studio.ui import number_format
+from studio.ui.fuzzy_match import score
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (figures.count(235146, "parameters"), "235,146 parameters"),
-        (figures.count(1, "parameters"), "1 parameter"),
-        (figures.count(0), "0"),
-        (figures.macs(999), "999 MAC"),
-        (figures.macs(1_230_000_000), "1.23 GMAC"),
-        (figures.macs(18_944), "18.9 kMAC"),
-        (figures.size(118_000), "118 kB"),
-        (figures.size(1), "1 byte"),
-        (figures.rate(12_412.0), "12,400/s"),
-        (figures.rate(3.14159), "3.14/s"),
-        (figures.duration(0.2), "less than 1 s"),
-        (figures.duration(44.6), "45 s"),
-        (figures.duration(170), "3 min"),
-        (figures.duration(7800), "2 h 10 min"),
-        (figures.measured(0.012345), "0.0123"),
-        (figures.measured(2.3e-6), "2.30e-06"),
-        (figures.measured(1234.5), "1,234.5"),
-        (figures.measured(math.nan), "NaN"),
-        (figures.measured(-math.inf), "-∞"),
-        (figures.milliseconds(0.000612), "0.61 ms"),
-        (figures.milliseconds(0.0821), "82 ms"),
-        (figures.milliseconds(1.2345), "1,234 ms"),
-        (figures.milliseconds(12.3), "12.3 s"),
-        (figures.milliseconds(0.0), "0 ms"),
-        (figures.milliseconds(2e-7), "< 0.001 ms"),
-        (figures.norm(0.0831), "0.083"),
-        (figures.norm(1.2e-7), "1.2e-07"),
+        (number_format.count(235146, "parameters"), "235,146 parameters"),
+        (number_format.count(1, "parameters"), "1 parameter"),
+        (number_format.count(0), "0"),
+        (number_format.macs(999), "999 MAC"),
+        (number_format.macs(1_230_000_000), "1.23 GMAC"),
+        (number_format.macs(18_944), "18.9 kMAC"),
+        (number_format.size(118_000), "118 kB"),
+        (number_format.size(1), "1 byte"),
+        (number_format.rate(12_412.0), "12,400/s"),
+        (number_format.rate(3.14159), "3.14/s"),
+        (number_format.duration(0.2), "less than 1 s"),
+        (number_format.duration(44.6), "45 s"),
+        (number_format.duration(170), "3 min"),
+        (number_format.duration(7800), "2 h 10 min"),
+        (number_format.measured(0.012345), "0.0123"),
+        (number_format.measured(2.3e-6), "2.30e-06"),
+        (number_format.measured(1234.5), "1,234.5"),
+        (number_format.measured(math.nan), "NaN"),
+        (number_format.measured(-math.inf), "-∞"),
+        (number_format.milliseconds(0.000612), "0.61 ms"),
+        (number_format.milliseconds(0.0821), "82 ms"),
+        (number_format.milliseconds(1.2345), "1,234 ms"),
+        (number_format.milliseconds(12.3), "12.3 s"),
+        (number_format.milliseconds(0.0), "0 ms"),
+        (number_format.milliseconds(2e-7), "< 0.001 ms"),
+        (number_format.norm(0.0831), "0.083"),
+        (number_format.norm(1.2e-7), "1.2e-07"),
     ],
 )
 def test_numbers(text: str, wanted: str) -> None:

@@ -16,11 +16,11 @@ from studio.document.model import End, Wire
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import reader_of
-from studio.ui.notice import Notice
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
+from studio.ui.window.notification_bar import Notice
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from engine.resources import asset
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES
-from studio.ui import icons, theme
+from studio.ui.theme import icons, theme
 
 
 @pytest.mark.parametrize("name", icons.names())

@@ -24,9 +24,9 @@ from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import LABEL_WIDTH, Row, Value
 from studio.ui.panels.inspector.typed import NumberField, TypedField
 from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
-from studio.ui.project import Project
-from studio.ui.store import Store
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.project.project_store import Store
+from studio.ui.window.main_window import MainWindow
 
 TYPES = [kind.key for kind in catalogue()]
 

@@ -14,8 +14,8 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 
 CHAIN = ("Digits", "Normalize", "Loader", "Flatten", "Linear", "ReLU", "Dropout", "Linear", "CrossEntropyLoss", "Adam")

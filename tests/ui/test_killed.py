@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from studio.ui.notice import Notice
+from studio.ui.window.notification_bar import Notice
 from tests.ui.conftest import MakeWindow
 
 _STUDIO = """

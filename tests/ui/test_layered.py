@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.layout.auto_layout import SPACING
-from studio.ui.layered import CancelledError, Link, arrange
+from studio.ui.layered_layout import CancelledError, Link, arrange
 
 SIZE = (120.0, 48.0)
 

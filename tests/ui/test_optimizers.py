@@ -14,8 +14,8 @@ from studio.document.templates import template
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trains import Trains
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture

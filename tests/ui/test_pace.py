@@ -6,7 +6,15 @@ import time
 
 import pytest
 
-from studio.ui.pace import QUICK, QUICK_SHARE, QUICK_SLOWEST_MS, QUICKEST_MS, SHARE, SLOWEST_MS, Pace
+from studio.ui.project.refresh_interval import (
+    QUICK,
+    QUICK_SHARE,
+    QUICK_SLOWEST_MS,
+    QUICKEST_MS,
+    SHARE,
+    SLOWEST_MS,
+    Pace,
+)
 
 
 class Thread:

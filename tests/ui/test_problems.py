@@ -13,7 +13,7 @@ from studio.lowering.fixes import assign
 from studio.lowering.report import Fix, Problem, Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.problems import ProblemsPanel
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from tests.ui.canvas.conftest import Checks, dispose
 
 

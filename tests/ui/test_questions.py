@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
 from studio.ui import dialogs
-from studio.ui.key_table import KeyTable
-from studio.ui.settings_dialog import SettingsDialog
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
+from studio.ui.window.settings_dialog import SettingsDialog
+from studio.ui.window.shortcut_table import KeyTable
 from tests.ui.test_window import answer, change
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton

@@ -16,8 +16,8 @@ from studio.ui.canvas.level_of_detail import Detail
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import Hand
 from tests.ui.canvas.test_view import drop
 

@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
-from studio.ui import figures, fonts
+from studio.ui import number_format
 from studio.ui.canvas.level_of_detail import Detail
-from studio.ui.window import MainWindow
+from studio.ui.theme import fonts
+from studio.ui.window.main_window import MainWindow
 
 
 def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: MainWindow) -> None:
@@ -81,5 +82,5 @@ def test_the_scale_of_gradient_norms_can_be_read_in_a_small_window(qtbot: QtBot,
     QApplication.processEvents()
     legend = panel._legend
     metrics = QFontMetrics(fonts.interface(11))
-    bounds = [metrics.horizontalAdvance(figures.norm(bound)) for bound in legend._scale.bounds]
+    bounds = [metrics.horizontalAdvance(number_format.norm(bound)) for bound in legend._scale.bounds]
     assert legend.isVisible() and legend.width() >= sum(bounds) + 72 + 2 * 8

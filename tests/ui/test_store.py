@@ -13,7 +13,7 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.report import Problem, Report
 from studio.nodes.catalogue import catalogue
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 
 LINEAR = Node("nn.Linear")
 

@@ -12,10 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from engine.resources import asset
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui import stylesheet, theme
 from studio.ui.canvas.canvas_style import Style, flow_color
 from studio.ui.canvas.wires.wire_kind import Flow
-from studio.ui.theme import Theme, ThemeManager, contrast
+from studio.ui.theme import stylesheet, theme
+from studio.ui.theme.theme import Theme, ThemeManager, contrast
 
 NAMES = ("light", "dark")
 GROUNDS = ("background", "surface", "raised", "hover", "selection")

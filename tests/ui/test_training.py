@@ -12,11 +12,11 @@ from engine import nn
 from studio.document import edits
 from studio.training import supply
 from studio.training.runs.points import Kind
-from studio.ui import topbar
 from studio.ui.panels.autograd.items import OpItem
 from studio.ui.panels.runs import runs_panel
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window import top_bar
+from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
 
 def test_figures_have_their_room_at_once(window: MainWindow) -> None:
     numbers = window.topbar.numbers
-    numbers.show_figures([topbar._Figure("Loss", "2.3")])
+    numbers.show_figures([top_bar._Figure("Loss", "2.3")])
     QApplication.processEvents()
-    numbers.show_figures([topbar._measured("Loss", 0.0904, 0.1495)])
+    numbers.show_figures([top_bar._measured("Loss", 0.0904, 0.1495)])
     number = numbers.all[0]
     needed = number.value.sizeHint().width() + number.beside.sizeHint().width()
     assert number.sizeHint().width() > needed
@@ -90,7 +90,7 @@ def test_figures_have_their_room_at_once(window: MainWindow) -> None:
 
 def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
     numbers = window.topbar.numbers
-    numbers.show_figures([topbar._waiting(0.05), topbar._waiting(0.4)])
+    numbers.show_figures([top_bar._waiting(0.05), top_bar._waiting(0.4)])
     assert [each.value.property("role") for each in numbers.all[:2]] == ["mono", "mono-warning"]
     assert "workers" in numbers.all[1].toolTip()
 

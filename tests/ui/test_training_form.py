@@ -17,8 +17,8 @@ from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import Row
 from studio.ui.panels.inspector.training_form import GROUPS
 from studio.ui.panels.inspector.typed import TypedField
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 
 SETTINGS = {setting.name: setting for group in GROUPS.values() for setting in group}
 

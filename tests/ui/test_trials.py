@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.training import trying
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 from studio.ui.trials.dialog import TrialDialog
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture(autouse=True)

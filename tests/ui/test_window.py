@@ -14,12 +14,13 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits, files
 from studio.document.model import Document, End, Node, Wire
-from studio.ui import dialogs, theme
-from studio.ui.notice import Notice
+from studio.ui import dialogs
 from studio.ui.panels.log import LogPanel
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 from studio.ui.settings import Settings
-from studio.ui.window import MainWindow
+from studio.ui.theme import theme
+from studio.ui.window.main_window import MainWindow
+from studio.ui.window.notification_bar import Notice
 from tests.ui.conftest import MakeWindow
 
 CTRL = Qt.KeyboardModifier.ControlModifier

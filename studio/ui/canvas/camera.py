@@ -9,7 +9,7 @@ from PySide6.QtGui import QTransform
 from PySide6.QtWidgets import QGraphicsView
 
 from studio.document.model import FARTHEST
-from studio.ui import motion
+from studio.ui.theme import motion
 
 SMALLEST, LARGEST = 0.05, 4.0
 _FIT_MARGIN = 56.0

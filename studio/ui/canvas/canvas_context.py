@@ -12,7 +12,7 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.wires.pending_wire import Wiring
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from studio.ui.canvas.wires.wire_curve import Curve
 from studio.ui.canvas.wires.wire_graph import Graph
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_router import Routing
-from studio.ui.store import Store
-from studio.ui.theme import Theme
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import Theme
 
 _UNKNOWN = NodeInfo()
 _REACH = 24.0

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui import fonts, icons
 from studio.ui.canvas.nodes.node_layout import Measure, Role
 from studio.ui.canvas.wires.wire_kind import Flow
-from studio.ui.theme import Theme, mix
+from studio.ui.theme import fonts, icons
+from studio.ui.theme.theme import Theme, mix
 
 DASHES: dict[Flow, tuple[float, ...]] = {
     Flow.SAMPLES: (),

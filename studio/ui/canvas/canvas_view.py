@@ -45,8 +45,8 @@ from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import OnTop
 from studio.ui.canvas.overlays.canvas_tooltips import described, tip
 from studio.ui.canvas.wires.pending_wire import Wiring
-from studio.ui.store import Store
-from studio.ui.theme import Theme, ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import Theme, ThemeManager
 
 _NOTCH = 120.0
 """What a notch of a usual mouse wheel counts."""

@@ -11,7 +11,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.layers.graph_break_layer import BridgeLayer, tip
 from studio.ui.canvas.region_layer import Choice, RegionLayer
 from studio.ui.canvas.region_legend import RegionLegend
-from studio.ui.explainer import Explainer
+from studio.ui.project.compile_explainer import Explainer
 
 _EDGE = 12
 _WORKING = "Finding out on a copy of the model…"

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidg
 
 from studio.document.model import Wire
 from studio.training.regions import Group, Map, Region
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.canvas.canvas_style import interface_font
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.level_of_detail import Detail
@@ -221,7 +221,7 @@ class RegionLayer(QGraphicsRectItem):
         region, growth = drawn.region, self._growth()
         painter.setFont(interface_font(round(_NAME_PX * growth)))
         metrics = painter.fontMetrics()
-        kernels = f" · {figures.count(region.kernels, 'kernels')}" if region.kernels else ""
+        kernels = f" · {number_format.count(region.kernels, 'kernels')}" if region.kernels else ""
         words = f"Segment {region.segment}{kernels}"
         foot = drawn.corner - QPointF(0, 6 * growth)
         back = QRectF(foot.x(), foot.y() - metrics.ascent(), metrics.horizontalAdvance(words), metrics.height())

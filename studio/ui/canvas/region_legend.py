@@ -10,8 +10,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from studio.training.regions import Map
-from studio.ui import fonts, theme
 from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 

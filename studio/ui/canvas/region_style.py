@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
 
-from studio.ui.theme import Theme, mix
+from studio.ui.theme.theme import Theme, mix
 
 _FADED = 0.4
 

@@ -12,8 +12,8 @@ from studio.nodes.types import NodeType
 from studio.ui.palette.groups import by_rank, in_order
 from studio.ui.palette.row import RowDelegate
 from studio.ui.palette.tree import TypeTree
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.inputs import LineEdit
 

@@ -7,9 +7,9 @@ from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.nodes.types import NodeType
-from studio.ui import fonts, icons
 from studio.ui.palette.groups import Group
-from studio.ui.theme import ThemeManager
+from studio.ui.theme import fonts, icons
+from studio.ui.theme.theme import ThemeManager
 
 ROW, HEADING = 28, 30
 _ICON = 16

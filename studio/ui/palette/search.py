@@ -13,7 +13,7 @@ from studio.nodes.types import NodeType
 from studio.ui.palette.groups import by_rank, in_order
 from studio.ui.palette.row import HEADING, ROW, RowDelegate
 from studio.ui.palette.tree import TypeTree
-from studio.ui.theme import ThemeManager
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
 
 WIDTH = 480

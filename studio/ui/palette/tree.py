@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
 from studio.nodes.types import NodeType
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.palette.groups import Group
 
 MIME = "application/x-gradwire-node"
@@ -31,7 +31,7 @@ class TypeTree(QStandardItemModel):
         self.clear()
         for group in groups:
             heading = _item(group.title, group, _HEADING)
-            heading.setToolTip(f"{group.title}: {figures.count(len(group.types), 'nodes')}")
+            heading.setToolTip(f"{group.title}: {number_format.count(len(group.types), 'nodes')}")
             heading.appendRows([_type_item(kind) for kind in group.types])
             self.appendRow(heading)
 

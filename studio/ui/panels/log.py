@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from studio.ui import fonts, theme
+from studio.ui.theme import fonts, theme
 
 _LONGEST = 5000
 

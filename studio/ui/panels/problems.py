@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 
 from studio.lowering.grouping import grouped
 from studio.lowering.report import Problem
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label

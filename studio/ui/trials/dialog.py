@@ -9,8 +9,8 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.training.events import Failed
-from studio.ui.background import Background
-from studio.ui.store import Store
+from studio.ui.background_task import Background
+from studio.ui.project.project_store import Store
 from studio.ui.trials.plot import TrialPlot
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from engine import fit
 from studio.training.trying import LEARNS, STEPS, overfitting
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.trials.dialog import TrialDialog
 from studio.ui.trials.plot import TrialPlot
 

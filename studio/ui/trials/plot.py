@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.ui import fonts, theme
+from studio.ui.theme import fonts, theme
 
 
 class TrialPlot(pg.PlotWidget):

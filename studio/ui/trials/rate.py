@@ -9,7 +9,7 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.nodes.types import Role
 from studio.training.trying import HIGHEST, LOWEST, RATES, searching
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.trials.dialog import TrialDialog
 from studio.ui.trials.plot import TrialPlot
 

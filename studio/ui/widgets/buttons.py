@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui import icons
+from studio.ui.theme import icons
 
 
 def tool(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
-from studio.ui import icons, theme
+from studio.ui.theme import icons, theme
 from studio.ui.tier import Tier
 
 

@@ -14,12 +14,12 @@ from pytestqt.qtbot import QtBot
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.ui import motion
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.commands import Commands
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme import motion
+from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.hand import Hand
 
 MakeView = Callable[[Document], CanvasView]

@@ -12,10 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.ui import motion
 from studio.ui.canvas.canvas_actions import Actions
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.theme import motion
 from tests.ui.canvas.conftest import MakeView, network
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 

@@ -12,7 +12,7 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from tests.ui.canvas.conftest import network, wire
 from tests.ui.canvas.hand import ALT, CTRL, MIDDLE, RIGHT, SHIFT, Hand
 

@@ -21,7 +21,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.layout.push_nodes import make_room
 from studio.ui.canvas.level_of_detail import Detail
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
 from tests.ui.canvas.hand import Hand
 from tests.ui.canvas.test_view import drop

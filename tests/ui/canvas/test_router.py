@@ -18,8 +18,8 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.wires.route_search import Surroundings, around, enters
 from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire
 from tests.ui.canvas.hand import Hand
 

@@ -20,8 +20,8 @@ from studio.ui.canvas.level_of_detail import Detail
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.wires.wire_item import WireItem
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, network, wire
 

@@ -12,15 +12,15 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.report import NodeInfo, Problem, Report
-from studio.ui import motion
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.overlays.canvas_tooltips import tip
 from studio.ui.commands import Commands
 from studio.ui.palette.tree import MIME
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager, contrast
+from studio.ui.project.project_store import Store
+from studio.ui.theme import motion
+from studio.ui.theme.theme import ThemeManager, contrast
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
 from tests.ui.canvas.hand import MIDDLE, Hand
 

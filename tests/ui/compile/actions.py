@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.outline import Key
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT
 
 LEFT = Qt.MouseButton.LeftButton

@@ -11,11 +11,11 @@ from studio.document.model import Document
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining
-from studio.ui import explainer as explainer_module
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project import compile_explainer as explainer_module
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.studio.training.looking import break_relu
 
 

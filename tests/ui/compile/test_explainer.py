@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 
 
 def told(qtbot: QtBot, project: Project, found: Explanation) -> None:

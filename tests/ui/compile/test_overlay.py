@@ -13,13 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
 from studio.document import edits
-from studio.ui import theme as themes
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.panels.compile.outline import Key
-from studio.ui.project import Project
-from studio.ui.theme import contrast
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.theme import theme as themes
+from studio.ui.theme.theme import contrast
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 from tests.ui.compile.actions import LEFT, explain, marked
 

@@ -14,12 +14,12 @@ from engine.compiler import Explanation
 from engine.compiler.reasons import REASONS
 from studio.document import edits
 from studio.training.explaining import Stage
-from studio.ui import explainer as explainer_module
-from studio.ui import help_page
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.outline import Key
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project import compile_explainer as explainer_module
+from studio.ui.project.project import Project
+from studio.ui.window import help_page
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 from tests.ui.compile.actions import click, click_row, explain, marked
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.model import Document
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.studio.lowering import test_every_type
 
 files = test_every_type.files

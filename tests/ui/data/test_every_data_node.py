@@ -20,7 +20,7 @@ from studio.nodes.types import NodeType, Role
 from studio.training.data.chain import DATA_ROLES
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.studio.lowering.graphs import document
 from tests.studio.lowering.test_every_type import PARAMS
 from tests.ui.canvas.hand import Hand

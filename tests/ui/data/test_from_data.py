@@ -15,11 +15,11 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document
 from studio.training.data import fitting
-from studio.ui import learner as learner_module
 from studio.ui.panels.inspector.from_data import FromData
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.store import Store
-from studio.ui.window import MainWindow
+from studio.ui.project import transform_fitter as learner_module
+from studio.ui.project.project_store import Store
+from studio.ui.window.main_window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
 from tests.ui.canvas.hand import CTRL, Hand
 from tests.ui.data.conftest import click

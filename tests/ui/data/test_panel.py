@@ -21,7 +21,7 @@ from studio.training.data import statistics
 from studio.training.data.picturing import Scale
 from studio.ui.panels.data import cells
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
 from tests.ui.canvas.hand import Hand
 from tests.ui.data.conftest import LEFT, Show, click, click_sample, is_filled
@@ -227,7 +227,7 @@ def test_statistics_can_be_cancelled(qtbot: QtBot, digits: DataPanel, monkeypatc
         finally:
             closed.append(True)
 
-    monkeypatch.setattr("studio.ui.previewer.describing", endless)
+    monkeypatch.setattr("studio.ui.project.data_previewer.describing", endless)
     click(digits.header.pages["statistics"])
     qtbot.waitUntil(lambda: digits.statistics.working._text.text() == "3 of 12 samples")
     click(digits.statistics.working.cancel)

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.model import Training
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.studio.training.shards import shards, streamed
 from tests.ui.data.conftest import Show, click, is_filled
 

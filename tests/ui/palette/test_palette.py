@@ -18,8 +18,8 @@ from studio.nodes.types import CATEGORIES, NodeType, PortType
 from studio.ui.palette import PalettePanel, SearchPalette
 from studio.ui.palette.groups import by_rank, in_order
 from studio.ui.palette.tree import MIME
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import ThemeManager
 
 Key = Qt.Key
 

@@ -14,8 +14,8 @@ from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.ui.panels.runs.runs_panel import RunsPanel
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, digits
 
 

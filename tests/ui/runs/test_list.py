@@ -18,11 +18,11 @@ from studio.document import edits, files
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.ui import theme
 from studio.ui.panels.runs.plot import run_color
 from studio.ui.panels.runs.runs_panel import RunsPanel
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.theme import theme
+from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import names
 
 Opened = Callable[[MainWindow], tuple[Project, RunsPanel]]

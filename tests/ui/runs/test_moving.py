@@ -16,8 +16,8 @@ from studio.document import edits
 from studio.training.runs import exporting
 from studio.ui import dialogs, trash
 from studio.ui.panels.runs.job_strip import JobStrip
-from studio.ui.project import Project
-from studio.ui.window import MainWindow
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
 
 # -- the trash

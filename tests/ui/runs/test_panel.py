@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.training.runs.locking import RunLock
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, names, press, recorded, rows, values
 
 # -- all runs

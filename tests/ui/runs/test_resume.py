@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits, files
 from studio.document.model import End, Node, Wire
 from studio.training import Session
-from studio.ui.window import MainWindow
+from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidg
 
 from studio.document.model import Wire
 from studio.training.regions import Bridge, Map
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.canvas.canvas_style import interface_font
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.paint_context import Surface
@@ -139,7 +139,7 @@ class BridgeLayer(QGraphicsRectItem):
 def words(bridge: Bridge) -> str:
     """What the sign says."""
     times = "" if bridge.count == 1 else f" {bridge.count}×"
-    return f"Python{times} · {figures.milliseconds(bridge.seconds)}"
+    return f"Python{times} · {number_format.milliseconds(bridge.seconds)}"
 
 
 def tip(bridge: Bridge) -> str:
@@ -147,7 +147,7 @@ def tip(bridge: Bridge) -> str:
     where = f"{bridge.node}: " if bridge.node else ""
     times = "once" if bridge.count == 1 else f"{bridge.count} times"
     return (
-        f"{where}{bridge.title}\n{times.capitalize()} a step, {figures.milliseconds(bridge.seconds)} lost.\n"
+        f"{where}{bridge.title}\n{times.capitalize()} a step, {number_format.milliseconds(bridge.seconds)} lost.\n"
         "Click for the reason and what to write instead."
     )
 

@@ -10,13 +10,13 @@ from threading import Event
 from PySide6.QtCore import QObject, QVariantAnimation, Signal
 
 from studio.document.model import Document
-from studio.ui import motion
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout.push_nodes import WIRE_ROOM
-from studio.ui.layered import CancelledError, Layout, Link, Spacing, arrange
-from studio.ui.store import Store
+from studio.ui.layered_layout import CancelledError, Layout, Link, Spacing, arrange
+from studio.ui.project.project_store import Store
+from studio.ui.theme import motion
 
 Places = dict[str, tuple[float, float]]
 

@@ -21,7 +21,7 @@ from studio.ui.canvas.overlays.rename_editor import RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
 from studio.ui.canvas.wires.pending_wire import Wiring
 from studio.ui.palette.search import SearchPalette
-from studio.ui.theme import ThemeManager
+from studio.ui.theme.theme import ThemeManager
 
 _PORT_LINE = HEADER * 1.5
 _NEW_WIDTH = 120.0

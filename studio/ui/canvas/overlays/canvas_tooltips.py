@@ -8,7 +8,7 @@ from studio.document.model import End
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 
 
 def tip(store: Store, scene: CanvasScene, hit: Hit) -> str:

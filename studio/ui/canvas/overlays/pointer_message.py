@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from studio.ui.theme import ThemeManager
+from studio.ui.theme.theme import ThemeManager
 
 _WIDEST, _GAP, _STAYS = 320, 16, 4000
 

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QWidget
 
 from studio.document import edits, names
 from studio.ui.canvas.overlays.pointer_message import Bubble
-from studio.ui.store import Store
-from studio.ui.theme import ThemeManager
+from studio.ui.project.project_store import Store
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
 
 

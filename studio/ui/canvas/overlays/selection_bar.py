@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.ui.canvas.canvas_actions import Actions
 from studio.ui.canvas.layout.align_nodes import Axis, Edge
-from studio.ui.theme import ThemeManager
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets import buttons
 
 _GAP = 14

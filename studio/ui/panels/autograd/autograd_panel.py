@@ -7,13 +7,14 @@ from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.autograd import Snapshot
-from studio.ui import figures, fonts, theme
-from studio.ui.layered import Layout
+from studio.ui import number_format
+from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.layouter import Layouter
 from studio.ui.panels.autograd.scale import NormScale
 from studio.ui.panels.autograd.view import GraphView
-from studio.ui.runner import Runner
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.project.training_runner import Runner
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import ElidedLabel
@@ -103,10 +104,12 @@ class AutogradPanel(QWidget):
         nodes = snapshot.graph.nodes
         self._scale = NormScale(node.gradient_norm for node in nodes)
         self._legend.show_scale(self._scale)
-        kept = figures.size(sum(node.saved_bytes for node in nodes))
-        ops = figures.count(sum(node.leaf is None for node in nodes), "ops")
-        leaves = figures.count(sum(node.leaf is not None for node in nodes), "leaves")
-        self._words.setText(f"Loss {figures.measured(snapshot.loss)} · {ops} · {leaves} · {kept} kept for backward")
+        kept = number_format.size(sum(node.saved_bytes for node in nodes))
+        ops = number_format.count(sum(node.leaf is None for node in nodes), "ops")
+        leaves = number_format.count(sum(node.leaf is not None for node in nodes), "leaves")
+        self._words.setText(
+            f"Loss {number_format.measured(snapshot.loss)} · {ops} · {leaves} · {kept} kept for backward"
+        )
         self._stack.setCurrentIndex(1)
         self.view.show_graph(snapshot, layout, self._scale)
         self._mark()
@@ -142,7 +145,7 @@ class _Legend(QWidget):
 
     @property
     def _bounds(self) -> list[str]:
-        return [figures.norm(bound) for bound in self._scale.bounds]
+        return [number_format.norm(bound) for bound in self._scale.bounds]
 
     @property
     def _words_width(self) -> int:

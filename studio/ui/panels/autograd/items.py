@@ -11,8 +11,9 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from engine.inspect import GraphNode
-from studio.ui import figures, fonts, theme
+from studio.ui import number_format
 from studio.ui.panels.autograd.scale import NormScale
+from studio.ui.theme import fonts, theme
 
 Place: TypeAlias = tuple[float, float]
 """A top left corner."""
@@ -74,7 +75,7 @@ class OpItem(QGraphicsItem):
         painter.setPen(colors.color("text-dim"))
         painter.drawText(room, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, _shape(self.node))
         if self.node.gradient_norm is not None:
-            norm = figures.norm(self.node.gradient_norm)
+            norm = number_format.norm(self.node.gradient_norm)
             painter.drawText(room, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight, norm)
 
 
@@ -109,9 +110,9 @@ def _shape(node: GraphNode) -> str:
 def _tip(node: GraphNode, owner: str | None) -> str:
     lines = [node.leaf or node.op, f"Shape {_shape(node)}, {node.spec.dtype.name}"]
     if node.gradient_norm is not None:
-        lines.append(f"Gradient norm {figures.norm(node.gradient_norm)}")
+        lines.append(f"Gradient norm {number_format.norm(node.gradient_norm)}")
     if node.saved_bytes:
-        lines.append(f"Keeps {figures.size(node.saved_bytes)} for the backward pass")
+        lines.append(f"Keeps {number_format.size(node.saved_bytes)} for the backward pass")
     if owner:
         lines.append(f"From {owner}")
     return "\n".join(lines)

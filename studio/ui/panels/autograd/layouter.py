@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.ui.layered import Layout, Link, Spacing, arrange
+from studio.ui.layered_layout import Layout, Link, Spacing, arrange
 from studio.ui.panels.autograd.items import HEIGHT, WIDTH
 
 _SPACING = Spacing(column=32, row=12, bend=20)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from PySide6.QtGui import QColor
 
-from studio.ui.theme import Theme, mix
+from studio.ui.theme.theme import Theme, mix
 
 _SMALLEST = 1e-30
 

@@ -9,11 +9,11 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheel
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
 from studio.training.autograd import Snapshot
-from studio.ui import theme
 from studio.ui.canvas.camera import Camera
-from studio.ui.layered import Layout
+from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.items import EdgeItem, OpItem
 from studio.ui.panels.autograd.scale import NormScale
+from studio.ui.theme import theme
 
 _NOTCH = 120.0
 _FIRST_SCALE = 0.75

@@ -7,10 +7,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.lowering.program import LoweringError, Program, lower
-from studio.ui import theme
 from studio.ui.panels.code.editor import CodeEditor
 from studio.ui.panels.code.highlight import PythonHighlighter
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.theme import theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label

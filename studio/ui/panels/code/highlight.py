@@ -8,7 +8,7 @@ import re
 
 from PySide6.QtGui import QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
-from studio.ui.theme import Theme
+from studio.ui.theme.theme import Theme
 
 _TOKEN = re.compile(
     r"""

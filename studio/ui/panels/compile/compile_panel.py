@@ -11,13 +11,13 @@ from engine.compiler import Explanation
 from studio.document import edits
 from studio.training.regions import nodes_of_segment
 from studio.ui.canvas.region_layer import Choice
-from studio.ui.explainer import Explainer
 from studio.ui.panels.compile import detail
 from studio.ui.panels.compile.details import Details
 from studio.ui.panels.compile.header import STAGES, Header
 from studio.ui.panels.compile.outline import Key, Outline
-from studio.ui.runner import Runner
-from studio.ui.store import Store
+from studio.ui.project.compile_explainer import Explainer
+from studio.ui.project.project_store import Store
+from studio.ui.project.training_runner import Runner
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label

@@ -12,7 +12,8 @@ from pathlib import Path
 from engine.compiler.explanation import Explanation, GraphBreak, Guard, Kernel, Line, Recompiled, Segment
 from engine.compiler.reasons import REASONS
 from studio.training.regions import nodes_of, nodes_of_kernel, nodes_of_segment
-from studio.ui import figures, help_page
+from studio.ui import number_format
+from studio.ui.window import help_page
 
 _OF_CALLS = frozenset(("shape", "device", "observed", "limit", "exposed", "memory", "disabled"))
 """Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
@@ -39,18 +40,18 @@ def of_break(one: GraphBreak) -> Detail:
     """A cause of graph breaks."""
     reason = REASONS[one.reason]
     of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f". Needed is the result of {one.op}"
-    after = figures.count(one.after, "ops") if one.after else "nothing"
+    after = number_format.count(one.after, "ops") if one.after else "nothing"
     facts = [
         ("Because", _sentence(f"{one.what}{of}")),
         ("Instead", _sentence(_plain(one.rewrite))),
-        ("Parts", f"{figures.count(one.before, 'ops')} before it, {after} after it"),
+        ("Parts", f"{number_format.count(one.before, 'ops')} before it, {after} after it"),
     ]
     nodes = nodes_of(one.line)
     if one.line is not None and not nodes:
         facts.append(("Place", place(one.line)))
     code, title, mark = _code_of_break(one)
     times = "once a step" if one.count == 1 else f"{one.count} times a step"
-    summary = f"{times}, {figures.milliseconds(one.seconds)} lost"
+    summary = f"{times}, {number_format.milliseconds(one.seconds)} lost"
     return Detail(reason.title, summary, nodes, tuple(facts), code, title, mark, one.reason)
 
 
@@ -58,14 +59,16 @@ def of_segment(segment: Segment) -> Detail:
     """An island of compiled code."""
     facts = [("Runs", _how(segment))]
     if segment.memory or segment.held:
-        facts.append(("Memory", f"{figures.size(segment.memory)} inside; op by op {figures.size(segment.held)}"))
+        facts.append(
+            ("Memory", f"{number_format.size(segment.memory)} inside; op by op {number_format.size(segment.held)}")
+        )
     facts += [
         ("Found again", ", ".join(_guards(segment)) or "in every step"),
         ("Ends", "with the step" if segment.ended_by is None else f"by a break: {REASONS[segment.ended_by].title}"),
     ]
     if segment.plans > 1:
         facts.append(("Plans", f"{segment.plans}, as other results were held at its end"))
-    summary = f"{figures.count(len(segment.operations), 'ops')}, {figures.milliseconds(segment.seconds)}"
+    summary = f"{number_format.count(len(segment.operations), 'ops')}, {number_format.milliseconds(segment.seconds)}"
     title = f"Segment {segment.number}"
     return Detail(
         title, summary, nodes_of_segment(segment), tuple(facts), _listing(segment), "Ops, in the order they are called"
@@ -94,7 +97,7 @@ def of_recompile(one: Recompiled) -> Detail:
         ("Expected", f"{one.expected}{at}"),
         ("Got", one.got),
         *(("Differs" if place_ == 0 else "", text) for place_, text in enumerate(one.differences)),
-        ("As before", f"the first {figures.count(one.after, 'ops')}" if one.after else "no op"),
+        ("As before", f"the first {number_format.count(one.after, 'ops')}" if one.after else "no op"),
     ]
     code = one.line.code if one.line else ""
     return Detail(
@@ -108,11 +111,11 @@ def of_all(found: Explanation) -> Detail:
     ops = sum(len(segment.operations) for segment in found.segments)
     facts = [
         ("One step", speed(found)),
-        ("Ops", f"{ops:,} recorded, fused to {figures.count(kernels, 'kernels')}"),
-        ("Memory", f"{figures.size(found.memory)} inside"),
+        ("Ops", f"{ops:,} recorded, fused to {number_format.count(kernels, 'kernels')}"),
+        ("Memory", f"{number_format.size(found.memory)} inside"),
     ]
     if found.first_seconds:
-        facts.append(("First step", f"{figures.milliseconds(found.first_seconds)}, as it was recorded"))
+        facts.append(("First step", f"{number_format.milliseconds(found.first_seconds)}, as it was recorded"))
     facts += [
         ("Python", _sentence(f"runs on every step, because {text}")) for text in dict.fromkeys(found.replays.refused)
     ]
@@ -124,10 +127,13 @@ def of_all(found: Explanation) -> Detail:
 
 def speed(found: Explanation) -> str:
     """Compiled against eager."""
-    compiled = figures.milliseconds(found.compiled_seconds)
+    compiled = number_format.milliseconds(found.compiled_seconds)
     if not found.eager_seconds:
         return compiled
-    eager, ratio = figures.milliseconds(found.eager_seconds), found.eager_seconds / max(found.compiled_seconds, 1e-12)
+    eager, ratio = (
+        number_format.milliseconds(found.eager_seconds),
+        found.eager_seconds / max(found.compiled_seconds, 1e-12),
+    )
     if 0.95 < ratio < 1.05:
         return f"{compiled}, as long as eager mode ({eager})"
     how = f"{ratio:.1f}× faster" if ratio > 1 else f"{1 / ratio:.1f}× slower"
@@ -146,8 +152,8 @@ def _how(segment: Segment) -> str:
     own = sum(kernel.kind == "call" for kernel in segment.kernels)
     if segment.how != "fused":
         return _sentence(f"{segment.how}, because {segment.note}" if segment.note else segment.how)
-    parts = [figures.count(made, "generated kernels")] if made else []
-    parts += [f"{figures.count(own, 'calls')} of ops' own kernels"] if own else []
+    parts = [number_format.count(made, "generated kernels")] if made else []
+    parts += [f"{number_format.count(own, 'calls')} of ops' own kernels"] if own else []
     return " and ".join(parts) or "nothing but views"
 
 
@@ -160,7 +166,7 @@ def _guards(segment: Segment) -> list[str]:
     counts = Counter(map(told, segment.guards))
     texts = [f"{n}× {text}" if n > 1 else text for text, n in counts.items()]
     if segment.numbers:
-        texts.append(f"{figures.count(segment.numbers, 'numbers')} that may change")
+        texts.append(f"{number_format.count(segment.numbers, 'numbers')} that may change")
     return texts
 
 

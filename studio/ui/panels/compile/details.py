@@ -8,12 +8,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from studio.ui import fonts, help_page, theme
 from studio.ui.panels.code.editor import CodeEditor
 from studio.ui.panels.code.highlight import PythonHighlighter
 from studio.ui.panels.compile.detail import Detail
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
+from studio.ui.window import help_page
 
 _LABEL_WIDTH = 64
 _MOST_NODES = 24

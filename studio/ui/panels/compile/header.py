@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, 
 from engine.compiler import Explanation
 from studio.training.explaining import Stage
 from studio.training.runs.history import Run
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.panels.compile.detail import speed
 from studio.ui.tier import Tier, tier_of
 from studio.ui.widgets import buttons
@@ -94,9 +94,12 @@ class Header(QWidget):
         state = run.compile_state if run is not None else None
         recompiles = max(len(found.recompiles), state.recompiles if state is not None else 0)
         held = sum(segment.held for segment in found.segments)
-        step, eager = figures.milliseconds(found.compiled_seconds), figures.milliseconds(found.eager_seconds)
+        step, eager = (
+            number_format.milliseconds(found.compiled_seconds),
+            number_format.milliseconds(found.eager_seconds),
+        )
         self.figures["One step"].show_value(step, f"eager {eager}" if found.eager_seconds else "", speed(found))
-        lost = figures.milliseconds(sum(one.seconds for one in found.breaks))
+        lost = number_format.milliseconds(sum(one.seconds for one in found.breaks))
         self.figures["Breaks"].show_value(
             str(breaks), f"{lost} lost" if breaks else "", token="warning" if breaks else ""
         )
@@ -105,7 +108,9 @@ class Header(QWidget):
         self.figures["Segments"].show_value(str(len(found.segments)))
         self.figures["Recompiles"].show_value(str(recompiles))
         self.figures["Memory inside"].show_value(
-            figures.size(found.memory), "", f"For values inside the step; op by op it would be {figures.size(held)}."
+            number_format.size(found.memory),
+            "",
+            f"For values inside the step; op by op it would be {number_format.size(held)}.",
         )
         self._fit()
 

@@ -12,9 +12,10 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWi
 from engine.compiler.explanation import Explanation, Kernel, Segment
 from engine.compiler.reasons import REASONS
 from studio.training.regions import nodes_of, nodes_of_kernel
-from studio.ui import figures, fonts, icons, theme
+from studio.ui import number_format
 from studio.ui.panels.compile.detail import place
 from studio.ui.panels.compile.swatch import swatch
+from studio.ui.theme import fonts, icons, theme
 
 _KEY = int(Qt.ItemDataRole.UserRole)
 _NODES = _KEY + 1
@@ -100,22 +101,23 @@ class Outline(QTreeWidget):
         lost = sum(one.seconds for one in found.breaks)
         top = self._row(
             None, Key("breaks"), "Graph breaks", causes, f"{sum(one.count for one in found.breaks)}×",
-            figures.milliseconds(lost), icon=icons.themed("bridge", "warning"),
+            number_format.milliseconds(lost), icon=icons.themed("bridge", "warning"),
         )  # fmt: skip
         for index, one in enumerate(found.breaks):
             row = self._row(
                 top, Key("break", index), REASONS[one.reason].title, place(one.line), f"{one.count}×",
-                figures.milliseconds(one.seconds), nodes=nodes_of(one.line), icon=icons.themed("warning", "warning"),
+                number_format.milliseconds(one.seconds), nodes=nodes_of(one.line),
+                icon=icons.themed("warning", "warning"),
             )  # fmt: skip
             row.setToolTip(0, one.what[:1].upper() + one.what[1:])
         top.setExpanded(True)
 
     def _add_segment(self, segment: Segment) -> QTreeWidgetItem:
         made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
-        kernels = figures.count(len(made), "kernels") if segment.how == "fused" else segment.how
+        kernels = number_format.count(len(made), "kernels") if segment.how == "fused" else segment.how
         top = self._row(
             None, Key("segment", segment.number), f"Segment {segment.number}", kernels, f"{len(segment.operations):,}",
-            figures.milliseconds(segment.seconds), icon=swatch(segment.number),
+            number_format.milliseconds(segment.seconds), icon=swatch(segment.number),
         )  # fmt: skip
         for number, kernel in enumerate(made, start=1):
             self._add_kernel(top, segment.number, number, kernel)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPen, QPixmap
 
-from studio.ui import fonts, theme
 from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.theme import fonts, theme
 
 
 def swatch(segment: int, kernel: int = 0) -> QIcon:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from studio.training.data.figures import ChannelFigures, Statistics
 from studio.training.data.previewing import Part
-from studio.ui import fonts, theme
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
 COLORS: dict[Part, int] = {"training": 0, "validation": 1}

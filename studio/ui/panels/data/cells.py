@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter, QPen, QPolygon
 
 from studio.training.data.picturing import Kind, Scale, as_planes
 from studio.training.data.previewing import Facts, Sample
-from studio.ui import fonts, icons, theme
+from studio.ui.theme import fonts, icons, theme
 
 SIDE = 56
 """Pixels of a picture."""

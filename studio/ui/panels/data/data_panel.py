@@ -11,8 +11,8 @@ from studio.ui.panels.data.grid import SampleGrid
 from studio.ui.panels.data.header import Header
 from studio.ui.panels.data.statistics_page import StatisticsPage
 from studio.ui.panels.data.table import SampleTable
-from studio.ui.previewer import Answer, Previewer
-from studio.ui.store import Store
+from studio.ui.project.data_previewer import Answer, Previewer
+from studio.ui.project.project_store import Store
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label
 

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 from engine.shape import format_shape
 from studio.training.data.picturing import Kind, Scale
 from studio.training.data.previewing import Facts, Part, Sample
-from studio.ui import fonts, theme
 from studio.ui.panels.data import cells
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import ElidedLabel, label, tip

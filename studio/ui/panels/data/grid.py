@@ -7,8 +7,8 @@ from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEv
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 
 from studio.training.data.previewing import Facts, Sample
-from studio.ui import theme
 from studio.ui.panels.data import cells
+from studio.ui.theme import theme
 from studio.ui.widgets.labels import tip
 
 GAP = 12

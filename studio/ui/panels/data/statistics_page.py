@@ -25,8 +25,9 @@ from studio.lowering.report import Fix
 from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Part
 from studio.training.data.statistics import Progress
-from studio.ui import figures, fonts, theme
+from studio.ui import number_format
 from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, PointsView, number
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty import EmptyState
 from studio.ui.widgets.labels import label
@@ -139,7 +140,7 @@ class StatisticsPage(QWidget):
         _clear(self.findings)
         for part in found.parts:
             seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them looked at"
-            told = figures.count(part.samples, "samples")
+            told = number_format.count(part.samples, "samples")
             told = f"the first {told} of a stream" if part.is_stream else told
             self.counts.addWidget(_Count(part.part, f"{told}{seen}"))
             if part.repeated:

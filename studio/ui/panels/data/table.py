@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from studio.training.data.figures import PartFigures
 from studio.training.data.previewing import Facts, Sample
-from studio.ui import figures, fonts, theme
+from studio.ui import number_format
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
@@ -234,7 +235,7 @@ class _Rows(QAbstractTableModel):
         name = self._names[section]
         kind = "category" if "=" in name else facts.input.dtype.name
         missing = self._missing.get(name, 0)
-        return f"{kind}, {figures.count(missing)} missing" if missing else kind
+        return f"{kind}, {number_format.count(missing)} missing" if missing else kind
 
 
 def _shown(value: Any) -> str:

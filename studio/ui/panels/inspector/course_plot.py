@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from studio.lowering.courses import Course
-from studio.ui import fonts, theme
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import label
 
 _HEIGHT = 112

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
 from studio.training.data.fitting import can_learn
-from studio.ui.learner import Learner
+from studio.ui.project.transform_fitter import Learner
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 

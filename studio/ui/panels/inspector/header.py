@@ -11,8 +11,8 @@ from studio.document import edits, names
 from studio.document.model import Document
 from studio.lowering.report import Problem
 from studio.nodes.types import NodeType, Role
-from studio.ui import icons
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.theme import icons
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label, tip

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from studio.ui import focus
 from studio.ui.panels.inspector.node_form import NodeForm, Offer
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.row import Row
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets.postponed import Postponed
+from studio.ui.window import keyboard_focus
 
 
 class InspectorPanel(QScrollArea):
@@ -48,7 +48,7 @@ class InspectorPanel(QScrollArea):
         rows = self._rows
         row = next((row for row in rows if row.is_missing), next(iter(rows), None))
         if row is None:
-            focus.enter(self)
+            keyboard_focus.enter(self)
             return
         row.field.setFocus(Qt.FocusReason.TabFocusReason)
         self.ensureWidgetVisible(row)

@@ -13,12 +13,12 @@ from studio.document import edits
 from studio.document.model import Document, End
 from studio.lowering.report import Problem
 from studio.nodes.types import NodeType, Role
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.panels.inspector.course_plot import CourseView
 from studio.ui.panels.inspector.header import NodeHeader, SeveralHeader
 from studio.ui.panels.inspector.row import Row, Setting, Value
 from studio.ui.panels.inspector.trains import Trains
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label, line
 from studio.ui.widgets.picture import Picture
@@ -203,9 +203,9 @@ class NodeForm(QWidget):
         ]
         if info is not None:
             if info.parameters:
-                facts.append(("Parameters", figures.count(info.parameters)))
+                facts.append(("Parameters", number_format.count(info.parameters)))
             if info.macs:
-                facts.append(("Multiply-adds", f"{figures.macs(info.macs)} per sample"))
+                facts.append(("Multiply-adds", f"{number_format.macs(info.macs)} per sample"))
         return facts
 
 

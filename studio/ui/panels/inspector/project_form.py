@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from studio.document import edits
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.panels.inspector.row import Row
 from studio.ui.panels.inspector.training_form import TrainingForm
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
@@ -67,9 +67,9 @@ class ProjectForm(QWidget):
             self._description.setPlainText(document.description)
             self._description.blockSignals(False)
         self._training.refresh()
-        self._values["Nodes"].setText(figures.count(len(document.nodes)))
-        self._values["Parameters"].setText(figures.count(report.parameters))
-        self._values["Multiply-adds"].setText(f"{figures.macs(report.macs)} per sample")
+        self._values["Nodes"].setText(number_format.count(len(document.nodes)))
+        self._values["Parameters"].setText(number_format.count(report.parameters))
+        self._values["Multiply-adds"].setText(f"{number_format.macs(report.macs)} per sample")
 
     @property
     def rows(self) -> dict[str, Row]:

@@ -15,7 +15,7 @@ from studio.document.model import Document
 from studio.ui.panels.inspector.fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.typed import NumberField, PathField, TextField
 from studio.ui.panels.inspector.values import shown
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.postponed import Postponed

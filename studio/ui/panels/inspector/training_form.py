@@ -11,7 +11,7 @@ from engine.registry import Parameter, Range
 from studio.document import edits
 from studio.document.model import Document, Training
 from studio.ui.panels.inspector.row import Row, Setting, Value
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets.labels import label
 
 _USUAL = Training()

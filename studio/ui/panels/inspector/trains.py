@@ -7,7 +7,7 @@ from functools import partial
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from studio.document import edits
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 from studio.ui.widgets.labels import label
 
 _ALL = "All that its loss depends on"

@@ -17,11 +17,12 @@ from studio.document.errors import FileError
 from studio.training.runs.exporting import Source, Work, source, write_csv, write_tensorboard
 from studio.training.runs.history import UNFINISHED, Run
 from studio.training.runs.records import annotate
-from studio.ui import theme, trash
+from studio.ui import trash
 from studio.ui.panels.runs.jobs import Jobs
-from studio.ui.run_library import RunLibrary
-from studio.ui.runner import Runner
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.project.run_library import RunLibrary
+from studio.ui.project.training_runner import Runner
+from studio.ui.theme import theme
 
 
 class RunActions(QObject):

@@ -12,10 +12,10 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from studio.training.runs.points import is_beside
-from studio.ui import icons
 from studio.ui.panels.runs.curves_item import Shown
 from studio.ui.panels.runs.legend import line_sample
 from studio.ui.panels.runs.plot import title
+from studio.ui.theme import icons
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox, Slider
 from studio.ui.widgets.labels import label

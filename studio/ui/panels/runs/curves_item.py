@@ -22,8 +22,8 @@ from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic, 
 from studio.training.runs.history import Curve, Run
 from studio.training.runs.points import Kind
 from studio.training.runs.smoothing import Course
-from studio.ui import theme
 from studio.ui.panels.runs.raster import Raster
+from studio.ui.theme import theme
 
 _FEW = 40
 """Up to so many validation points are drawn as dots too: a single one is no line."""

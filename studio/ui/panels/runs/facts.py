@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWi
 
 from studio.training.runs.comparing import MISSING, Group, Row
 from studio.training.runs.history import Run
-from studio.ui import figures, fonts, theme
+from studio.ui import number_format
 from studio.ui.panels.runs.run_table import Dot
+from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
 _NODE = Qt.ItemDataRole.UserRole
@@ -167,11 +168,11 @@ def _shown(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return figures.measured(value) if value != int(value) else f"{value:g}"
+            return number_format.measured(value) if value != int(value) else f"{value:g}"
         case int():
             return f"{value:,}"
         case timedelta():
-            return figures.duration(value.total_seconds())
+            return number_format.duration(value.total_seconds())
         case dict():
             return ", ".join(f"{name}={part}" for name, part in value.items()) or "none"
         case list() | tuple():

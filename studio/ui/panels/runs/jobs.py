@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.document.errors import FileError
 from studio.training.runs.exporting import Work
-from studio.ui.background import Background
+from studio.ui.background_task import Background
 
 
 class Jobs(QObject):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QLineF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
-from studio.ui import theme
+from studio.ui.theme import theme
 
 
 def line_sample(*, dashed: bool) -> QIcon:

@@ -15,10 +15,11 @@ from studio.training.runs.curves import Axis
 from studio.training.runs.history import Curve, Run
 from studio.training.runs.points import Kind
 from studio.training.runs.smoothing import smoothed_at
-from studio.ui import figures, fonts, theme
+from studio.ui import number_format
 from studio.ui.panels.runs.axis import PlotAxis
 from studio.ui.panels.runs.curves_item import CurvesItem, Shown, run_color
 from studio.ui.panels.runs.readout import Reading, Readout
+from studio.ui.theme import fonts, theme
 
 AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training time, seconds"}
 
@@ -188,7 +189,7 @@ def _place(x: float, axis: Axis) -> str:
         case "step":
             return f"Step {x:,.0f}"
         case "seconds":
-            return f"After {figures.duration(max(x, 0.0))}"
+            return f"After {number_format.duration(max(x, 0.0))}"
 
 
 __all__ = ["AXES", "CurvePlot", "Shown", "run_color", "title"]

@@ -10,7 +10,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel, QWidget
 
-from studio.ui import figures, fonts
+from studio.ui import number_format
+from studio.ui.theme import fonts
 
 _MOST = 24
 """Rows that are shown; more would be higher than the panel."""
@@ -60,5 +61,5 @@ def _row(reading: Reading) -> str:
     return (
         f'<tr><td style="color:{reading.color.name()}">{line}&nbsp;</td>'
         f"<td>{html.escape(reading.run)} {reading.kind}&nbsp;&nbsp;</td>"
-        f'<td align="right">{figures.measured(reading.value)}</td></tr>'
+        f'<td align="right">{number_format.measured(reading.value)}</td></tr>'
     )

@@ -11,9 +11,10 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from studio.training.runs.history import Run
-from studio.ui import figures, theme
+from studio.ui import number_format
 from studio.ui.panels.runs.curves_item import run_color
 from studio.ui.panels.runs.plot import title
+from studio.ui.theme import theme
 from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
@@ -197,7 +198,7 @@ def _figure(name: str, label: str, instead: str = "") -> Field:
 
     def text(run: Run) -> str:
         found = value(run)
-        return "" if found is None else figures.measured(found)
+        return "" if found is None else number_format.measured(found)
 
     def order(run: Run) -> float:
         found = value(run)
@@ -213,7 +214,7 @@ def _best_loss(run: Run) -> float | None:
 
 def _best(run: Run) -> str:
     found = _best_loss(run)
-    return "" if found is None else figures.measured(found)
+    return "" if found is None else number_format.measured(found)
 
 
 def _best_order(run: Run) -> float:

@@ -22,8 +22,6 @@ from PySide6.QtWidgets import (
 from studio.training.runs.coloring import give_colors
 from studio.training.runs.comparing import varying
 from studio.training.runs.history import Run
-from studio.ui import icons, theme
-from studio.ui.menus import enable_inner
 from studio.ui.panels.runs.actions import ENTRIES, RunActions
 from studio.ui.panels.runs.bar import PlotBar
 from studio.ui.panels.runs.details import Details
@@ -31,11 +29,13 @@ from studio.ui.panels.runs.job_strip import JobStrip
 from studio.ui.panels.runs.plot import CurvePlot, Shown
 from studio.ui.panels.runs.run_list import RunList
 from studio.ui.panels.runs.trash_strip import TrashStrip
-from studio.ui.run_library import RunLibrary
-from studio.ui.runner import Runner
+from studio.ui.project.project_store import Store
+from studio.ui.project.run_library import RunLibrary
+from studio.ui.project.training_runner import Runner
 from studio.ui.settings import Settings
-from studio.ui.store import Store
+from studio.ui.theme import icons, theme
 from studio.ui.widgets.empty import EmptyState
+from studio.ui.window.menu_bar import enable_inner
 
 REDRAW_MS = 50
 """Twenty pictures a second are enough for curves."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame, QWidget
 
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.panels.runs.actions import RunActions
 from studio.ui.trash import Trashed
 from studio.ui.widgets import buttons
@@ -30,7 +30,7 @@ class TrashStrip(QFrame):
         self.hide()
 
     def _tell(self, thrown: list[Trashed]) -> None:
-        self.words.setText(f"{figures.count(len(thrown), 'runs')} moved to the trash")
+        self.words.setText(f"{number_format.count(len(thrown), 'runs')} moved to the trash")
         self.put_back.setVisible(self._do.can_put_back())
         self.show()
 

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from studio.document import edits
 from studio.training import supply
 from studio.training.progress import Progress
-from studio.ui import figures, fonts
+from studio.ui import number_format
 from studio.ui.commands import Commands
 from studio.ui.panels.runs.plot import title
-from studio.ui.project import Project
+from studio.ui.project.project import Project
+from studio.ui.theme import fonts
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label
@@ -120,10 +121,10 @@ class TopBar(QWidget):
             rate = f"{progress.learning_rate:.3g}"
             found.append(_Figure("Learning rate", rate, tip="Of the first optimizer, in the last step"))
         if project.runner.is_active:
-            rate = figures.rate(progress.samples_per_second).removesuffix("/s")
+            rate = number_format.rate(progress.samples_per_second).removesuffix("/s")
             found.append(_Figure("Samples/s", rate, tip="Training samples a second, the time to load them included"))
             where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "the studio"
-            memory = figures.size(project.runner.memory)
+            memory = number_format.size(project.runner.memory)
             found.append(_Figure("Memory", memory, tip=f"In use by {where}, data and window included"))
             if progress.waiting is not None:
                 found.append(_waiting(progress.waiting))
@@ -231,9 +232,9 @@ class _Number(QWidget):
 
 
 def _measured(name: str, train: float, validation: float | None) -> _Figure:
-    beside = "" if validation is None else f"val {figures.measured(validation)}"
+    beside = "" if validation is None else f"val {number_format.measured(validation)}"
     tip = f"{name} of the batches of this epoch so far, and of the last validation"
-    return _Figure(name, figures.measured(train), beside, tip)
+    return _Figure(name, number_format.measured(train), beside, tip)
 
 
 def _batch_loss(train: float, validation: float | None) -> _Figure:
@@ -260,7 +261,7 @@ def _words(progress: Progress, state: str) -> str:
         parts.append(f"batch {progress.batch}{of}")
     if state == "running":
         if (left := progress.seconds_left) is not None:
-            parts.append(f"{figures.duration(left)} left")
+            parts.append(f"{number_format.duration(left)} left")
     else:
         parts.append(state)
     return " · ".join(parts)

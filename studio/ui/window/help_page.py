@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from engine.resources import page
-from studio.ui import fonts, theme
+from studio.ui.theme import fonts, theme
 
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SIZE = QSize(600, 440)

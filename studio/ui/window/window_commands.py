@@ -8,15 +8,16 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from studio.document import edits
-from studio.ui import dialogs, focus
-from studio.ui.command_palette import Choice
+from studio.ui import dialogs
 from studio.ui.commands import Command
-from studio.ui.context_help import show_context_help
-from studio.ui.project import Project
-from studio.ui.theme import MODES, Mode
+from studio.ui.project.project import Project
+from studio.ui.theme.theme import MODES, Mode
+from studio.ui.window import keyboard_focus
+from studio.ui.window.command_palette import Choice
+from studio.ui.window.context_help import show_context_help
 
 if TYPE_CHECKING:
-    from studio.ui.window import MainWindow
+    from studio.ui.window.main_window import MainWindow
 
 _MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "Theme of the system"}
 
@@ -279,7 +280,7 @@ def _switch_compiling(project: Project) -> None:
 def _go_to_panel(window: MainWindow, step: int) -> None:
     """The canvas is the first of them."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
-    focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
+    keyboard_focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
 
 
 def _toggle_dock(window: MainWindow, name: str) -> None:

@@ -18,9 +18,9 @@ from studio.training.events import Failed, Looked, SessionEvent, StateChanged, W
 from studio.training.runs.history import News, Run
 from studio.training.runs.resuming import Resumed, beside, resumed
 from studio.training.session import Session
-from studio.ui.pace import QUICKEST_MS, Pace
-from studio.ui.run_library import RunLibrary
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.project.refresh_interval import QUICKEST_MS, Pace
+from studio.ui.project.run_library import RunLibrary
 
 STOP_SECONDS = 5.0
 _MEMORY_SECONDS = 1.0

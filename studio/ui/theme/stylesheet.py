@@ -9,9 +9,9 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
 from engine.resources import asset
-from studio.ui import icons
-from studio.ui.fonts import monospace_families
-from studio.ui.theme import Theme
+from studio.ui.theme import icons
+from studio.ui.theme.fonts import monospace_families
+from studio.ui.theme.theme import Theme
 
 _ROLES = {
     QPalette.ColorRole.Window: "surface",

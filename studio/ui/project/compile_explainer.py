@@ -18,8 +18,8 @@ from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.explaining import Found, Stage, explaining, is_same_step
 from studio.training.regions import Map, on_canvas
-from studio.ui.runner import Runner
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
+from studio.ui.project.training_runner import Runner
 
 State = Literal["empty", "working", "ready", "failed"]
 

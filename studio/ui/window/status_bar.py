@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
 from studio.lowering.grouping import grouped
 from studio.lowering.report import Report
-from studio.ui import figures, fonts, icons
-from studio.ui.project import Project
+from studio.ui import number_format
+from studio.ui.project.project import Project
+from studio.ui.theme import fonts, icons
 from studio.ui.tier import Tier, tier_of
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.tier_mark import tier_icon
@@ -97,8 +98,8 @@ class StatusLine(QStatusBar):
             return
         report = self._project.store.report
         self._show_check(report if self._project.store.document.nodes else None)
-        self._parameters.setText(figures.count(report.parameters, "parameters"))
-        self._macs.setText(figures.macs(report.macs))
+        self._parameters.setText(number_format.count(report.parameters, "parameters"))
+        self._macs.setText(number_format.macs(report.macs))
         self._show_run()
 
     def _show_run(self, *_: object) -> None:

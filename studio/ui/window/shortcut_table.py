@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.commands import Command, Commands
-from studio.ui.fuzzy import score
+from studio.ui.fuzzy_match import score
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label

@@ -12,7 +12,7 @@ from studio.document.model import Document
 from studio.document.recent import RecentFiles
 from studio.document.templates import Template
 from studio.nodes.catalogue import Catalogue
-from studio.ui.project import Project
+from studio.ui.project.project import Project
 
 
 class Workspace(QObject):

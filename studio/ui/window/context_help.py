@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.reference.nodes import section
-from studio.ui.docks import Dock
-from studio.ui.help_page import HelpPage
-from studio.ui.help_page import section as page_section
 from studio.ui.panels.problems import ProblemRow
+from studio.ui.window.dock import Dock
+from studio.ui.window.help_page import HelpPage
+from studio.ui.window.help_page import section as page_section
 
 if TYPE_CHECKING:
-    from studio.ui.window import MainWindow
+    from studio.ui.window.main_window import MainWindow
 
 W = TypeVar("W", bound=QWidget)
 

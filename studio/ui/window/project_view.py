@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QWidget
 from engine import fit
 from studio.training.events import Failed, StateChanged, Warned
 from studio.training.supply import slow_supply
-from studio.ui import figures
+from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_layer import Choice
-from studio.ui.learner import Learner
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
@@ -26,10 +25,11 @@ from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.log import LogPanel
 from studio.ui.panels.problems import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
-from studio.ui.previewer import Previewer
-from studio.ui.project import Project
+from studio.ui.project.data_previewer import Previewer
+from studio.ui.project.project import Project
+from studio.ui.project.transform_fitter import Learner
 from studio.ui.settings import Settings
-from studio.ui.theme import ThemeManager
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.dialog import TrialDialog
 from studio.ui.trials.overfit import OverfitDialog
 from studio.ui.trials.rate import RateDialog
@@ -171,12 +171,12 @@ class Desk(QObject):
         step = self._latest
         if step is None:
             return
-        values = {name: figures.measured(value) for name, value in step.metrics.items()}
+        values = {name: number_format.measured(value) for name, value in step.metrics.items()}
         progress: dict[str, float] = {}
         run = self.project.runner.run
         for wire in self.project.store.document.wires:
             if wire.target.node in step.losses:
-                values[wire.source.node] = figures.measured(step.losses[wire.target.node])
+                values[wire.source.node] = number_format.measured(step.losses[wire.target.node])
                 progress[wire.source.node] = run.progress.fraction if run else 0.0
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
 
@@ -265,8 +265,8 @@ class Desk(QObject):
 
 
 def _epoch_line(event: fit.Epoch) -> str:
-    parts = [f"Epoch {event.epoch}", f"loss {figures.measured(event.train_loss)}"]
+    parts = [f"Epoch {event.epoch}", f"loss {number_format.measured(event.train_loss)}"]
     if event.val_loss is not None:
-        parts.append(f"validation loss {figures.measured(event.val_loss)}")
-    parts += [f"validation {name} {figures.measured(value)}" for name, value in event.val_metrics.items()]
-    return ", ".join([*parts, figures.rate(event.samples_per_second).replace("/s", " samples/s")])
+        parts.append(f"validation loss {number_format.measured(event.val_loss)}")
+    parts += [f"validation {name} {number_format.measured(value)}" for name, value in event.val_metrics.items()]
+    return ", ".join([*parts, number_format.rate(event.samples_per_second).replace("/s", " samples/s")])

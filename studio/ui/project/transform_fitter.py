@@ -15,8 +15,8 @@ from studio.lowering.graph import Graph
 from studio.training.data.chain import Chain, DataProblem, before, chain_to
 from studio.training.data.fitting import Learned, learn
 from studio.training.data.statistics import Progress
-from studio.ui import figures
-from studio.ui.store import Store
+from studio.ui import number_format
+from studio.ui.project.project_store import Store
 
 _LAST_SECONDS = 5.0
 
@@ -83,7 +83,7 @@ class Learner(QObject):
         params = self._store.document.nodes[node].params
         if any(params.get(name) != value for name, value in outcome.learned.params.items()):
             return "", False
-        return f"Learned from {figures.count(outcome.learned.samples, 'training samples')}.", False
+        return f"Learned from {number_format.count(outcome.learned.samples, 'training samples')}.", False
 
     def close(self) -> None:
         """End the thread. The learner must not be used afterwards."""
@@ -143,7 +143,7 @@ class Learner(QObject):
 
         self._end(node, Outcome(learned))
         if self._store.edit(f"Set {node} from data", change):
-            self.said.emit(f"{node}: learned from {figures.count(learned.samples, 'training samples')}")
+            self.said.emit(f"{node}: learned from {number_format.count(learned.samples, 'training samples')}")
 
     def _end(self, node: str, outcome: Outcome) -> None:
         self.node = None

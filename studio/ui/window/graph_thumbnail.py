@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.document.model import Document
 from studio.nodes.catalogue import Catalogue
-from studio.ui import icons, theme
-from studio.ui.layered import Link, Spacing, arrange
+from studio.ui.layered_layout import Link, Spacing, arrange
+from studio.ui.theme import icons, theme
 
 _MARGIN = 16.0
 _LARGEST_STEP = 40.0

@@ -12,29 +12,29 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar,
 from studio.document.format import SUFFIX
 from studio.document.templates import Template, templates
 from studio.lowering.grouping import grouped
-from studio.ui import menus
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import data_files
-from studio.ui.command_palette import CommandPalette
 from studio.ui.commands import Commands
-from studio.ui.desk import Desk
-from studio.ui.dockarea import DockArea
-from studio.ui.file_actions import FileActions
-from studio.ui.notice import Notice
 from studio.ui.panels.runs.actions import RunActions
 from studio.ui.panels.runs.commands import runs_commands
-from studio.ui.project import Project
+from studio.ui.project.open_projects import Workspace
+from studio.ui.project.project import Project
 from studio.ui.settings import Settings
-from studio.ui.settings_dialog import SettingsDialog
-from studio.ui.statusline import StatusLine
-from studio.ui.theme import ThemeManager
-from studio.ui.topbar import TopBar
+from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.overfit import OverfitDialog
 from studio.ui.trials.rate import RateDialog
-from studio.ui.welcome import WelcomePage
-from studio.ui.window_commands import palette_choices, window_commands
-from studio.ui.workspace import Workspace
+from studio.ui.window import menu_bar
+from studio.ui.window.command_palette import CommandPalette
+from studio.ui.window.dock_area import DockArea
+from studio.ui.window.file_actions import FileActions
+from studio.ui.window.notification_bar import Notice
+from studio.ui.window.project_view import Desk
+from studio.ui.window.settings_dialog import SettingsDialog
+from studio.ui.window.status_bar import StatusLine
+from studio.ui.window.top_bar import TopBar
+from studio.ui.window.welcome_page import WelcomePage
+from studio.ui.window.window_commands import palette_choices, window_commands
 
 _SIZE = QSize(1440, 900)
 _WATCHING = ("autograd", "compile", "data")
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
         self.tabs.setMovable(True)
         self.setCentralWidget(self._middle())
         self._toolbar = self._place_topbar()
-        self._recent = menus.fill(self.menuBar(), self.commands)["File/Recent"]
+        self._recent = menu_bar.fill(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
         self.resize(_SIZE)
         self._restore()
@@ -373,7 +373,7 @@ class MainWindow(QMainWindow):
     def _show_recent(self) -> None:
         recent = self.workspace.recent
         self.welcome.show_recent(recent)
-        menus.fill_recent(self._recent, recent, self.files.open, self.workspace.forget_recent)
+        menu_bar.fill_recent(self._recent, recent, self.files.open, self.workspace.forget_recent)
 
 
 def _project_files(event: QDropEvent) -> list[Path]:

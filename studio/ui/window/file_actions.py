@@ -12,9 +12,9 @@ from studio.document.autosave import Recovery
 from studio.document.errors import FileError
 from studio.document.format import SUFFIX
 from studio.ui import dialogs
-from studio.ui.notice import Notice
-from studio.ui.project import Project
-from studio.ui.workspace import Workspace
+from studio.ui.project.open_projects import Workspace
+from studio.ui.project.project import Project
+from studio.ui.window.notification_bar import Notice
 
 
 class FileActions(QObject):

@@ -13,7 +13,7 @@ from studio.document.edits import EditError
 from studio.document.history import History
 from studio.document.model import Document
 from studio.lowering.report import Problem, Report
-from studio.ui.checker import Check, Checker
+from studio.ui.project.background_checker import Check, Checker
 
 if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue

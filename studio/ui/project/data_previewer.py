@@ -21,7 +21,7 @@ from studio.training.data.chain import DataProblem, Opener, chain_to, watched
 from studio.training.data.figures import Statistics
 from studio.training.data.previewing import Facts, Look, Preview, Sample
 from studio.training.data.statistics import Progress, describing
-from studio.ui.store import Store
+from studio.ui.project.project_store import Store
 
 State = Literal["empty", "opening", "ready", "failed"]
 

@@ -13,10 +13,10 @@ from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
-from studio.ui.explainer import Explainer
-from studio.ui.run_library import RunLibrary
-from studio.ui.runner import Runner
-from studio.ui.store import Store
+from studio.ui.project.compile_explainer import Explainer
+from studio.ui.project.project_store import Store
+from studio.ui.project.run_library import RunLibrary
+from studio.ui.project.training_runner import Runner
 
 AUTOSAVE_MS = 1000
 _SETTLE_MS = 300

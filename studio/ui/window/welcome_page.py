@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScroll
 
 from studio.document.templates import Template
 from studio.nodes.catalogue import Catalogue
-from studio.ui.thumbnail import Thumbnail
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.widgets.picture import Picture
+from studio.ui.window.graph_thumbnail import Thumbnail
 
-TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
 _WIDTH, _COLUMNS = 1040, 2
 FIRST = "digits-mlp"
 """The template that the one-click button opens and runs."""

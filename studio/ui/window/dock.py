@@ -6,8 +6,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
-from studio.ui import theme
-from studio.ui.project import Project
+from studio.ui.project.project import Project
+from studio.ui.theme import theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 

@@ -7,13 +7,13 @@ from typing import cast
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
 
-from studio.ui import motion, theme
 from studio.ui.commands import Commands
-from studio.ui.key_table import KeyTable
 from studio.ui.settings import Settings
-from studio.ui.theme import MODES, Mode
+from studio.ui.theme import motion, theme
+from studio.ui.theme.theme import MODES, Mode
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label, line
+from studio.ui.window.shortcut_table import KeyTable
 
 _MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "As the system"}
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
-from studio.ui.docks import Dock
 from studio.ui.settings import LAYOUT_VERSION
+from studio.ui.window.dock import Dock
 
 _SIDES = {
     "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),

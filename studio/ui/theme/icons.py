@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap,
 from PySide6.QtSvg import QSvgRenderer
 
 from engine.resources import asset
-from studio.ui import theme
+from studio.ui.theme import theme
 
 FALLBACK = "unknown"
 

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui import fonts, icons, theme
-from studio.ui.fuzzy import score
+from studio.ui.fuzzy_match import score
+from studio.ui.theme import fonts, icons, theme
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
