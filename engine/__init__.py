@@ -13,17 +13,14 @@ from engine import (
     backends,
     compiler,
     cpu,
-    creation,
     cuda,
     determinism,
     dtypes,
     errors,
     functions,
     heap,
-    indexing,
     inspect,
     legacy,
-    predicates,
     return_types,
 )
 from engine.autograd import grad, inference_mode
@@ -40,11 +37,7 @@ from engine.config import (
     set_num_threads,
     show_config,
 )
-from engine.creation import *  # noqa: F403  (its own list is the list)
-from engine.creation import range_ as range
 from engine.determinism import *  # noqa: F403  (its own list is the list)
-from engine.dispatch import move as _move
-from engine.dispatch import run_in_place as _run_in_place
 from engine.dtypes import DType as dtype
 from engine.dtypes import (
     bfloat16,
@@ -87,22 +80,18 @@ from engine.layout import (
 from engine.legacy import *  # noqa: F403  (its own list is the list)
 from engine.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from engine.other_devices import get_device_module, mps, mtia, xpu
-from engine.predicates import *  # noqa: F403  (its own list is the list)
-from engine.printing import set_printoptions
 from engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from engine.storage import UntypedStorage
-from engine.tensor import Size, Tensor, methods
+from engine.tensors import Size, Tensor, creation, predicates
+from engine.tensors.creation import *  # noqa: F403  (its own list is the list)
+from engine.tensors.creation import range_ as range
+from engine.tensors.predicates import *  # noqa: F403  (its own list is the list)
+from engine.tensors.printing import set_printoptions
+from engine.tensors.storage import UntypedStorage
 from engine.version import __version__ as __version__
 
 newaxis = None
 
 heap.keep_freed_memory()
-Tensor.__module__ = __name__  # where users know it from
-methods.install(
-    Tensor,
-    _run_in_place,
-    {"_move": _move, **indexing.METHODS, **predicates.METHODS, **creation.METHODS},
-)
 
 # Modules that are written with tensors come last, when tensors have their methods.
 from engine import _utils as _utils  # noqa: E402

@@ -8,7 +8,7 @@ from typing import Any
 from engine import cuda
 from engine.backend import Device
 from engine.functions import cat
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:

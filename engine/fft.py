@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.creation.options import Options, made
 from engine.dtypes import optional
 from engine.errors import DTypeError, RangeError
 from engine.ops.argument_names import for_users
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.options import Options, made
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:

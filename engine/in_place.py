@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.nn.functional import celu_, rrelu_, selu_, threshold_  # noqa: F401  (named here too)
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 METHODS = [
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",

@@ -9,7 +9,7 @@ from typing import Any
 from engine.graph import Place, reachable
 from engine.observe import Call, Observer, norm_of
 from engine.shape import Spec
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True)

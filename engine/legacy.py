@@ -7,9 +7,9 @@ from typing import Any
 from engine import backend, dtypes
 from engine.backend import Device
 from engine.dtypes import DType
-from engine.tensor import Tensor
-from engine.tensor.conversion import named
-from engine.tensor.tensor import legacy_memory
+from engine.tensors import Tensor
+from engine.tensors.conversion import named
+from engine.tensors.tensor import legacy_memory
 
 
 class TensorType(type):

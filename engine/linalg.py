@@ -24,7 +24,7 @@ from engine.ops.linalg.systems import linalg_cholesky as cholesky
 from engine.ops.linalg.systems import linalg_solve as solve
 from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -24,7 +24,7 @@ class Dim:
 
     # -- arithmetic: results that are plain numbers become int again
 
-    def __add__(self, other: Size) -> Size:
+    def __add__(self, other: SymInt) -> SymInt:
         terms = dict(self._terms)
         for key, value in _terms(other).items():
             terms[key] = terms.get(key, 0) + value
@@ -32,16 +32,16 @@ class Dim:
 
     __radd__ = __add__
 
-    def __neg__(self) -> Size:
+    def __neg__(self) -> SymInt:
         return _simplest({key: -value for key, value in self._terms.items()})
 
-    def __sub__(self, other: Size) -> Size:
+    def __sub__(self, other: SymInt) -> SymInt:
         return self + -other
 
-    def __rsub__(self, other: int) -> Size:
+    def __rsub__(self, other: int) -> SymInt:
         return -self + other
 
-    def __mul__(self, other: Size) -> Size:
+    def __mul__(self, other: SymInt) -> SymInt:
         product: dict[tuple[str, ...], int] = {}
         for left, a in self._terms.items():
             for right, b in _terms(other).items():
@@ -51,17 +51,17 @@ class Dim:
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Size) -> Size:
+    def __floordiv__(self, other: SymInt) -> SymInt:
         quotient = _exact_quotient(self._terms, _terms(other))
         return _Quotient.of(self, other) if quotient is None else _simplest(quotient)
 
-    def __rfloordiv__(self, other: int) -> Size:
+    def __rfloordiv__(self, other: int) -> SymInt:
         return 0 if other == 0 else _Quotient.of(other, self)
 
-    def __mod__(self, other: Size) -> Size:
+    def __mod__(self, other: SymInt) -> SymInt:
         return self - (self // other) * other
 
-    def __rmod__(self, other: int) -> Size:
+    def __rmod__(self, other: int) -> SymInt:
         return other - (other // self) * self
 
     # -- order: as for one large number in place of every symbol
@@ -72,16 +72,16 @@ class Dim:
     def __hash__(self) -> int:
         return hash(frozenset(self._terms.items()))
 
-    def __lt__(self, other: Size) -> bool:
+    def __lt__(self, other: SymInt) -> bool:
         return _sign(self - other) < 0
 
-    def __le__(self, other: Size) -> bool:
+    def __le__(self, other: SymInt) -> bool:
         return _sign(self - other) <= 0
 
-    def __gt__(self, other: Size) -> bool:
+    def __gt__(self, other: SymInt) -> bool:
         return _sign(self - other) > 0
 
-    def __ge__(self, other: Size) -> bool:
+    def __ge__(self, other: SymInt) -> bool:
         return _sign(self - other) >= 0
 
     def at(self, value: int) -> int:
@@ -108,7 +108,7 @@ class _Quotient(str):
     __slots__ = ("denominator", "numerator")
 
     @classmethod
-    def of(cls, numerator: Size, denominator: Size) -> Dim:
+    def of(cls, numerator: SymInt, denominator: SymInt) -> Dim:
         names = [f"({part})" if " " in str(part) else str(part) for part in (numerator, denominator)]
         symbol = cls(f"⌊{names[0]}/{names[1]}⌋")
         symbol.numerator, symbol.denominator = numerator, denominator
@@ -121,8 +121,8 @@ class _Quotient(str):
         return above // below
 
 
-Size: TypeAlias = int | Dim
-Shape: TypeAlias = tuple[Size, ...]
+SymInt: TypeAlias = int | Dim
+Shape: TypeAlias = tuple[SymInt, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Spec:
         """Whether a size is a symbol."""
         return any(isinstance(size, Dim) for size in self.shape)
 
-    def with_shape(self, shape: Iterable[Size]) -> Spec:
+    def with_shape(self, shape: Iterable[SymInt]) -> Spec:
         return Spec(tuple(shape), self.dtype)
 
     def __str__(self) -> str:
@@ -153,7 +153,7 @@ def format_shape(shape: Iterable[Any]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
-def count(shape: Iterable[Size]) -> Any:
+def count(shape: Iterable[SymInt]) -> Any:
     """Number of elements; an int unless a dimension is symbolic."""
     total: Any = 1
     for size in shape:
@@ -161,11 +161,11 @@ def count(shape: Iterable[Size]) -> Any:
     return total
 
 
-def _terms(value: Size) -> dict[tuple[str, ...], int]:
+def _terms(value: SymInt) -> dict[tuple[str, ...], int]:
     return value._terms if isinstance(value, Dim) else {(): int(value)}
 
 
-def _simplest(terms: dict[tuple[str, ...], int]) -> Size:
+def _simplest(terms: dict[tuple[str, ...], int]) -> SymInt:
     terms = {key: value for key, value in terms.items() if value}
     if not terms:
         return 0
@@ -195,5 +195,28 @@ def _exact_quotient(
 _LARGE = 10**12
 
 
-def _sign(value: Size) -> int:
+def _sign(value: SymInt) -> int:
     return value.at(_LARGE) if isinstance(value, Dim) else int(value)
+
+
+class Size(tuple[Any, ...]):
+    """A shape; prints as PyTorch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        return count(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: tuple[Any, ...]) -> Size:  # type: ignore[override]
+        return Size((*self, *other))
+
+    def __mul__(self, times: Any) -> Size:  # type: ignore[override]
+        return Size(tuple.__mul__(self, times))
+
+    def __repr__(self) -> str:
+        return f"engine.Size([{', '.join(map(str, self))}])"

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine import linalg
-from engine.creation import randn
 from engine.errors import RangeError, ShapeError
 from engine.func import vmap
 from engine.functions import stack
-from engine.indexing import index_put, put
 from engine.nn import functional
 from engine.nn.functional import (
     adaptive_avg_pool1d,
@@ -42,7 +40,9 @@ from engine.nn.functional import (
 )
 from engine.ops.argument_names import for_users
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import randn
+from engine.tensors.indexing import index_put, put
 from engine.utils.dlpack import to_dlpack
 
 

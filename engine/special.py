@@ -50,7 +50,7 @@ from engine.ops.elementwise.special_functions import (
     zeta,
 )
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 psi = digamma
 i1 = modified_bessel_i1

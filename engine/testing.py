@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from engine.backend import Device
-from engine.creation import as_tensor
 from engine.dtypes import DType, bfloat16, float16, float32, float64, promote_types
 from engine.random import default_generator
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 _CLOSE = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7)}
 """By dtype: how far apart two numbers may be, as a share of the expected one and beside it."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
 from engine.backend import Device as _device
-from engine.storage import Size, UntypedStorage
-from engine.tensor import Tensor
+from engine.shape import Size
+from engine.tensors import Tensor
+from engine.tensors.storage import UntypedStorage
 
 Number: TypeAlias = int | float | bool
 Device: TypeAlias = _device | str | int | None

@@ -11,7 +11,7 @@ from engine.amp.lists import DELICATE, NAMES, PRODUCTS, WIDEST
 from engine.dtypes import DType, float32, float64
 from engine.modes import MODES
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

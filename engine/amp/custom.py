@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.amp.autocast import autocast, get_autocast_dtype, is_autocast_enabled
 from engine.dtypes import DType, float64
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def custom_fwd(

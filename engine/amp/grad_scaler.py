@@ -9,10 +9,10 @@ from enum import Enum
 from typing import Any
 
 from engine.backend import cuda_available
-from engine.creation import tensor
 from engine.dtypes import float16, float32
 from engine.modes import no_grad, note_attributes, note_items
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import tensor
 
 
 class Stage(Enum):

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.creation import as_tensor
 from engine.dtypes import float64
 from engine.errors import AutogradError, GradcheckError
 from engine.graph import grad
 from engine.random import Generator
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 Function = Callable[..., Any]
 Array = np.ndarray[Any, Any]

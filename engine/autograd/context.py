@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.graph.saved import pack, refuse_changed, refuse_inference, refuse_released, unpack, with_history
 from engine.modes import MODES
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class FunctionCtx:

@@ -13,13 +13,13 @@ import threading
 from types import TracebackType
 from typing import NamedTuple
 
-from engine.creation import zeros_like
 from engine.dtypes import promote_types
 from engine.errors import DTypeError, ShapeError
 from engine.graph import Node, grad
 from engine.modes import enable_grad
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -26,7 +26,7 @@ from engine.autograd.function_node import FunctionNode
 from engine.errors import AutogradError
 from engine.graph.node import Refusal
 from engine.modes import MODES, enable_grad, no_grad
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Function:

@@ -6,12 +6,12 @@ import weakref
 from typing import Any
 
 from engine.autograd.context import FunctionCtx
-from engine.creation import zeros
 from engine.dtypes import from_numpy
 from engine.errors import AutogradError
 from engine.graph.node import Edge, Node, Place
 from engine.shape import Spec, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros
 
 
 class FunctionNode(Node):

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.creation import zeros_like
 from engine.errors import AutogradError, ShapeError
 from engine.graph import grad
 from engine.modes import enable_grad
 from engine.ops.movement.joining import stack
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]

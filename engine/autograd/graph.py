@@ -11,7 +11,7 @@ from engine.errors import AutogradError
 from engine.graph import AccumulateGrad, GradientEdge, Node, RemovableHandle
 from engine.graph.node import function_of
 from engine.modes import MODES, Packing
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 __all__ = [
     "AccumulateGrad",

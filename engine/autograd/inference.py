@@ -9,7 +9,7 @@ from typing import Any
 from engine.modes import MODES, under
 from engine.observe import Relay
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class inference_mode:

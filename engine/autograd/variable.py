@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class VariableMeta(type):

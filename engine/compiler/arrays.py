@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine.backend import namespace_of
-from engine.deferred import Form
+from engine.tensors.deferred import Form
 
 
 def owner(array: Any) -> Any:

@@ -24,11 +24,6 @@ from engine.compiler.sequential import Sequential, compute_call, is_mixed
 from engine.compiler.stepping import Stepped, step_undone
 from engine.compiler.undo import Undo
 from engine.compiler.witness import goes_by_memory, instruction_of, is_foreseeable, origin
-from engine.deferred import Deferred, Form
-from engine.dispatch import run
-from engine.dispatch.in_place import write
-from engine.dispatch.recording import record
-from engine.dispatch.run import number, view_of
 from engine.errors import CompileError, EngineError
 from engine.modes import MODES
 from engine.observe import call_site
@@ -36,7 +31,12 @@ from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
 from engine.philox import State
 from engine.shape import Dim
-from engine.tensor import Storage, Tensor
+from engine.tensors import Storage, Tensor
+from engine.tensors.deferred import Deferred, Form
+from engine.tensors.dispatch import run
+from engine.tensors.dispatch.in_place import write
+from engine.tensors.dispatch.recording import record
+from engine.tensors.dispatch.run import number, view_of
 
 if TYPE_CHECKING:
     from engine.compiler.function import Compiled
@@ -48,7 +48,7 @@ MOST_CALLS = 50_000
 
 
 class Capture:
-    """One call of a compiled function, in its thread. `engine.dispatch` hands it every op."""
+    """One call of a compiled function, in its thread. `engine.tensors.dispatch` hands it every op."""
 
     def __init__(self, owner: Compiled, *, traced: bool = False) -> None:
         self.owner = owner

@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.compiler.instruction import FLOAT, STATE, Constant, Scalar, Slot, Trie
 from engine.compiler.report import Recompile, key_of
-from engine.deferred import Form
 from engine.shape import format_shape
+from engine.tensors.deferred import Form
 
 END = "the end of the recording"
 

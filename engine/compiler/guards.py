@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 from engine.backend import Device
 from engine.compiler.instruction import exact_key
-from engine.deferred import Deferred
 from engine.dtypes import DType
 from engine.random import Generator
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.deferred import Deferred
 
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types whose equal values mean the same."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.changes import Change
-from engine.deferred import Form
+from engine.tensors.deferred import Form
 
 
 class Handed:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from engine.backend import Device
 from engine.compiler.reasons import Reason
-from engine.deferred import Form
 from engine.graph import Place
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.philox import State
+from engine.tensors.deferred import Form
 
 
 class Slot(NamedTuple):

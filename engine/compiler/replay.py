@@ -21,13 +21,13 @@ from engine.compiler.instruction import exact_key
 from engine.compiler.plan import Plan
 from engine.compiler.stepping import Missed, Step, Stepped, advance
 from engine.compiler.undo import Undo
-from engine.deferred import Deferred, Form, settled
 from engine.dtypes import get_default_dtype
 from engine.graph.reach import reachable
 from engine.modes import MODES
 from engine.philox import State
-from engine.storage import Storage
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.deferred import Deferred, Form, settled
+from engine.tensors.storage import Storage
 
 MOST_WAYS = 64
 """Ways of calling a function that replays are known for, or may be after one more call; the oldest are forgotten."""

@@ -10,13 +10,13 @@ from engine.compiler.arrays import owner
 from engine.compiler.changes import Change
 from engine.compiler.instruction import Constant, External, Scalar, Slot, Trie, frozen
 from engine.compiler.reasons import ITERATION, Reason, reason_of_frame
-from engine.deferred import Deferred, Form, adopt
-from engine.dispatch.run import number
 from engine.dtypes import NUMBERS
 from engine.errors import EngineError
 from engine.graph import Place
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.deferred import Deferred, Form, adopt
+from engine.tensors.dispatch.run import number
 
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture

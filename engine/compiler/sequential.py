@@ -12,14 +12,14 @@ from engine.compiler.arrays import most_at_once
 from engine.compiler.changes import Settle, make, nothing, written
 from engine.compiler.description import Description, Step
 from engine.compiler.instruction import Instruction, Slot, Trie, filled, has_scalars, operand
-from engine.dispatch.in_place import write
-from engine.dispatch.kernels import as_array, compute
-from engine.dispatch.run import compute_promoted
 from engine.dtypes import NATIVE_FLOATS
 from engine.graph import Place
 from engine.ops.record import Op
 from engine.shape import format_shape
-from engine.tensor import Storage, Tensor
+from engine.tensors import Storage, Tensor
+from engine.tensors.dispatch.in_place import write
+from engine.tensors.dispatch.kernels import as_array, compute
+from engine.tensors.dispatch.run import compute_promoted
 
 
 def compute_call(

@@ -13,13 +13,13 @@ from engine.compiler.changes import Change
 from engine.compiler.guards import Unreplayable
 from engine.compiler.instruction import Slot, Trie, frozen
 from engine.compiler.undo import Undo
-from engine.dispatch.run import number
 from engine.dtypes import NUMBERS
 from engine.modes import MODES
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
-from engine.storage import Storage
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.dispatch.run import number
+from engine.tensors.storage import Storage
 
 Called: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]
 """What a call of an op must have in common with the recorded one: op, whether it writes, static arguments, inputs."""

@@ -8,9 +8,6 @@ from typing import Any
 from engine.backend import Device, MetaArray
 from engine.compiler.instruction import Instruction
 from engine.compiler.sequential import is_mixed
-from engine.deferred import Form
-from engine.dispatch.kernels import infer
-from engine.dispatch.run import shares_memory
 from engine.dtypes import BY_NAME
 from engine.graph import Place
 from engine.modes import MODES
@@ -18,6 +15,9 @@ from engine.observe import call_site
 from engine.ops.movement.reinterpret import reinterpret
 from engine.ops.movement.strides import as_strided
 from engine.ops.record import Op
+from engine.tensors.deferred import Form
+from engine.tensors.dispatch.kernels import infer
+from engine.tensors.dispatch.run import shares_memory
 
 
 def instruction_of(

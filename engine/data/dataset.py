@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.creation import from_numpy
 from engine.data.collate import default_collate
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import from_numpy
 
 Indices = NDArray[np.int64]
 T_co = TypeVar("T_co", covariant=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def pinned(batch: Any) -> Any:

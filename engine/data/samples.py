@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.creation.data import from_array
 from engine.data.dataset import Dataset, Indices
 from engine.data.diagnostics import Diagnostic
 from engine.data.mapped import Watch, referenced, restored
@@ -19,7 +18,8 @@ from engine.data.transforms.transform import Augmentation, Batch, Transform
 from engine.errors import DataError
 from engine.random import Generator
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.data import from_array
 
 _BLOCK = 2**18
 _BINS, _SHIFT = 2**16, np.uint64(48)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.creation import arange, bernoulli
 from engine.distributions.distribution import Distribution, Shape, together
 from engine.dtypes import finfo
 from engine.functions import where
 from engine.nn.functional import binary_cross_entropy_with_logits
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import arange, bernoulli
 
 
 class Bernoulli(Distribution):

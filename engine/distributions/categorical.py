@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from engine.creation import arange, multinomial
 from engine.distributions.bernoulli import clamped
 from engine.distributions.distribution import Distribution, Shape, together
 from engine.dtypes import finfo
 from engine.errors import ShapeError
 from engine.functions import broadcast_tensors
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import arange, multinomial
 
 
 class Categorical(Distribution):

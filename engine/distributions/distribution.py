@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from engine.creation import full
 from engine.errors import RangeError
 from engine.functions import broadcast_tensors
 from engine.modes import no_grad
-from engine.storage import Size
-from engine.tensor import Tensor
+from engine.shape import Size
+from engine.tensors import Tensor
+from engine.tensors.creation import full
 
 Shape = Sequence[int]
 

@@ -18,7 +18,7 @@ from engine.distributions.one_hot_categorical import OneHotCategorical
 from engine.distributions.uniform import Uniform
 from engine.functions import where
 from engine.nn.functional import softplus
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Rule = Callable[[Any, Any], Tensor]
 _rules: dict[tuple[type, type], Rule] = {}

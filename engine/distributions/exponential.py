@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.creation import rand, zeros_like
 from engine.distributions.distribution import Distribution, Shape, together
 from engine.functions import log1p
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import rand, zeros_like
 
 
 class Exponential(Distribution):

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from engine.distributions.distribution import Distribution, Shape
 from engine.errors import RangeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Independent(Distribution):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.creation import rand
 from engine.distributions.distribution import Shape
 from engine.distributions.symmetric import LocationScale
 from engine.functions import expm1, log1p
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import rand
 
 
 class Laplace(LocationScale):

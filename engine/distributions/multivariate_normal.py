@@ -6,12 +6,12 @@ import math
 from typing import Any, ClassVar, Self
 
 from engine import linalg
-from engine.creation import eye, randn
 from engine.distributions.distribution import Shape
 from engine.distributions.symmetric import Symmetric
 from engine.errors import LinAlgError, RangeError, ShapeError
 from engine.functions import broadcast_shapes
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import eye, randn
 
 
 class MultivariateNormal(Symmetric):

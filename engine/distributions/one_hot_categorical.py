@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.creation import eye
 from engine.distributions.categorical import Categorical
 from engine.distributions.distribution import Distribution, Shape
 from engine.nn.functional import one_hot
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import eye
 
 
 class OneHotCategorical(Distribution):

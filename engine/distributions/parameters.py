@@ -7,12 +7,12 @@ from functools import update_wrapper
 from math import sqrt
 from typing import Any, Self
 
-from engine import creation, functions
+from engine import functions
 from engine.dtypes import finfo, get_default_dtype
 from engine.errors import RangeError, ShapeError
 from engine.modes import enable_grad
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor, creation
 
 euler_constant = 0.57721566490153286060
 

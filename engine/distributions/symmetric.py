@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.distributions.distribution import Distribution, together
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Symmetric(Distribution):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.creation import rand
 from engine.distributions.distribution import Distribution, Shape, together
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import rand
 
 
 class Uniform(Distribution):

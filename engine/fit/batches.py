@@ -14,7 +14,7 @@ from engine.data.dataset import IterableDataset
 from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.fit.task import Task
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Mean:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from engine.fit.task import Task
 from engine.optim.optimizer import Optimizer
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def named(task: Task, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.fit.task import Task
 from engine.metrics import Metric
@@ -15,7 +14,8 @@ from engine.modes import no_grad
 from engine.nn.module import Module
 from engine.optim.optimizer import Optimizer
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 _KINDS = ((bool, int, float, Tensor), Mapping, (list, tuple))
 """Kinds of state values that may replace each other."""

@@ -19,7 +19,7 @@ from engine.modes import no_grad
 from engine.nn.utils import clip_grad_norm_, clip_grad_value_
 from engine.optim.optimizer import Optimizer
 from engine.philox import State
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Closure = Callable[[], Tensor]
 

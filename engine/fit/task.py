@@ -16,7 +16,7 @@ from engine.metrics import Metric
 from engine.nn.module import Module
 from engine.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR
 from engine.optim.optimizer import Optimizer
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 T = TypeVar("T")
 

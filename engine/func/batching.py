@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from engine import random
 from engine.ops.movement.joining import stack
-from engine.structure import items, leaves, rebuilt
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.structure import items, leaves, rebuilt
 
 Dims: TypeAlias = Any
 """Which dimension is the batch's: a number, None for what all samples share, or a structure of these."""

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.autograd import functional
-from engine.creation import zeros_like
 from engine.errors import AutogradError
 from engine.graph import grad as gradients
 from engine.modes import enable_grad
 from engine.ops.movement.joining import stack
-from engine.structure import form, items, leaves, rebuilt
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
+from engine.tensors.structure import form, items, leaves, rebuilt
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]

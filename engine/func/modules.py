@@ -11,7 +11,7 @@ from engine.nn.layers.batch_norm import BatchNorm
 from engine.nn.module import Module
 from engine.ops.movement.joining import stack
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def functional_call(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from engine.errors import ShapeError
 from engine.ops.movement.joining import stack
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Group = tuple[str, ...]
 """The names of one dimension; several in brackets, none for one of size 1."""

@@ -13,7 +13,7 @@ from engine.graph.hooks import Hook, Hooks
 from engine.shape import Spec
 
 if TYPE_CHECKING:
-    from engine.tensor import Tensor
+    from engine.tensors import Tensor
 
 sequence = itertools.count()
 

@@ -20,7 +20,7 @@ from engine.errors import WeightsError
 from engine.io import atomic
 from engine.io.structure import described, restored
 from engine.io.weights import decode, encode, read_content
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 STRUCTURE, CHECKSUM = "gradwire.structure", "gradwire.sha256"
 _OPEN = "0" * 64

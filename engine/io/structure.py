@@ -16,10 +16,10 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from engine.backend import Device
-from engine.creation import from_numpy
 from engine.dtypes import BY_NAME, DType
 from engine.errors import EngineError, WeightsError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import from_numpy
 
 PLAIN = (str, bool, int, float, type(None))
 CONTAINERS: dict[type, str] = {dict: "dict", OrderedDict: "ordered", list: "list", tuple: "tuple", set: "set"}

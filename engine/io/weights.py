@@ -15,12 +15,12 @@ from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save
 
 from engine.backend import Device
-from engine.creation import from_numpy
 from engine.dtypes import BY_NAME
 from engine.errors import WeightsError
 from engine.files import open_regular, read_regular
 from engine.io import atomic
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import from_numpy
 
 _NAMES = {
     "BOOL": "bool",

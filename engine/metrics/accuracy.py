@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.metrics.metric import Mean, check_classes, check_equal
 from engine.registry import METRICS, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @METRICS.register(category="Classification", tags=("correct", "hit rate"))

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.creation import ones_like, zeros
 from engine.dtypes import float64, int64
 from engine.metrics.metric import Metric, check_classes, check_equal
 from engine.registry import METRICS, FromInput, Range
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import ones_like, zeros
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
 Classes: TypeAlias = Annotated[int, Range(ge=1, le=1_000_000), FromInput(1)]

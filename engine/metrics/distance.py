@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from engine.creation import zeros
 from engine.dtypes import float64
 from engine.metrics.metric import Mean, Metric, check_classes, check_equal
 from engine.ops.cross_entropy import class_entropy
 from engine.registry import METRICS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros
 
 
 @METRICS.register(category="Regression", title="Mean absolute error", tags=("MAE", "L1"))

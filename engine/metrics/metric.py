@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from engine.backend import Device
-from engine.creation import zeros
 from engine.dtypes import float64, int64
 from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros
 
 
 class Metric(ABC):

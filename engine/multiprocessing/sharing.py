@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import SharingError
 from engine.nn.parameter import Parameter
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 STRATEGY = "file_system"
 """What PyTorch calls the way that needs no open files; the name has no effect here."""

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from engine.backend import Device
-from engine.creation import tensor
 from engine.dtypes import int64
 from engine.modes import no_grad
 from engine.nn.layers.batch_norm import BatchNorm
 from engine.nn.module import Module
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import tensor
 
 Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]
 """From the average so far, the present value, and how many are averaged already, to the new average."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.autograd import Function
 from engine.errors import AutogradError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Gradients = tuple[Any, ...]
 

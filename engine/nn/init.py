@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.creation import from_numpy
 from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.random import Generator, default_generator
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import from_numpy
 
 Nonlinearity: TypeAlias = Literal[
     "linear",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.nn.hooks import registered
 from engine.nn.parameter import Buffer, Parameter
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 if TYPE_CHECKING:
     from engine.nn.module import Module

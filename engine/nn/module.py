@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from engine.backend import META, Device
 from engine.compiler import entry
-from engine.creation import empty_like
 from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
@@ -15,7 +14,8 @@ from engine.nn import state
 from engine.nn.hooks import ALL, HasHooks, ModuleHooks, call
 from engine.nn.members import Members
 from engine.nn.parameter import is_lazy
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty_like
 
 
 class Module(HasHooks, Members):

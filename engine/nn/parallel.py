@@ -10,7 +10,7 @@ from typing import Any
 from engine import cuda
 from engine.backend import Device
 from engine.nn.module import Module
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class DataParallel(Module):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar, TypeGuard
 
-from engine.creation import empty
-from engine.deferred import adopt
 from engine.dtypes import DType
 from engine.errors import ShapeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty
+from engine.tensors.deferred import adopt
 
 
 class Parameter(Tensor):

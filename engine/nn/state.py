@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.modes import no_grad
 from engine.nn.parameter import is_lazy
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 if TYPE_CHECKING:
     from engine.nn.module import Module

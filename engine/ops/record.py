@@ -47,7 +47,7 @@ REGISTRY: dict[str, Op] = {}
 
 @dataclass(slots=True)
 class Executor:
-    """Who runs an op: filled in by `engine.dispatch`, which knows tensors."""
+    """Who runs an op: filled in by `engine.tensors.dispatch`, which knows tensors."""
 
     run: Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from engine.creation import zeros_like
 from engine.dtypes import finfo, float32, float64
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative, Range
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adam", "little memory", "relative step"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.creation import full_like
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import full_like
 
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adaptive gradient",))

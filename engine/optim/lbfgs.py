@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from engine.creation import zeros_like
 from engine.modes import enable_grad, no_grad, note_items
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import Point, strong_wolfe
 from engine.optim.optimizer import Group, Optimizer, Parameters, Rate, State
 from engine.registry import OPTIMIZERS, NonNegative, Range, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 
 @OPTIMIZERS.register(category="Second order", title="L-BFGS", tags=("newton", "quasi-newton", "line search"))

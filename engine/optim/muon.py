@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from engine.creation import zeros_like
 from engine.functions import addmm
 from engine.optim.optimizer import Group, Parameters, Rate, State, UpdateRule
 from engine.registry import NonNegative, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 _MOST_STEPS = 99
 

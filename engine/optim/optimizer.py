@@ -13,14 +13,14 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from engine.creation import as_tensor
 from engine.errors import WeightsError
 from engine.graph import RemovableHandle
 from engine.modes import MODES, enable_grad, no_grad, note_attributes
 from engine.optim.hooks import Hooks
 from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 Parameters: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 """What an optimizer changes: tensors, (name, tensor) pairs, or groups ``{"params": tensors, "lr": 0.1, …}``."""

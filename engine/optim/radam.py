@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from engine.creation import zeros_like
 from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 
 @OPTIMIZERS.register(category="Adaptive", tags=("rectified", "adam", "warm-up"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from engine.creation import full_like, ones_like, zeros_like
 from engine.ops.elementwise.choice import where
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
 from engine.registry import OPTIMIZERS, Positive, Range
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import full_like, ones_like, zeros_like
 
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("resilient backpropagation", "sign"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
 from engine.registry import OPTIMIZERS, NonNegative
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("stochastic gradient descent", "momentum", "nesterov"))

@@ -11,10 +11,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.creation.options import Options, made
 from engine.dtypes import float32, float64, get_default_dtype, optional
 from engine.errors import DTypeError, RangeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.options import Options, made
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:

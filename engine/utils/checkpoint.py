@@ -22,8 +22,8 @@ from engine.modes import MODES, enable_grad, no_grad
 from engine.philox import State
 from engine.random import default_generator
 from engine.shape import format_shape
-from engine.structure import leaves
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.structure import leaves
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.creation import from_dlpack
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import from_dlpack
 
 
 def to_dlpack(tensor: Tensor) -> Any:

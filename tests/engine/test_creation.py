@@ -12,7 +12,7 @@ import engine
 from engine.errors import AutogradError, DTypeError, RangeError, ShapeError
 from engine.random import Generator
 from engine.shape import Dim
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 CASES: dict[str, Callable[[Any], Any]] = {
     "whole number": lambda lib: lib.tensor(5),

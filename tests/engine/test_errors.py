@@ -12,7 +12,7 @@ import engine
 import engine.nn.functional as F
 from engine import errors
 from engine.errors import DeviceError, DTypeError, EngineError, ShapeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 z, tensor = engine.zeros, engine.tensor
 SHAPE, DTYPE = ShapeError, DTypeError

@@ -31,7 +31,7 @@ from engine.registry import (
     argument_help,
     parameters,
 )
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 REGISTRIES = (LAYERS, LOSSES, OPTIMIZERS, SCHEDULERS, TRANSFORMS, DATASETS, METRICS)
 ENTRIES = [entry for registry in REGISTRIES for entry in registry]

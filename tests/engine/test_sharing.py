@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine.creation import data
 from engine.errors import ArrayError, AutogradError, SharingError
 from engine.nn import Parameter
+from engine.tensors.creation import data
 
 DTYPES = (
     "bool",

@@ -15,8 +15,8 @@ import pytest
 import engine
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.shape import Dim, Spec
-from engine.tensor import Size, Tensor
-from engine.tensor.methods import TensorMethods
+from engine.tensors import Size, Tensor
+from engine.tensors.methods import TensorMethods
 
 
 @pytest.mark.parametrize("name", ["engine", "torch"])

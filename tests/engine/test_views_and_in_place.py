@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.errors import AutogradError, DTypeError, ShapeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "number": lambda x: x[1],

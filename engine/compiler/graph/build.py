@@ -12,13 +12,13 @@ from typing import Any
 from engine.backend import META, Device, MetaArray
 from engine.compiler.graph.values import Graph, Node, Operand, Output, Unplanned, Value
 from engine.compiler.instruction import Constant, External, Instruction, Scalar, Slot, Trie
-from engine.deferred import Form
-from engine.dispatch.in_place import OVERWRITE
-from engine.dispatch.run import compute_promoted
 from engine.dtypes import from_numpy
 from engine.graph import Place
 from engine.ops.movement.primitives import cast
 from engine.ops.record import Op
+from engine.tensors.deferred import Form
+from engine.tensors.dispatch.in_place import OVERWRITE
+from engine.tensors.dispatch.run import compute_promoted
 
 
 def build(node: Trie, wanted: Sequence[int]) -> Graph:

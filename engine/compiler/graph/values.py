@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from engine.backend import Device
 from engine.compiler.instruction import Constant, Scalar
-from engine.deferred import Form
 from engine.graph import Place
 from engine.ops.record import Op
+from engine.tensors.deferred import Form
 
 
 class Unplanned(Exception):  # noqa: N818 - not an error: the recording runs call by call instead

@@ -13,10 +13,10 @@ import numpy as np
 
 from engine.compiler.kernels.expression import Expression, Unlowered, cast, make, walk
 from engine.compiler.kernels.symbols import Answers, Namespace, Symbol, expression_of, truth
-from engine.dispatch.promotion import promote
 from engine.dtypes import NUMBERS, DType, bfloat16
 from engine.errors import EngineError
 from engine.ops.record import Op
+from engine.tensors.dispatch.promotion import promote
 
 MOST_ANSWERS = 16
 """Ways through one kernel that depend on run-time numbers."""
@@ -168,7 +168,7 @@ def _strong(expression: Expression) -> Expression:
 
 
 def _promoted(op: Op, given: list[Any]) -> list[Any]:
-    """Brought to one dtype as `engine.dispatch` does it; run-time numbers count as floats."""
+    """Brought to one dtype as `engine.tensors.dispatch` does it; run-time numbers count as floats."""
     stand_ins = [1.0 if isinstance(one, Symbol) and one.known.weak else one for one in given]
     promote(op, stand_ins)
     return [

@@ -16,9 +16,9 @@ from engine.compiler.kernels.fused import Fused
 from engine.compiler.kernels.library import STRIDED
 from engine.compiler.plan.into import into
 from engine.compiler.plan.steps import Decisions, writes_into
-from engine.dispatch.run import compute_promoted
 from engine.ops.linalg.matmul import matmul
 from engine.shape import count
+from engine.tensors.dispatch.run import compute_promoted
 
 
 class Launch(Protocol):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.creation.data import from_array
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.data import from_array
 
 _PLAIN = "biufc"
 """Kinds of numbers that are told by the name of their dtype alone."""

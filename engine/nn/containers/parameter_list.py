@@ -7,7 +7,7 @@ from typing import Any, Self, overload
 
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class _Holder(Module):

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from engine.amp.casting import listed
-from engine.creation import rand_like
 from engine.dtypes import bool_, uint8
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.elementwise import activation
 from engine.ops.elementwise.choice import where
 from engine.ops.rules import wrap_dim
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import rand_like
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805

@@ -15,7 +15,7 @@ from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from engine.ops.indexing.index import gather_along
 from engine.ops.spatial.resample import averages, check_places, resample, spans
 from engine.shape import Dim, count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 OutputSizes: TypeAlias = int | Sequence[int | None] | None
 

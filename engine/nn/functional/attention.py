@@ -10,7 +10,7 @@ from engine.nn.functional.dropout import dropout
 from engine.nn.functional.linear import linear
 from engine.ops.attention import attention_weights
 from engine.shape import Dim, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def scaled_dot_product_attention(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import ShapeError
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def batched(name: str, input: Tensor, ndim: int) -> tuple[Tensor, bool]:

@@ -8,7 +8,7 @@ from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, require_same_shape
 from engine.ops.probabilities import least_probability
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @listed

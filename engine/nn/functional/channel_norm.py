@@ -12,7 +12,7 @@ from engine.nn.functional.normalization import batch_norm
 from engine.ops.normalization.batch_norm import channel_affine, normalize_channels
 from engine.ops.normalization.layer_norm import normalize_rows
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.nn.functional.reduction import Reduction
 from engine.ops.cross_entropy import class_entropy
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def class_losses(

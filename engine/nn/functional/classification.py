@@ -10,7 +10,7 @@ from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, red
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import Owner, gather
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @listed

@@ -13,7 +13,7 @@ from engine.ops.rules import same_dtype
 from engine.ops.spatial.conv import convolution, convolution_input
 from engine.ops.spatial.windows import per_dim
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from engine.amp.casting import listed
-from engine.creation import as_tensor
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduced
 from engine.ops.ctc import ctc
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import as_tensor
 
 
 @listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.amp.casting import listed
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.movement.joining import broadcast_tensors
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

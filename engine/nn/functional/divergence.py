@@ -8,7 +8,7 @@ from typing import Literal
 from engine.amp.casting import listed
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @listed

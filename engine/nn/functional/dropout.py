@@ -7,7 +7,7 @@ import warnings
 from engine.errors import EngineWarning, ShapeError
 from engine.ops import random
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 SATURATION = -1.7580993408473766
 """What SELU gives far below 0."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.creation import tensor
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
@@ -12,7 +11,8 @@ from engine.modes import no_grad
 from engine.ops.indexing.index import Owner, index_select
 from engine.ops.linalg.norms import vector_norm
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import tensor
 
 
 def embedding(

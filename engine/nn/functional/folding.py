@@ -9,7 +9,7 @@ from engine.errors import ShapeError
 from engine.ops.spatial.fold import from_columns, to_columns
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from engine.amp.casting import listed
-from engine.creation import arange, rand
 from engine.errors import ShapeError
 from engine.nn.functional.batches import batched
 from engine.ops.indexing.index import gather_along
 from engine.ops.spatial.windows import per_dim
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import arange, rand
 
 Sizes: TypeAlias = int | Sequence[int]
 Ratios: TypeAlias = float | Sequence[float]

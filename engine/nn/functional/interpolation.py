@@ -11,7 +11,7 @@ from engine.errors import ShapeError
 from engine.nn.functional import adaptive_pooling
 from engine.ops.spatial.resample import Resampling, check_places, resample
 from engine.shape import Dim, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Mode: TypeAlias = Literal["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"]
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}

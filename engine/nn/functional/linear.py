@@ -6,7 +6,7 @@ from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.ops.linalg import matmul
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from engine.nn.functional.classification import cross_entropy
 from engine.nn.functional.linear import linear
 from engine.nn.functional.reduction import Reduction
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True)

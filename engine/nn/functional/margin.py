@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.amp.casting import listed
-from engine.creation import arange
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import arange
 
 
 @listed

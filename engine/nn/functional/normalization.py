@@ -13,7 +13,7 @@ from engine.ops.linalg.norms import vector_norm
 from engine.ops.normalization.batch_norm import normalize_channels
 from engine.ops.normalization.layer_norm import normalize_rows
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def batch_norm(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from engine.amp.casting import listed
-from engine.creation import full
 from engine.errors import ShapeError
 from engine.functions import cat
 from engine.shape import Dim, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import full
 
 PaddingMode: TypeAlias = Literal["constant", "reflect", "replicate", "circular"]
 

@@ -17,7 +17,7 @@ from engine.ops.indexing.index import scatter_into
 from engine.ops.spatial.pool import flat_index, max_windows, sum_windows
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
 

@@ -8,7 +8,7 @@ from engine.ops.recurrent.elman import Nonlinearity, elman_layer
 from engine.ops.recurrent.gru import gru_cell, gru_layer
 from engine.ops.recurrent.lstm import lstm_cell, lstm_layer
 from engine.ops.recurrent.steps import DIFFERENTIATION, BatchSizes
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 DIFFERENTIATION.grad = grad
 

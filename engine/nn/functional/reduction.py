@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from engine.errors import EngineWarning, ShapeError
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 

@@ -9,7 +9,7 @@ from engine.errors import ShapeError
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, warn_of_broadcast
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @listed

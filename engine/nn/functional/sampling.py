@@ -13,7 +13,7 @@ from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.ops.indexing.index import gather_along
 from engine.shape import count, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Mode: TypeAlias = Literal["bilinear", "nearest", "bicubic"]
 PaddingMode: TypeAlias = Literal["zeros", "border", "reflection"]

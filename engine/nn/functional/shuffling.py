@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import ShapeError
 from engine.shape import Dim, format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:

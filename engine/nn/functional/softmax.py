@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from engine.creation import rand_like, zeros_like
 from engine.dtypes import DType
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import rand_like, zeros_like
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:

@@ -8,7 +8,7 @@ from engine.nn import functional as F
 from engine.nn.layers.annotations import InCode, SizeSides
 from engine.nn.module import Module
 from engine.registry import LAYERS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class AdaptiveAvgPool(Module):

@@ -9,7 +9,7 @@ from engine.nn.layers.annotations import CountSides, SizeSides
 from engine.nn.module import Module
 from engine.ops.spatial.windows import per_dim
 from engine.registry import LAYERS, Count, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class AvgPool(Module):

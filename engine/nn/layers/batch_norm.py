@@ -6,7 +6,6 @@ import warnings
 from typing import Annotated, ClassVar
 
 from engine import dtypes
-from engine.creation import empty, zeros
 from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.modes import MODES, no_grad
@@ -17,7 +16,8 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Probability, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty, zeros
 
 
 class ChannelNorm(Module):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from engine.creation import empty
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
@@ -13,7 +12,8 @@ from engine.nn.layers.annotations import AnyDevice
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty
 
 
 @LAYERS.register(category="Linear", tags=("product", "two inputs"))

@@ -10,7 +10,7 @@ from engine.nn.functional.convolution import borders
 from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
 from engine.nn.layers.convolution import Convolution
 from engine.registry import LAYERS, FromInput, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Conv(Convolution):

@@ -13,7 +13,7 @@ from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
 from engine.nn.layers.convolution import Convolution
 from engine.registry import LAYERS, FromInput, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class ConvTranspose(Convolution):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from engine.creation import empty
 from engine.dtypes import DType
 from engine.nn import init
 from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.ops.spatial.windows import per_dim
+from engine.tensors.creation import empty
 
 PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.nn import functional as F
 from engine.nn.module import Module
 from engine.registry import LAYERS, NonNegative
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Distance"
 

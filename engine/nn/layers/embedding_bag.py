@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.creation import empty
 from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.modes import no_grad
@@ -16,7 +15,8 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, Positive, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty
 
 Mode = Literal["sum", "mean", "max"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.creation.filled import full_like
 from engine.nn.module import Module
 from engine.registry import LAYERS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.filled import full_like
 
 
 @LAYERS.register(category="Generation", tags=("constant", "ones", "zeros", "full", "label", "gan"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.nn.module import Module
 from engine.registry import LAYERS, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Shape", tags=("reshape", "vector"))

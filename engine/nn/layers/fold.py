@@ -6,7 +6,7 @@ from engine.nn import functional as F
 from engine.nn.layers.annotations import CountSides, SizeSides
 from engine.nn.module import Module
 from engine.registry import LAYERS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Shape", tags=("im2col", "patches", "windows"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.errors import ShapeError
 from engine.nn.module import Module
 from engine.registry import LAYERS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Shape", outputs=("first", "second"), tags=("split", "chunk", "cut", "gan"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.nn.module import Module
 from engine.registry import LAYERS
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Shape", tags=("pass", "skip"))

@@ -9,7 +9,7 @@ from engine.nn import functional as F
 from engine.nn.layers.annotations import AnyDevice
 from engine.nn.layers.batch_norm import ChannelNorm
 from engine.registry import LAYERS, FromInput, Positive, Probability, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class InstanceNorm(ChannelNorm):

@@ -6,7 +6,6 @@ import inspect
 from typing import Any, ClassVar
 
 from engine.backend import META
-from engine.creation import zeros
 from engine.modes import no_grad
 from engine.nn.layers.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from engine.nn.layers.conv import Conv1d, Conv2d, Conv3d
@@ -15,7 +14,8 @@ from engine.nn.layers.instance_norm import InstanceNorm1d, InstanceNorm2d, Insta
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
 from engine.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros
 
 
 class Lazy(Module):

@@ -10,7 +10,7 @@ from engine.nn.functional.recurrent import Weights
 from engine.nn.layers.annotations import AnyDevice
 from engine.nn.layers.recurrent import Result, RNNBase
 from engine.registry import LAYERS, Count, FromInput, Probability, Repeats, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Recurrent", outputs=("output", "state"), tags=("recurrent", "sequence", "memory", "gated"))

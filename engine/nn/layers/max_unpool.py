@@ -9,7 +9,7 @@ from engine.nn import functional as F
 from engine.nn.layers.annotations import CountSides, SizeSides
 from engine.nn.module import Module
 from engine.ops.spatial.windows import per_dim
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class MaxUnpool(Module):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.creation.drawn import rand, randn
 from engine.nn.module import Module
 from engine.registry import LAYERS, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation.drawn import rand, randn
 
 
 @LAYERS.register(category="Generation", tags=("random", "latent", "gan", "generator", "gaussian"))

@@ -10,7 +10,7 @@ from engine.nn.functional.padding import PaddingMode
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Borders: TypeAlias = int | tuple[int, ...]
 

@@ -8,7 +8,7 @@ from engine.nn import functional as F
 from engine.nn.layers.inplace import InPlaceActivation, inplace_repr
 from engine.nn.module import Module
 from engine.registry import LAYERS, NonNegative
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Activation"
 

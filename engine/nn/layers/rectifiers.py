@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.creation import full
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn.layers.annotations import AnyDevice
@@ -10,7 +9,8 @@ from engine.nn.layers.inplace import InPlaceActivation, inplace_repr
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import full
 
 GROUP = "Activation"
 

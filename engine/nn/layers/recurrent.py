@@ -6,7 +6,6 @@ import math
 import warnings
 from typing import Any
 
-from engine.creation import empty, zeros
 from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.functions import cat, stack
@@ -18,7 +17,8 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty, zeros
 
 Result = tuple[Tensor, tuple[Tensor, ...]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from engine.creation import empty, zeros
 from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.nn import init
@@ -16,7 +15,8 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty, zeros
 
 
 class RNNCellBase(Module):

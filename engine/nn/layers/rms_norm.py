@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from engine.creation import empty
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
@@ -12,7 +11,8 @@ from engine.nn.layers.annotations import AnyDevice
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import empty
 
 
 @LAYERS.register(category="Normalisation", tags=("root mean square", "rmsnorm"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.nn import functional as F
 from engine.nn.module import Module
 from engine.registry import LAYERS, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 @LAYERS.register(category="Shape", tags=("depth to space", "super resolution", "upsample"))

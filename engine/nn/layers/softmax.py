@@ -9,7 +9,7 @@ from engine.nn import functional as F
 from engine.nn.module import Module
 from engine.registry import LAYERS, Preset
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Activation"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Annotated
 
-from engine.creation import arange, zeros
 from engine.dtypes import DType
 from engine.functions import where
 from engine.nn import init
@@ -15,7 +14,8 @@ from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
 from engine.nn.module import Module
 from engine.registry import LAYERS, AnyRepeats, FromInput, Positive, Probability, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import arange, zeros
 
 
 class TransformerEncoder(Module):

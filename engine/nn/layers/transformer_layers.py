@@ -14,7 +14,7 @@ from engine.nn.layers.linear import Linear
 from engine.nn.layers.multihead_attention import MultiheadAttention
 from engine.nn.module import Module
 from engine.registry import LAYERS, FromInput, Positive, Probability, Size
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Activation = Literal["relu", "gelu"] | Callable[[Tensor], Tensor]
 

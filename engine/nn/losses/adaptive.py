@@ -15,7 +15,7 @@ from engine.nn.module import Module
 from engine.ops.movement.joining import cat
 from engine.registry import Positive, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class ASMoutput(NamedTuple):

@@ -6,7 +6,7 @@ from engine.nn import functional as F
 from engine.nn.functional.reduction import Old, Reduction
 from engine.nn.losses.loss import Loss, WeightedLoss
 from engine.registry import LOSSES
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Binary classification"
 

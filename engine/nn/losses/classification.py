@@ -9,7 +9,7 @@ from engine.nn.functional.reduction import Old, Reduction
 from engine.nn.losses.loss import Loss, WeightedLoss
 from engine.nn.module import Module
 from engine.registry import LOSSES, Probability
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Classification"
 

@@ -8,7 +8,7 @@ from engine.nn import functional as F
 from engine.nn.functional.reduction import Old, Reduction
 from engine.nn.losses.loss import Loss
 from engine.registry import LOSSES, NonNegative, Positive
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 GROUP = "Embeddings"
 

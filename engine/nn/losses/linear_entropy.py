@@ -12,7 +12,7 @@ from engine.nn.layers.linear import Linear
 from engine.nn.losses.loss import WeightedLoss
 from engine.registry import Probability, Size
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class LinearCrossEntropyLoss(WeightedLoss):

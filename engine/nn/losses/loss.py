@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction
 from engine.nn.module import Module
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class Loss(Module):

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from engine.creation import tensor
 from engine.errors import RangeError
 from engine.modes import no_grad
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.movement.joining import stack
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import tensor
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 

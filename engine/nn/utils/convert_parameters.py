@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from engine.errors import ShapeError
 from engine.ops.movement.joining import cat
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from engine.creation import ones_like, zeros_like
 from engine.modes import no_grad
 from engine.nn.parameter import Parameter
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import ones_like, zeros_like
 
 
 @no_grad()

@@ -17,7 +17,7 @@ from engine.nn.utils.norms import (
     random_direction,
     weight_from,
 )
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 HANDLES = "_norm_handles"
 

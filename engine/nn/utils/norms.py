@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.creation import randn
 from engine.modes import no_grad
 from engine.ops.linalg.norms import vector_norm
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import randn
 
 
 def norm_except(weight: Tensor, dim: int) -> Tensor:

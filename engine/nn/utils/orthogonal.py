@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.creation import eye, randn, zeros_like
 from engine.errors import ShapeError
 from engine.nn.module import Module
 from engine.nn.utils.parametrize import register_parametrization
@@ -13,7 +12,8 @@ from engine.ops.linalg.functions import matrix_exp
 from engine.ops.linalg.systems import linalg_solve
 from engine.ops.movement.joining import cat
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import eye, randn, zeros_like
 
 Map = Literal["matrix_exp", "cayley", "householder"]
 

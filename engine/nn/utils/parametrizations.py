@@ -16,7 +16,7 @@ from engine.nn.utils.norms import (
 )
 from engine.nn.utils.orthogonal import orthogonal
 from engine.nn.utils.parametrize import register_parametrization
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

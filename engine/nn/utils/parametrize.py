@@ -13,7 +13,7 @@ from engine.nn.containers.module_list import ModuleList
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 _cache: dict[tuple[int, str], Any] = {}
 _depth = 0

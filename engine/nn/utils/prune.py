@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-from engine.creation import ones_like, rand, rand_like
 from engine.nn.module import Module
 from engine.nn.utils.convert_parameters import parameters_to_vector
 from engine.nn.utils.pruning_masks import Amount, checked_amount, dimension, fitting, of_best_slices, without_smallest
 from engine.ops.linalg.norms import norm
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import ones_like, rand, rand_like
 
 
 class BasePruningMethod(ABC):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from engine.creation import zeros_like
 from engine.errors import RangeError, ShapeError
 from engine.ops.reduction.sort import topk
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import zeros_like
 
 Amount = int | float
 """A whole number, or a share between 0 and 1."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from engine.creation import tensor
 from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.functions import cat, stack
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors import Tensor
+from engine.tensors.creation import tensor
 
 
 class PackedSequence(NamedTuple):

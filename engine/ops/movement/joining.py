@@ -12,8 +12,7 @@ from engine.ops.composite import composite
 from engine.ops.movement.parts import pad_with_zeros
 from engine.ops.movement.primitives import cat, expand
 from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
-from engine.shape import Dim, format_shape
-from engine.storage import Size
+from engine.shape import Dim, Size, format_shape
 
 
 @composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]

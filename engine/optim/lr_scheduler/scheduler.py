@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.errors import EngineWarning
 from engine.optim.optimizer import Optimizer
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 class LRScheduler:

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from engine.errors import ShapeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 try:
     _EVENT: Any = importlib.import_module("tensorboard.compat.proto.event_pb2")

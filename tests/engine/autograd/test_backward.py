@@ -14,7 +14,7 @@ import pytest
 
 import engine
 from engine.errors import AutogradError, ShapeError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def leaf(*numbers: float) -> Tensor:

@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine.autograd import gradcheck, gradgradcheck
 from engine.errors import GradcheckError
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 
 def numbers(*shape: int) -> Tensor:

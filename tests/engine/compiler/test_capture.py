@@ -11,9 +11,9 @@ import pytest
 import engine
 from engine import nn, optim
 from engine.compiler import Compiled, compile
-from engine.deferred import Deferred
 from engine.errors import EngineError, ShapeError
 from engine.nn import functional
+from engine.tensors.deferred import Deferred
 
 
 def network() -> tuple[nn.Module, optim.Optimizer]:

@@ -28,12 +28,12 @@ from engine.compiler.plan.fusion import fuse
 from engine.compiler.plan.memory import ALIGNMENT, Life, lay_out
 from engine.compiler.plan.outline import outline
 from engine.compiler.plan.steps import Decisions, decide, reads_of
-from engine.deferred import Form
 from engine.nn import functional
 from engine.ops.elementwise.arithmetic import add, mul, neg
 from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import permute
 from engine.ops.record import Op
+from engine.tensors.deferred import Form
 from engine.utils.checkpoint import checkpoint
 from tests.engine.compiler.worlds import Step, World, steps
 

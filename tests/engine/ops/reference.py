@@ -13,7 +13,7 @@ from engine.dtypes import DType
 from engine.ops import COMPOSITES, REGISTRY
 from engine.ops.composite import Composite
 from engine.ops.record import Op
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 
 Record = Op | Composite
 

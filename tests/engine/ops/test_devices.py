@@ -14,7 +14,7 @@ import engine
 from engine import backend
 from engine.errors import EngineError
 from engine.shape import Dim
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 from tests.engine import fake_cupy
 from tests.engine.ops import reference, variants
 from tests.engine.ops.reference import Record, floats_of, leaves, mapped, to_engine

@@ -14,7 +14,7 @@ from engine.autograd import gradcheck, gradgradcheck
 from engine.ops import REGISTRY
 from engine.ops.record import Op
 from engine.shape import Spec
-from engine.tensor import Tensor
+from engine.tensors import Tensor
 from tests.engine.ops import variants
 from tests.engine.ops.reference import INTERNAL, Record, offered, records
 from tests.engine.ops.sampler import samples

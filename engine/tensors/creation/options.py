@@ -13,7 +13,8 @@ from engine.errors import OutOfMemoryError, ShapeError
 from engine.modes import MODES
 from engine.random import Generator
 from engine.shape import Dim, format_shape
-from engine.tensor import Storage, Tensor
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 class Options(TypedDict, total=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.tensor import Tensor
+from engine.tensors.tensor import Tensor
 
 
 def form(tree: Any) -> str:

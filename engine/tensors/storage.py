@@ -1,4 +1,4 @@
-"""What lies beneath tensors: memory that views share, and their shapes."""
+"""Tensor memory: storages that views share, with version counters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from engine.backend import Device, address, is_pinned
 from engine.modes import MODES
-from engine.shape import count
 
 
 class Storage:
@@ -54,29 +53,6 @@ class Storage:
 
     def mark_inference(self) -> None:
         self.version = -(1 << 60)
-
-
-class Size(tuple[Any, ...]):
-    """A shape; prints as PyTorch's."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        return count(self)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: tuple[Any, ...]) -> Size:  # type: ignore[override]
-        return Size((*self, *other))
-
-    def __mul__(self, times: Any) -> Size:  # type: ignore[override]
-        return Size(tuple.__mul__(self, times))
-
-    def __repr__(self) -> str:
-        return f"engine.Size([{', '.join(map(str, self))}])"
 
 
 class UntypedStorage:

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from engine.backend import namespace
-from engine.creation import from_array
-from engine.dispatch import run_in_place
 from engine.dtypes import bool_, uint8
 from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
 from engine.ops.elementwise.choice import where
@@ -19,7 +17,9 @@ from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
 from engine.ops.record import EXECUTOR
 from engine.shape import format_shape
-from engine.tensor import Tensor
+from engine.tensors.creation import from_array
+from engine.tensors.dispatch import run_in_place
+from engine.tensors.tensor import Tensor
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:

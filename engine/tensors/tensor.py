@@ -9,24 +9,26 @@ import numpy as np
 
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_host
-from engine.deferred import Deferred, adopt, settled
 from engine.dtypes import NATIVE_FLOATS, NUMBERS, DType
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.graph import Node
 from engine.graph.hooks import Hooks
 from engine.modes import MODES
 from engine.ops.movement import primitives
-from engine.printing import tensor_text
-from engine.shape import Spec, format_shape
-from engine.storage import Size, Storage
-from engine.tensor.conversion import Converts
-from engine.tensor.history import HasHistory
-from engine.tensor.interop import Interoperates
-from engine.tensor.memory import HasMemory
+from engine.shape import Size, Spec, format_shape
+from engine.tensors.conversion import Converts
+from engine.tensors.deferred import Deferred, adopt, settled
+from engine.tensors.history import HasHistory
+from engine.tensors.interop import Interoperates
+from engine.tensors.memory import HasMemory
+from engine.tensors.printing import tensor_text
+from engine.tensors.storage import Storage
 
 
 class Tensor(HasHistory, HasMemory, Converts, Interoperates):
     """An n-dimensional array that autograd can follow. Create one with `engine.tensor`."""
+
+    __module__ = "engine"  # the public path, for messages and pickles
 
     __slots__ = (
         "__dict__",  # for attributes that programs give tensors, as PyTorch's take; made with the first one

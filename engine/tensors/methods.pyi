@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.tensor import Tensor
+from engine.tensors.tensor import Tensor
 
 class TensorMethods:
     def _move(self, device: Any) -> Tensor: ...

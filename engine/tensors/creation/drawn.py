@@ -9,12 +9,13 @@ import numpy as np
 
 from engine import dtypes, random
 from engine.backend import CPU
-from engine.creation.fill import bernoulli_, check_fraction, check_limits, new_like
-from engine.creation.options import Options, like, made, number, sizes
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.random import Generator
-from engine.tensor import Storage, Tensor
+from engine.tensors.creation.fill import bernoulli_, check_fraction, check_limits, new_like
+from engine.tensors.creation.options import Options, like, made, number, sizes
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 Draw = Callable[[Generator, tuple[int, ...], DType], Any]
 """Draws an array from a generator: its shape, and the dtype that it will have."""

@@ -10,7 +10,8 @@ from engine.dtypes import NATIVE_FLOATS
 from engine.graph import OpNode, Place
 from engine.graph.saved import Saved, refuse_inference
 from engine.ops.record import Op
-from engine.tensor import Storage, Tensor
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 def record(

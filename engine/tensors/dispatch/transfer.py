@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.backend import CPU, META, Device, MetaArray, namespace, to_host
-from engine.dispatch.recording import record
 from engine.errors import DeviceError
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import format_shape
-from engine.tensor import Storage, Tensor
+from engine.tensors.dispatch.recording import record
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMissingParameterType]

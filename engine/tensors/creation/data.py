@@ -14,7 +14,8 @@ from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of
 from engine.dtypes import DType
 from engine.errors import ArrayError, DTypeError, EngineWarning, RangeError, ShapeError
 from engine.shape import format_shape
-from engine.tensor import Storage, Tensor
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 Place = Device | str | int | None
 

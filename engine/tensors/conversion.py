@@ -12,7 +12,7 @@ from engine.layout import memory_format
 from engine.ops.movement import primitives
 
 if TYPE_CHECKING:
-    from engine.tensor import Tensor
+    from engine.tensors.tensor import Tensor
 
 
 class Converts:

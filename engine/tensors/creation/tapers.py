@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.creation.options import Options, made, sizes
 from engine.dtypes import optional
 from engine.errors import DTypeError, ShapeError
-from engine.tensor import Tensor
+from engine.tensors.creation.options import Options, made, sizes
+from engine.tensors.tensor import Tensor
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:

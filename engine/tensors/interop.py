@@ -12,10 +12,10 @@ from engine.backend import CPU, Device, MetaArray, to_host
 from engine.errors import AutogradError, DTypeError, HostError, ShapeError, SharingError
 from engine.modes import MODES
 from engine.shape import format_shape
-from engine.storage import Storage
+from engine.tensors.storage import Storage
 
 if TYPE_CHECKING:
-    from engine.tensor import Tensor
+    from engine.tensors.tensor import Tensor
 
 
 class Interoperates:

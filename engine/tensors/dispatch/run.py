@@ -9,15 +9,16 @@ import numpy as np
 from numpy import ndarray
 
 from engine.backend import CPU, META, Device
-from engine.dispatch.kernels import FAILURES, as_array, compute, compute_mixed, infer
-from engine.dispatch.promotion import promote
-from engine.dispatch.recording import record
-from engine.dispatch.transfer import common_device, moved
 from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.modes import MODES
 from engine.ops.record import EXECUTOR, Op
 from engine.shape import Dim
-from engine.tensor import Storage, Tensor
+from engine.tensors.dispatch.kernels import FAILURES, as_array, compute, compute_mixed, infer
+from engine.tensors.dispatch.promotion import promote
+from engine.tensors.dispatch.recording import record
+from engine.tensors.dispatch.transfer import common_device, moved
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:

@@ -10,11 +10,11 @@ import numpy as np
 from engine.backend import META, MetaArray, address, is_pinned, namespace, pinned
 from engine.errors import AutogradError, DeviceError, PositionError, ShapeError
 from engine.layout import layout, memory_format, strided
-from engine.shape import count, format_shape
-from engine.storage import Size, Storage, UntypedStorage, is_shared, shared_copy, whole
+from engine.shape import Size, count, format_shape
+from engine.tensors.storage import Storage, UntypedStorage, is_shared, shared_copy, whole
 
 if TYPE_CHECKING:
-    from engine.tensor import Tensor
+    from engine.tensors.tensor import Tensor
 
 
 class HasMemory:

@@ -13,7 +13,8 @@ from engine.backend import CPU
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError
 from engine.random import Generator
-from engine.tensor import Storage, Tensor
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 Draw = Callable[[Generator, tuple[int, ...]], Any]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from engine.backend import MetaArray
-from engine.dispatch import promotion
 from engine.dtypes import DType
 from engine.ops.elementwise.choice import where
 from engine.ops.record import REGISTRY
-from engine.storage import UntypedStorage
-from engine.tensor import Tensor
+from engine.tensors.dispatch import promotion
+from engine.tensors.storage import UntypedStorage
+from engine.tensors.tensor import Tensor
 
 
 def is_tensor(obj: object) -> bool:

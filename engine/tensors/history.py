@@ -13,10 +13,10 @@ from engine.graph import Edge, Node, RemovableHandle
 from engine.graph.hooks import Hooks
 from engine.modes import MODES, enable_grad
 from engine.shape import format_shape
-from engine.tensor.methods import TensorMethods
+from engine.tensors.methods import TensorMethods
 
 if TYPE_CHECKING:
-    from engine.tensor import Tensor
+    from engine.tensors.tensor import Tensor
 
 
 class HasHistory(TensorMethods):

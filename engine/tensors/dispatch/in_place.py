@@ -7,19 +7,20 @@ from typing import Any
 
 from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace
-from engine.deferred import adopt
-from engine.dispatch.kernels import as_array, compute_into, compute_mixed, infer
-from engine.dispatch.promotion import promote
-from engine.dispatch.recording import record
-from engine.dispatch.run import number
-from engine.dispatch.transfer import common_device, moved
 from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.graph import Place
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec, format_shape
-from engine.tensor import Storage, Tensor
+from engine.tensors.deferred import adopt
+from engine.tensors.dispatch.kernels import as_array, compute_into, compute_mixed, infer
+from engine.tensors.dispatch.promotion import promote
+from engine.tensors.dispatch.recording import record
+from engine.tensors.dispatch.run import number
+from engine.tensors.dispatch.transfer import common_device, moved
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:

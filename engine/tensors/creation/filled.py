@@ -7,9 +7,10 @@ from typing import Any, Unpack
 
 from engine import dtypes
 from engine.backend import META, MetaArray, namespace, resolve
-from engine.creation.options import Options, like, made, number, sizes
 from engine.errors import ShapeError
-from engine.tensor import Storage, Tensor
+from engine.tensors.creation.options import Options, like, made, number, sizes
+from engine.tensors.storage import Storage
+from engine.tensors.tensor import Tensor
 
 
 def zeros(*size: Any, **options: Unpack[Options]) -> Tensor:

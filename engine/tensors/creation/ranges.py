@@ -8,10 +8,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from engine import dtypes
-from engine.creation.options import Options, made, number, sizes
 from engine.dtypes import DType
 from engine.errors import DTypeError, EngineWarning, ShapeError
-from engine.tensor import Tensor
+from engine.tensors.creation.options import Options, made, number, sizes
+from engine.tensors.tensor import Tensor
 
 
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
