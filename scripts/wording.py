@@ -120,8 +120,9 @@ def _docstrings(tree: ast.Module) -> set[int]:
 
 def _template(node: ast.JoinedStr) -> str:
     return "".join(
-        str(part.value) if isinstance(part, ast.Constant) else "{" + ast.unparse(part)[3:-2] + "}"
+        str(part.value) if isinstance(part, ast.Constant) else "{" + ast.unparse(part.value) + "}"
         for part in node.values
+        if isinstance(part, ast.Constant | ast.FormattedValue)
     )
 
 
@@ -145,9 +146,9 @@ def _comments(path: Path, source: str) -> Iterator[Text]:
 
 
 def _page_texts(path: Path, source: str) -> Iterator[Text]:
-    """Paragraphs of a page, without code blocks."""
+    """Paragraphs, items and rows of a page, without code blocks."""
     line = 1
-    for part in re.split(r"(\n\s*\n|^```.*?^```$)", source, flags=re.MULTILINE | re.DOTALL):
+    for part in re.split(r"(\n\s*\n|\n(?=[-|\d])|^```.*?^```$)", source, flags=re.MULTILINE | re.DOTALL):
         if part.strip() and not part.startswith("```"):
             yield Text(path, line + len(part) - len(part.lstrip("\n")), "page", _one_line(part))
         line += part.count("\n")
