@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from site_pages import pages
-from studio.cli.app import main
+from studio.cli.command_line import main
 from studio.nodes.catalogue import catalogue
 from tests.compiled import bitwise
 

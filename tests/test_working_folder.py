@@ -32,11 +32,11 @@ if __name__ == "__main__":
     print("said" if sum(batch.sum().item() for batch in batches) == 0 else "a changed environment")
 """
 TRIED = """
-from studio.cli.sweep.crew import Crew
+from studio.cli.sweep.worker_pool import WorkerPool
 if __name__ == "__main__":
-    crew = Crew({1: ["too few arguments"]}, 1, 1)
-    told = [content for _ in range(100) if not crew.is_over for _, content in crew.events(1)]
-    print("said" if "serve()" in str(told) else told)
+    pool = WorkerPool({1: ["too few arguments"]}, 1, 1)
+    told = [content for _ in range(100) if not pool.is_over for _, content in pool.events(1)]
+    print("said" if "run_trial()" in str(told) else told)
 """
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from studio.cli.app import app
+from studio.cli.command_line import app
 from studio.reference.markdown import code, escaped, fence, joined, table
 
 PATH = "reference/cli.md"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from studio.cli.app import main as main
+from studio.cli.command_line import main as main
 
 __all__ = ["main"]

@@ -11,7 +11,7 @@ import msgspec.inspect
 from msgspec.structs import replace
 
 from engine.registry import LONGEST_VALUE, Parameter, Range
-from studio.cli.problems import InputError
+from studio.cli.error_output import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, Training
 from studio.nodes.catalogue import Catalogue
@@ -24,7 +24,7 @@ _FORM = (
 )
 
 
-def assign(
+def apply_assignments(
     document: Document, catalogue: Catalogue, assignments: Iterable[str], *, label: str | None = None
 ) -> Document:
     """The document with every assignment made. Raises InputError that names the assignment and what would fit.
@@ -34,18 +34,18 @@ def assign(
     for text in assignments:
         place, equals, value = (part.strip() for part in text.partition("="))
         name, dot, param = place.partition(".")
-        told = label or f"--set {_quoted(text)}"
+        told = label or f"--set {_quote(text)}"
         if not (equals and name) or bool(dot) != bool(param) or not (dot or name in document.nodes):
             raise InputError(f"{told}: {_FORM}.")
         if not dot:
-            document = _retyped(document, catalogue, name, value, told)
+            document = _change_type(document, catalogue, name, value, told)
         elif name == "training" and name not in document.nodes:
-            document = replace(document, training=_set(document.training, param, value, told))
+            document = replace(document, training=_set_training(document.training, param, value, told))
         elif param == "trains" and _node_type(document, catalogue, name, told).role is Role.OPTIMIZER:
-            document = edits.set_trains(document, name, _names(value))
+            document = edits.set_trains(document, name, _layer_names(value))
         else:
-            declared = _declared(document, catalogue, name, param, told)
-            document = edits.set_param(document, name, param, parse(declared, value, told))
+            declared = _find_parameter(document, catalogue, name, param, told)
+            document = edits.set_param(document, name, param, parse_value(declared, value, told))
     return document
 
 
@@ -57,12 +57,12 @@ def parameter_at(document: Document, catalogue: Catalogue, place: str) -> Parame
     return None if node_type is None else node_type.param(param)
 
 
-def parse(parameter: Parameter, value: str, label: str) -> Json:
+def parse_value(parameter: Parameter, value: str, label: str) -> Json:
     """The value that a text stands for. Paths are taken from the working folder."""
     if parameter.optional and value.lower() in ("", "none", "null"):
         return None
     try:
-        parsed = _parsed(parameter, value)
+        parsed = _convert(parameter, value)
     except ValueError:
         problem = parameter.problem(value) or "is of the wrong type"
     else:
@@ -72,33 +72,35 @@ def parse(parameter: Parameter, value: str, label: str) -> Json:
     raise InputError(f"{label}: {parameter.name} {problem}.")
 
 
-def _names(value: str) -> list[str]:
+def _layer_names(value: str) -> list[str]:
     """The layers that an optimizer is to train; "all" for those that its loss depends on."""
     listed = [name.strip() for name in value.split(",") if name.strip()]
     return [] if listed == ["all"] else listed
 
 
-def _set(training: Training, setting: str, value: str, label: str) -> Training:
+def _set_training(training: Training, setting: str, value: str, label: str) -> Training:
     """With another value for a setting of the project's training."""
     settings = msgspec.to_builtins(training)
     if setting not in settings:
-        raise InputError(f"{label}: training has no setting {_quoted(setting)}. {_hint(setting, settings)}")
+        raise InputError(f"{label}: training has no setting {_quote(setting)}. {_suggest(setting, settings)}")
     given = None if value.lower() in ("", "none", "null") else value
     try:
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
     except msgspec.ValidationError:
-        raise InputError(f"{label}: training.{setting} must be {_allowed(setting)}, not {_quoted(value)}.") from None
+        raise InputError(
+            f"{label}: training.{setting} must be {_allowed_values(setting)}, not {_quote(value)}."
+        ) from None
 
 
-def _allowed(setting: str) -> str:
+def _allowed_values(setting: str) -> str:
     """What a setting of the training may be, as its type says."""
     declared = msgspec.inspect.type_info(Training)
     assert isinstance(declared, msgspec.inspect.StructType)
     kind = next(field.type for field in declared.fields if field.name == setting)
-    return " or ".join(map(_kind, kind.types if isinstance(kind, msgspec.inspect.UnionType) else [kind]))
+    return " or ".join(map(_describe_type, kind.types if isinstance(kind, msgspec.inspect.UnionType) else [kind]))
 
 
-def _kind(kind: msgspec.inspect.Type) -> str:
+def _describe_type(kind: msgspec.inspect.Type) -> str:
     match kind:
         case msgspec.inspect.IntType():
             return f"a whole number {Range(ge=kind.ge, le=kind.le)}"
@@ -114,9 +116,9 @@ def _kind(kind: msgspec.inspect.Type) -> str:
             return "a text"
 
 
-def _retyped(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:
+def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:
     """With another kind of node in a place. It keeps the wires, and the parameters that it has too."""
-    new = _type_named(catalogue, key, label)
+    new = _find_type(catalogue, key, label)
     wired = [(wire.target.port, new.input) for wire in document.wires if wire.target.node == name]
     wired += [(wire.source.port, new.output) for wire in document.wires if wire.source.node == name]
     for port, found in wired:
@@ -131,7 +133,7 @@ def _retyped(document: Document, catalogue: Catalogue, name: str, key: str, labe
     return edits.retype(document, name, new.key, kept)
 
 
-def _type_named(catalogue: Catalogue, key: str, label: str) -> NodeType:
+def _find_type(catalogue: Catalogue, key: str, label: str) -> NodeType:
     """By its key, or by the last part of it where that is enough: "optim.SGD", "SGD"."""
     keys = [each.key for each in catalogue]
     named = [known for known in keys if known.rpartition(".")[2] == key]
@@ -139,17 +141,17 @@ def _type_named(catalogue: Catalogue, key: str, label: str) -> NodeType:
     if found is None:
         close = named or difflib.get_close_matches(key, [*keys, *(known.rpartition(".")[2] for known in keys)], n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "`gradwire nodes` lists all."
-        raise InputError(f"{label}: there is no type of node {_quoted(key)}. {hint}")
+        raise InputError(f"{label}: there is no type of node {_quote(key)}. {hint}")
     return found
 
 
-def _declared(document: Document, catalogue: Catalogue, name: str, param: str, label: str) -> Parameter:
+def _find_parameter(document: Document, catalogue: Catalogue, name: str, param: str, label: str) -> Parameter:
     node_type = _node_type(document, catalogue, name, label)
     declared = node_type.param(param)
     if declared is None:
         known = [each.name for each in node_type.params]
         raise InputError(
-            f"{label}: {node_type.title} {name!r} has no parameter {_quoted(param)}. {_hint(param, known)}"
+            f"{label}: {node_type.title} {name!r} has no parameter {_quote(param)}. {_suggest(param, known)}"
         )
     return declared
 
@@ -157,14 +159,14 @@ def _declared(document: Document, catalogue: Catalogue, name: str, param: str, l
 def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) -> NodeType:
     node = document.nodes.get(name)
     if node is None:
-        raise InputError(f"{label}: the project has no node {_quoted(name)}. {_hint(name, document.nodes)}")
+        raise InputError(f"{label}: the project has no node {_quote(name)}. {_suggest(name, document.nodes)}")
     node_type = catalogue.get(node.type)
     if node_type is None:
         raise InputError(f"{label}: {name!r} has the type {node.type!r}, which this version does not know.")
     return node_type
 
 
-def _parsed(parameter: Parameter, value: str) -> Json:
+def _convert(parameter: Parameter, value: str) -> Json:
     """Raises ValueError for a text that is no value of this kind."""
     match parameter.kind:
         case "bool":
@@ -187,12 +189,12 @@ def _parsed(parameter: Parameter, value: str) -> Json:
             return value
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """What was typed, or its beginning."""
     return repr(text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…")
 
 
-def _hint(wrong: str, known: Iterable[str]) -> str:
+def _suggest(wrong: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(wrong[:LONGEST_VALUE], known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known)}." if known else "It has none."

@@ -25,32 +25,32 @@ class Interrupts:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.code:
             self._at_once()
-            _leave(128 + number)
+            _exit_now(128 + number)
         self.code = 128 + number
         if self._is_raised:
             raise KeyboardInterrupt
 
 
 @contextmanager
-def raised() -> Iterator[Interrupts]:
+def raise_on_interrupt() -> Iterator[Interrupts]:
     """The first Ctrl+C raises KeyboardInterrupt, the second one ends the process."""
-    with _handled((signal.SIGINT,), Interrupts(lambda: None, is_raised=True)) as interrupts:
+    with _install_handlers((signal.SIGINT,), Interrupts(lambda: None, is_raised=True)) as interrupts:
         yield interrupts
 
 
 @contextmanager
-def polled(at_once: Callable[[], object] = lambda: None) -> Iterator[Interrupts]:
+def record_interrupts(at_once: Callable[[], object] = lambda: None) -> Iterator[Interrupts]:
     """The first Ctrl+C or SIGTERM is only kept, so that it cannot break off work in the middle; look at `code`.
 
     Args:
         at_once: called before the second one ends the process
     """
-    with _handled((signal.SIGINT, signal.SIGTERM), Interrupts(at_once, is_raised=False)) as interrupts:
+    with _install_handlers((signal.SIGINT, signal.SIGTERM), Interrupts(at_once, is_raised=False)) as interrupts:
         yield interrupts
 
 
 @contextmanager
-def _handled(numbers: tuple[signal.Signals, ...], interrupts: Interrupts) -> Iterator[Interrupts]:
+def _install_handlers(numbers: tuple[signal.Signals, ...], interrupts: Interrupts) -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
@@ -65,7 +65,7 @@ def _handled(numbers: tuple[signal.Signals, ...], interrupts: Interrupts) -> Ite
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _leave(code: int) -> None:
+def _exit_now(code: int) -> None:
     """End the process without waiting for anything."""
     try:
         if os.isatty(_STANDARD_ERROR):
@@ -74,4 +74,4 @@ def _leave(code: int) -> None:
         os._exit(code)
 
 
-__all__ = ["Interrupts", "polled", "raised"]
+__all__ = ["Interrupts", "record_interrupts", "raise_on_interrupt"]

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from site_pages import api, commands, pages, problems
-from studio.cli import app
+from studio.cli import command_line
 from studio.lowering.help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
@@ -54,7 +54,7 @@ def test_the_program_of_a_module_runs(module: str) -> None:
 
 
 def test_every_command_has_an_example_that_its_parser_takes() -> None:
-    group = typer.main.get_command(app.app)
+    group = typer.main.get_command(command_line.app)
     assert {name for name, _ in commands.commands()} == set(commands.EXAMPLES)
     for name, example in commands.EXAMPLES.items():
         words = shlex.split(example)[1:]

@@ -26,9 +26,9 @@ from PIL import Image
 import engine
 from engine import data, fit
 from studio import cli
-from studio.cli import app as app_module
-from studio.cli.problems import explained
-from studio.cli.runs import _line, _named, _record, _runs
+from studio.cli import command_line as app_module
+from studio.cli.error_output import report_errors
+from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
 from studio.document import files
 from studio.document.errors import FileError
 from studio.document.model import Document, Training
@@ -124,7 +124,7 @@ def overwrite(path: Path, content: bytes) -> None:
 def code_of(action: Callable[[], object]) -> int:
     """The exit code of a command that does this."""
     try:
-        with explained():
+        with report_errors():
             action()
     except typer.Exit as end:
         return end.exit_code
@@ -205,13 +205,13 @@ def test_run_json(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
         return code_of(read_all)
 
     def read_all() -> None:
-        runs = _runs(place.project)
+        runs = _load_runs(place.project)
         for run in runs:
-            str((_line(run), _record(run), facts([run, run], catalogue()), run.step, run.settings, run.name))
+            str((_run_row(run), _run_record(run), facts([run, run], catalogue()), run.step, run.settings, run.name))
         resuming.named(place.project.with_suffix(".runs"), "1")
         resuming.resumed(resuming.find(place.project.with_suffix(".runs"), str(place.run)))
         resuming.find(place.project.with_suffix(".runs"))
-        _named(runs, "1")
+        _find_run(runs, "1")
 
     try:
         assert attempt(case, capsys) == {0, 2}
@@ -222,7 +222,7 @@ def test_run_json(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 def test_metrics(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     path = place.run / "metrics.jsonl"
     sound = path.read_bytes()
-    [run] = _runs(place.project)
+    [run] = _load_runs(place.project)
 
     def case(random: Random) -> int:
         overwrite(path, damaged_lines(random, sound))
@@ -322,7 +322,7 @@ def test_data_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class _Untrained:
-    """Stands for `Watch`: everything before the training is done, and no more."""
+    """Replaces `RunWatcher`: the command does everything before training."""
 
     def __init__(self, session: Any, **options: Any) -> None: ...
 
@@ -334,7 +334,7 @@ def test_command_lines(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(app_module, "Watch", _Untrained)
+    monkeypatch.setattr(app_module, "RunWatcher", _Untrained)
     monkeypatch.setattr(app_module, "app", typer.main.get_command(app_module.app))  # making it takes 30 ms each time
     project, weights = str(place.project), str(place.run / "weights.safetensors")
     lines = [

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from studio.cli.sweep.command import sweep as sweep
+from studio.cli.sweep.sweep_command import sweep as sweep
 
 __all__ = ["sweep"]

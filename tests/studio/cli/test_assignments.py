@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engine.registry import Parameter, PathTo, Range
-from studio.cli.assignments import assign, parse
-from studio.cli.problems import InputError
+from studio.cli.assignments import apply_assignments, parse_value
+from studio.cli.error_output import InputError
 from studio.document.model import Document, End, Node, Wire
 from studio.document.templates import template
 from studio.nodes.catalogue import catalogue
@@ -35,14 +35,14 @@ DOCUMENT = Document(
     ],
 )
 def test_values_have_the_parameters_type(parameter: Parameter, text: str, value: Any) -> None:
-    parsed = parse(parameter, text, "")
+    parsed = parse_value(parameter, text, "")
     assert parsed == value
     assert type(parsed) is type(value)
 
 
 def test_paths_begin_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert parse(Parameter("x", "path", path=PathTo("folder")), "mnist", "") == str(tmp_path / "mnist")
+    assert parse_value(Parameter("x", "path", path=PathTo("folder")), "mnist", "") == str(tmp_path / "mnist")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_paths_begin_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse(parameter, text, f"n.x={text}")
+        parse_value(parameter, text, f"n.x={text}")
     assert message in str(caught.value)
 
 
@@ -81,12 +81,12 @@ def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -
 )
 def test_places_that_are_not_there(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        assign(DOCUMENT, catalogue(), [text])
+        apply_assignments(DOCUMENT, catalogue(), [text])
     assert message in str(caught.value)
 
 
 def test_all_are_made() -> None:
-    document = assign(DOCUMENT, catalogue(), ["hidden.out_features=5", "adam.betas=0.8,0.9"])
+    document = apply_assignments(DOCUMENT, catalogue(), ["hidden.out_features=5", "adam.betas=0.8,0.9"])
     assert document.nodes["hidden"].params == {"out_features": 5}
     assert document.nodes["adam"].params == {"betas": [0.8, 0.9]}
     assert document.nodes["odd"] is DOCUMENT.nodes["odd"]
@@ -94,18 +94,20 @@ def test_all_are_made() -> None:
 
 @pytest.mark.parametrize("key", ["optim.SGD", "SGD"])
 def test_another_kind_of_node_keeps_what_fits(key: str) -> None:
-    document = assign(DOCUMENT, catalogue(), ["adam.lr=0.5", "adam.betas=0.8,0.9", f"adam={key}", "adam.momentum=0.9"])
+    document = apply_assignments(
+        DOCUMENT, catalogue(), ["adam.lr=0.5", "adam.betas=0.8,0.9", f"adam={key}", "adam.momentum=0.9"]
+    )
     assert document.nodes["adam"] == Node("optim.SGD", {"lr": 0.5, "momentum": 0.9})
     assert document.wires == DOCUMENT.wires
 
 
 def test_the_layers_of_an_optimizer_are_set() -> None:
     document = template("digits-mlp").document
-    chosen = assign(document, catalogue(), ["adam.trains=hidden, logits"])
+    chosen = apply_assignments(document, catalogue(), ["adam.trains=hidden, logits"])
     assert chosen.nodes["adam"].trains == ("hidden", "logits")
-    assert assign(chosen, catalogue(), ["adam.trains=all"]).nodes["adam"].trains == ()
+    assert apply_assignments(chosen, catalogue(), ["adam.trains=all"]).nodes["adam"].trains == ()
     with pytest.raises(InputError, match="no parameter 'trains'"):
-        assign(document, catalogue(), ["hidden.trains=logits"])
+        apply_assignments(document, catalogue(), ["hidden.trains=logits"])
 
 
 @pytest.mark.parametrize(
@@ -114,6 +116,6 @@ def test_the_layers_of_an_optimizer_are_set() -> None:
 )
 def test_what_is_too_long_is_told_by_its_beginning(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        assign(DOCUMENT, catalogue(), [text.format("9" * 5000)])
+        apply_assignments(DOCUMENT, catalogue(), [text.format("9" * 5000)])
     assert len(str(caught.value)) < 600
     assert "9" * 20 in str(caught.value)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from studio.cli.assignments import assign
+from studio.cli.assignments import apply_assignments
 from studio.document import edits, files
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering import fixes
@@ -75,7 +75,7 @@ def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:
         fixes.follow("train_accuracy"),
     ):
         assert fix.settings
-        assert fix.edit(document) == assign(document, catalogue(), fix.settings)
+        assert fix.edit(document) == apply_assignments(document, catalogue(), fix.settings)
 
 
 FIXES: dict[str, Fix] = {

@@ -14,9 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
-from studio.cli.problems import InputError
-from studio.cli.sweep.board import Board, Row
-from studio.cli.sweep.space import Choices, Interval, drawn, grid, space_of
+from studio.cli.error_output import InputError
+from studio.cli.sweep.search_space import Choices, Interval, all_combinations, parse_search_space, random_combinations
+from studio.cli.sweep.trial_table import TrialRow, TrialTable
 from studio.document.files import load
 from studio.nodes.catalogue import catalogue
 
@@ -50,11 +50,11 @@ def folder(trials: dict[int, dict[str, Any]], number: int) -> Path:
 
 
 def space(*texts: str) -> list[Choices | Interval]:
-    return space_of(load(EXAMPLE), catalogue(), texts)
+    return parse_search_space(load(EXAMPLE), catalogue(), texts)
 
 
 def test_a_grid_has_all_combinations() -> None:
-    found = grid(space("adam.lr=0.01,0.1", "training.seed=1,2", "adam.betas=(0.9,0.99),(0.8,0.9)"))
+    found = all_combinations(space("adam.lr=0.01,0.1", "training.seed=1,2", "adam.betas=(0.9,0.99),(0.8,0.9)"))
     assert len(found) == 8
     assert found[0] == {"adam.lr": "0.01", "training.seed": "1", "adam.betas": "(0.9,0.99)"}
     assert found[-1] == {"adam.lr": "0.1", "training.seed": "2", "adam.betas": "(0.8,0.9)"}
@@ -66,9 +66,9 @@ def test_types_of_nodes_are_values_too() -> None:
 
 def test_numbers_are_drawn_from_ranges() -> None:
     asked = space("adam.lr=1e-4..1e-1:log", "hidden.out_features=8..16", "dropout.p=0.1..0.5", "relu=nn.ReLU,nn.GELU")
-    found = drawn(asked, 200, seed=3)
-    assert found == drawn(asked, 200, seed=3) != drawn(asked, 200, seed=4)
-    assert found[:50] == drawn(asked, 50, seed=3)
+    found = random_combinations(asked, 200, seed=3)
+    assert found == random_combinations(asked, 200, seed=3) != random_combinations(asked, 200, seed=4)
+    assert found[:50] == random_combinations(asked, 50, seed=3)
     assert len({tuple(values.values()) for values in found}) == 200
     rates = [float(values["adam.lr"]) for values in found]
     assert min(rates) >= 1e-4 and max(rates) <= 1e-1
@@ -78,16 +78,16 @@ def test_numbers_are_drawn_from_ranges() -> None:
 
 
 def test_what_is_drawn_at_one_place_does_not_depend_on_others() -> None:
-    alone = [values["adam.lr"] for values in drawn(space("adam.lr=0..1"), 5, seed=0)]
-    beside = [values["adam.lr"] for values in drawn(space("dropout.p=0..0.9", "adam.lr=0..1"), 5, seed=0)]
+    alone = [values["adam.lr"] for values in random_combinations(space("adam.lr=0..1"), 5, seed=0)]
+    beside = [values["adam.lr"] for values in random_combinations(space("dropout.p=0..0.9", "adam.lr=0..1"), 5, seed=0)]
     assert alone == beside
 
 
 def test_more_trials_than_combinations_are_all_of_them() -> None:
     asked = space("adam.lr=0.01,0.1", "relu=nn.ReLU,nn.GELU")
-    assert drawn(asked, 9, seed=0) == grid(asked)
-    assert len(drawn(asked, 3, seed=0)) == 3
-    assert len(drawn(space("hidden.out_features=8..9"), 9, seed=0)) == 2
+    assert random_combinations(asked, 9, seed=0) == all_combinations(asked)
+    assert len(random_combinations(asked, 3, seed=0)) == 3
+    assert len(random_combinations(space("hidden.out_features=8..9"), 9, seed=0)) == 2
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_cannot_be_tried(texts: list[str], said: str) -> None:
 
 def test_a_range_has_no_grid() -> None:
     with pytest.raises(InputError, match="--trials"):
-        grid(space("adam.lr=0..1"))
+        all_combinations(space("adam.lr=0..1"))
 
 
 # -- sweeps
@@ -146,8 +146,8 @@ def test_trials_are_runs_and_do_not_depend_on_jobs(project: Path, tmp_path: Path
 
 
 def test_the_summary_is_one_line_however_narrow_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {1: Row(1, {"adam.lr": "0.1"}, "stopped"), 2: Row(2, {"adam.lr": "1"}, "failed")}
-    Board(rows, "val_loss", rises=False, quiet=True).print()
+    rows = {1: TrialRow(1, {"adam.lr": "0.1"}, "stopped"), 2: TrialRow(2, {"adam.lr": "1"}, "failed")}
+    TrialTable(rows, "val_loss", rises=False, quiet=True).print()
     assert capsys.readouterr().out.splitlines()[-1] == "0 of 2 done, 1 failed, 1 stopped; best first, by val_loss"
 
 
@@ -170,7 +170,7 @@ def trials_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for child in psutil.Process(process.pid).children(recursive=True):
         with suppress(psutil.Error):  # it may have ended meanwhile
-            if "studio.cli.sweep.trial" in " ".join(child.cmdline()):
+            if "studio.cli.sweep.trial_worker" in " ".join(child.cmdline()):
                 found.append(child)
     assert found
     return found

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.cli.problems import plain
-from studio.cli.screen import Screen
-from studio.cli.sweep.board import Board, Row
+from studio.cli.error_output import escape_control
+from studio.cli.progress_display import ProgressDisplay
+from studio.cli.sweep.trial_table import TrialRow, TrialTable
 from tests.studio.cli.conftest import Result
 
 TITLE = "\x1b]0;pwned\x07"
@@ -18,7 +18,7 @@ TITLE = "\x1b]0;pwned\x07"
 
 
 def test_control_characters_are_written_out() -> None:
-    assert plain(f"{TITLE}\r\t\x9b2J\u202eé\n日本 🙂") == "\\x1b]0;pwned\\x07\\r\\t\\x9b2J\\u202eé\n日本 🙂"
+    assert escape_control(f"{TITLE}\r\t\x9b2J\u202eé\n日本 🙂") == "\\x1b]0;pwned\\x07\\r\\t\\x9b2J\\u202eé\n日本 🙂"
 
 
 def test_names_in_tables(gradwire: Callable[..., Result], project: Path) -> None:
@@ -48,11 +48,11 @@ def test_names_of_runs(gradwire: Callable[..., Result], project: Path) -> None:
 
 
 def test_values_of_trials_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    board = Board({1: Row(1, {"table.columns": f"[/red]{TITLE}"})}, "val_loss", rises=False, quiet=True)
+    board = TrialTable({1: TrialRow(1, {"table.columns": f"[/red]{TITLE}"})}, "val_loss", rises=False, quiet=True)
     board.print()
     assert "[/red]\\x1b]0;pwned\\x07" in capsys.readouterr().out
 
 
 def test_warnings_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen(quiet=True).say(TITLE, always=True)
+    ProgressDisplay(quiet=True).say(TITLE, always=True)
     assert capsys.readouterr().err == "\\x1b]0;pwned\\x07\n"

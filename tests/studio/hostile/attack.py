@@ -28,7 +28,7 @@ from engine.compiler.kernels import compile_process
 from engine.compiler.kernels.cache import VARIABLE
 from engine.io import save_file
 from studio import cli
-from studio.cli.sweep import crew
+from studio.cli.sweep import worker_pool
 from studio.document import clipboard
 from studio.document.errors import DocumentError
 from studio.document.files import load
@@ -40,7 +40,7 @@ from tests.studio.hostile.audit import ROOT, Audit, Forbidden
 from tests.studio.hostile.documents import BASES, EXPLOIT, Hostile, hostile, named
 from tests.studio.lowering.graphs import mlp
 
-STARTED = [[sys.executable, "-P", "-c", start] for start in (compile_process._START, crew._START)]
+STARTED = [[sys.executable, "-P", "-c", start] for start in (compile_process._START, worker_pool._START)]
 """The processes that the product starts."""
 
 

@@ -18,9 +18,27 @@ from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batches import length
-from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, sound, weights_named
-from studio.cli.problems import FAILED, InputError, complain, explained, print_line, refuse, say
-from studio.cli.screen import tracked
+from studio.cli.error_output import (
+    FAILED,
+    InputError,
+    exit_with_error,
+    print_error,
+    print_json,
+    print_text,
+    report_errors,
+)
+from studio.cli.progress_display import track_progress
+from studio.cli.shared_options import (
+    Assignments,
+    DeviceName,
+    File,
+    Json,
+    check_or_exit,
+    find_weights,
+    parse_device,
+    project_folder,
+    read_project,
+)
 from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, lower
@@ -46,21 +64,21 @@ def evaluate(
     file: File, weights: Weights, device: DeviceName = None, assignments: Assignments = None, as_json: Json = False
 ) -> None:
     """Judge weights by the validation samples of a project: loss and metrics."""
-    with explained(as_json=as_json):
-        task = _task(file, read(file, assignments), weights, device, as_json=as_json)
+    with report_errors(as_json=as_json):
+        task = _build_task(file, read_project(file, assignments), weights, device, as_json=as_json)
         held = task.setup().validation
         batches = 0 if held is None else length(held)
-        [*_, found] = tracked(fit.evaluate(task), batches, "evaluating", hidden=as_json)
+        [*_, found] = track_progress(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:
-        print_line({**(line(found) or {}), "event": "evaluated"})
+        print_json({**(line(found) or {}), "event": "evaluated"})
         return
     for name, value in {"loss": found.val_loss, **each_loss(found.val_losses), **found.val_metrics}.items():
-        say(f"{name} {value:.6g}")
+        print_text(f"{name} {value:.6g}")
     for name, table in found.tables.items():
-        say(f"{name}: rows are targets, columns answers")
+        print_text(f"{name}: rows are targets, columns answers")
         for row in table:
-            say(" ".join(f"{count:6}" for count in row))
+            print_text(" ".join(f"{count:6}" for count in row))
 
 
 def predict(
@@ -76,11 +94,11 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Answers of a trained network for new samples, prepared as in validation."""
-    with explained(as_json=as_json):
+    with report_errors(as_json=as_json):
         if out is not None and out.suffix not in (".csv", ".npy"):
             raise InputError(f"--out {out}: choose a name that ends in .csv or .npy.")
-        document = read(file, assignments)
-        trained_with = _splits(file, document)
+        document = read_project(file, assignments)
+        trained_with = _training_splits(file, document)
         found: list[NDArray[Any]] = []
         names: list[str] = []
         told: list[str] = []
@@ -90,11 +108,11 @@ def predict(
                 raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
             unlabelled = None if trained_with is None or path.suffix in ARRAYS else trained_with.unlabelled(path)
             own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)
-            task = _task(file, own, weights, device, as_json=as_json)
+            task = _build_task(file, own, weights, device, as_json=as_json)
             samples = unlabelled or samples_of(task, path if path.suffix in ARRAYS else None)
-            told.extend(_unseen(samples, refused=unseen == "refuse"))
+            told.extend(_input_warnings(samples, refused=unseen == "refuse"))
             batches = -(-len(samples) // BATCH)
-            found += tracked(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
+            found += track_progress(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
             names += names_of(samples, len(names))
             classes = classes or _class_names(trained_with or splits_of(task))
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
@@ -104,15 +122,15 @@ def predict(
             which = f"{len(wrong)} of {len(answered)} answers are NaN or infinite, the first of sample {first}"
             told.append(f"{which}. Look at its input.")
         for message in told:
-            complain(f"warning: {message}")
+            print_error(f"warning: {message}")
             if as_json and out is not None:
-                print_line({"event": "warning", **Problem("warning", "answers", message).as_dict()})
+                print_json({"event": "warning", **Problem("warning", "answers", message).as_dict()})
         try:
-            _write(answered, names, classes, out)
+            _write_predictions(answered, names, classes, out)
         except OSError as error:
             raise FileError.from_os_error(out or "output", "cannot be written", error) from None
     if as_json and out is not None:
-        print_line({"event": "predicted", "samples": len(answered), "out": str(out)})
+        print_json({"event": "predicted", "samples": len(answered), "out": str(out)})
 
 
 def find_rate(
@@ -125,21 +143,21 @@ def find_rate(
     as_json: Json = False,
 ) -> None:
     """Look for a good learning rate: train some batches with rising ones, and see how the loss falls."""
-    with explained(as_json=as_json):
-        task = _task(file, read(file, assignments), None, device, as_json=as_json)
+    with report_errors(as_json=as_json):
+        task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
         if not 0 < low < high:
             raise InputError(f"--low {low:g} must be above 0 and below --high {high:g}.")
-    for event in tracked(fit.find_rate(task, low=low, high=high, steps=steps), steps, "trying", hidden=as_json):
+    for event in track_progress(fit.find_rate(task, low=low, high=high, steps=steps), steps, "trying", hidden=as_json):
         if isinstance(event, fit.RateTried):
             if as_json:
-                print_line({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
+                print_json({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
             continue
         if as_json:
-            print_line({"event": "found", "rate": event.rate, "lowest": event.lowest})
+            print_json({"event": "found", "rate": event.rate, "lowest": event.lowest})
         elif event.rate is None:
-            say("The loss falls with none of them. Look for what is wrong with `overfit`.")
+            print_text("The loss falls with none of them. Look for what is wrong with `overfit`.")
         else:
-            say(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
+            print_text(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
 
 
 def overfit(
@@ -150,12 +168,12 @@ def overfit(
     as_json: Json = False,
 ) -> None:
     """Train with one batch alone: a network that is wired up as it is meant drives its loss close to nothing."""
-    with explained(as_json=as_json):
-        task = _task(file, read(file, assignments), None, device, as_json=as_json)
-    [*_, last] = tracked(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
+    with report_errors(as_json=as_json):
+        task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
+    [*_, last] = track_progress(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
     learns = last.share < LEARNS
     if as_json:
-        print_line(
+        print_json(
             {"event": "overfitted", "steps": last.step, "loss": last.loss, "share": last.share, "learns": learns}
         )
     if not learns:
@@ -163,32 +181,32 @@ def overfit(
             f"after {last.step} steps with one batch the loss is still {last.share:.0%} of what it was. "
             "Does the loss fit the targets, is the learning rate high enough, is every layer wired to the loss?"
         )
-        refuse(Problem("error", "not-learning", message), as_json=as_json, code=FAILED)
+        exit_with_error(Problem("error", "not-learning", message), as_json=as_json, code=FAILED)
     if not as_json:
-        say(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
+        print_text(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
 
 
-def _task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
-    place = resolved(device_named(device) or document.training.device)
-    sound(file, document, as_json=as_json)
+def _build_task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
+    place = resolved(parse_device(device) or document.training.device)
+    check_or_exit(file, document, as_json=as_json)
     if weights is not None:
-        weights = weights_named(file, weights)
-        return with_weights(document, catalogue(), weights, base=base(file), name=file.stem, device=place)
-    program = lower(document, catalogue(), base=base(file), name=file.stem)
+        weights = find_weights(file, weights)
+        return with_weights(document, catalogue(), weights, base=project_folder(file), name=file.stem, device=place)
+    program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
     task = program.build(device=place, seed=document.training.seed)
     task.setup()
     return task
 
 
-def _splits(file: Path, document: Document) -> Splits | None:
+def _training_splits(file: Path, document: Document) -> Splits | None:
     """What a network was trained with; None if that is not there any more."""
     try:
-        return splits_of(lower(document, catalogue(), base=base(file)).build())
+        return splits_of(lower(document, catalogue(), base=project_folder(file)).build())
     except (LoweringError, EngineError):
         return None
 
 
-def _unseen(samples: Samples, *, refused: bool) -> list[str]:
+def _input_warnings(samples: Samples, *, refused: bool) -> list[str]:
     """What is lost of samples to answer. Raises InputError if that is refused."""
     found = [each.message for each in samples.diagnostics]
     if found and refused:
@@ -201,7 +219,7 @@ def _class_names(splits: Splits) -> tuple[str, ...]:
     return splits.class_names or tuple(map(str, range(splits.classes or 0)))
 
 
-def _write(answered: NDArray[Any], names: list[str], classes: tuple[str, ...], out: Path | None) -> None:
+def _write_predictions(answered: NDArray[Any], names: list[str], classes: tuple[str, ...], out: Path | None) -> None:
     if out is not None and out.suffix == ".npy":
         with out.open("wb") as file:
             np.save(file, answered)

@@ -10,7 +10,7 @@ from engine.registry import Parameter
 from studio.nodes.types import NodeType, Port
 
 
-def record(node_type: NodeType) -> dict[str, Any]:
+def node_record(node_type: NodeType) -> dict[str, Any]:
     """Everything about a type. Bounds have the names that JSON Schema gives them."""
     return {
         "key": node_type.key,
@@ -19,15 +19,15 @@ def record(node_type: NodeType) -> dict[str, Any]:
         "group": node_type.group,
         "summary": node_type.summary,
         "help": node_type.help,
-        "inputs": [_port(port) for port in node_type.inputs],
-        "outputs": [_port(port) for port in node_type.outputs],
-        "params": [_parameter(parameter) for parameter in node_type.params],
+        "inputs": [_port_record(port) for port in node_type.inputs],
+        "outputs": [_port_record(port) for port in node_type.outputs],
+        "params": [_parameter_record(parameter) for parameter in node_type.params],
         "tags": list(node_type.tags),
         "was": list(node_type.was),
     }
 
 
-def table(types: Iterable[NodeType]) -> Iterator[str]:
+def node_lines(types: Iterable[NodeType]) -> Iterator[str]:
     """Lines of text, by category."""
     ordered = sorted(types, key=lambda node_type: (node_type.category, node_type.group))
     width = max((len(node_type.key) for node_type in ordered), default=0)
@@ -36,11 +36,11 @@ def table(types: Iterable[NodeType]) -> Iterator[str]:
         yield from (f"  {node_type.key:{width}}  {node_type.summary}" for node_type in members)
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port_record(port: Port) -> dict[str, Any]:
     return {"name": port.name, "type": port.type.value, "optional": port.optional, "help": port.help}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter_record(parameter: Parameter) -> dict[str, Any]:
     found: dict[str, Any] = {"name": parameter.name, "type": parameter.kind, "required": parameter.required}
     if not parameter.required:
         found["default"] = parameter.default

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from engine import fit
-from studio.cli.problems import plain
+from studio.cli.error_output import escape_control
 from studio.training import Failed, SessionEvent, Warned
 from studio.training.heard import heard
 from studio.training.progress import total
@@ -22,7 +22,7 @@ from studio.training.runs.points import each_loss
 T = TypeVar("T")
 
 
-class _Speed(ProgressColumn):
+class _ThroughputColumn(ProgressColumn):
     """Samples a second."""
 
     def render(self, task: Task) -> Text:
@@ -30,7 +30,7 @@ class _Speed(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f} samples/s", style="dim")
 
 
-class Screen:
+class ProgressDisplay:
     """Shows events. Without a terminal there is no bar; when quiet there is only what went wrong.
 
     A context manager, so that the terminal is left as it was.
@@ -43,7 +43,7 @@ class Screen:
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[figures]}"),
-            _Speed(),
+            _ThroughputColumn(),
             TimeRemainingColumn(compact=True),
             console=self._console,
             transient=True,
@@ -52,7 +52,7 @@ class Screen:
         self._task = self._bar.add_task("preparing", total=None, figures="")
         self._started: fit.Started | None = None
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> ProgressDisplay:
         self._bar.start()
         return self
 
@@ -64,7 +64,7 @@ class Screen:
             case fit.Started():
                 self._show_start(event)
             case fit.Step():
-                figures = _figures({"loss": event.loss, **event.metrics})
+                figures = _format_metrics({"loss": event.loss, **event.metrics})
                 self._bar.update(self._task, completed=event.step, figures=figures, speed=event.samples_per_second)
                 self._describe(event)
             case fit.Epoch():
@@ -79,7 +79,7 @@ class Screen:
     def say(self, text: str, *, always: bool = False) -> None:
         """A line above the bar; not when quiet, unless `always`."""
         if always or not self._quiet:
-            self._console.print(plain(text), markup=False, soft_wrap=True)
+            self._console.print(escape_control(text), markup=False, soft_wrap=True)
 
     def _show_start(self, event: fit.Started) -> None:
         self._started = event
@@ -102,18 +102,18 @@ class Screen:
         self._bar.update(self._task, description=f"epoch {event.epoch}{self._of}{batch}")
 
     def _show_epoch(self, event: fit.Epoch) -> None:
-        train = _figures({"loss": event.train_loss, **each_loss(event.train_losses), **event.train_metrics})
+        train = _format_metrics({"loss": event.train_loss, **each_loss(event.train_losses), **event.train_metrics})
         if self._started is not None and self._started.batches is None and event.batches is not None:
             self._started = replace(self._started, batches=event.batches)
             self._bar.update(self._task, total=total(self._started.epochs, event.batches, self._started.steps))
         text = f"epoch {event.epoch}{self._of}  train {train}"
         if event.val_loss is not None:
             validation = {"loss": event.val_loss, **each_loss(event.val_losses), **event.val_metrics}
-            text += f"  validation {_figures(validation)}"
+            text += f"  validation {_format_metrics(validation)}"
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
 
 
-def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) -> Iterator[T]:
+def track_progress(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) -> Iterator[T]:
     """The items, with a bar on standard error while they come, where that is a terminal."""
     console = Console(file=sys.stderr)
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
@@ -121,11 +121,11 @@ def tracked(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) 
     bar = Progress(*columns, console=console, transient=True, disable=not shown)
 
     def warn(text: str) -> None:
-        console.print(f"warning: {plain(text)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"warning: {escape_control(text)}", markup=False, highlight=False, soft_wrap=True)
 
     with bar, heard(warn):
         yield from bar.track(items, total=count, description=doing)
 
 
-def _figures(values: Mapping[str, Any]) -> str:
+def _format_metrics(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name} {value:.4g}" for name, value in values.items())

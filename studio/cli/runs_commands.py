@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from studio.cli.options import File, Json, runs_folder
-from studio.cli.problems import InputError, complain, explained, print_line, say
+from studio.cli.error_output import InputError, print_error, print_json, print_text, report_errors
+from studio.cli.shared_options import File, Json, runs_folder
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.comparing import MISSING, Row, facts
 from studio.training.runs.exporting import table_of, told, write_csv, write_tensorboard
@@ -26,22 +26,22 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[RUN...]", help="num
 @app.command("list")
 def list_runs(file: File, as_json: Json = False) -> None:
     """List the runs of a project, the oldest first."""
-    with explained(as_json=as_json):
-        runs = _runs(file)
+    with report_errors(as_json=as_json):
+        runs = _load_runs(file)
     for run in runs:
         if run.trouble:
-            complain(f"{run.folder}: {run.trouble}")
+            print_error(f"{run.folder}: {run.trouble}")
     if as_json:
         for run in runs:
-            print_line(_record(run))
+            print_json(_run_record(run))
         return
     if not runs:
-        say(f"{file}: no runs in {runs_folder(file)}")
+        print_text(f"{file}: no runs in {runs_folder(file)}")
     titles = ("number", "name", "state", "started", "epochs", "val_loss", "best", "folder")
-    lines = [titles, *([_text(value) for value in _line(run)] for run in runs)] if runs else []
+    lines = [titles, *([_format_value(value) for value in _run_row(run)] for run in runs)] if runs else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        say("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        print_text("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
 
 @app.command()
@@ -52,18 +52,18 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Tell what a run was made of and what came of it; of two, in what they differ."""
-    with explained(as_json=as_json):
-        runs = _runs(file)
-        chosen = [_named(runs, each) for each in (name, other) if each is not None]
+    with report_errors(as_json=as_json):
+        runs = _load_runs(file)
+        chosen = [_find_run(runs, each) for each in (name, other) if each is not None]
     groups = facts(chosen, catalogue())
     if as_json:
-        print_line({group.title.lower(): {row.name: _plain(row) for row in group.rows} for group in groups})
+        print_json({group.title.lower(): {row.name: _row_json(row) for row in group.rows} for group in groups})
         return
     if other is not None:
-        say(" | ".join(run.name for run in chosen))
+        print_text(" | ".join(run.name for run in chosen))
     for group in groups:
         if other is None or group.differs:
-            say(group.title)
+            print_text(group.title)
             _print_rows(group.rows, 1, only_differences=other is not None)
 
 
@@ -78,15 +78,15 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write all points of runs as CSV, or as event files for TensorBoard."""
-    with explained(as_json=as_json):
-        runs = _runs(file)
-        chosen = [_named(runs, each) for each in names] if names else runs
+    with report_errors(as_json=as_json):
+        runs = _load_runs(file)
+        chosen = [_find_run(runs, each) for each in names] if names else runs
         if not chosen:
             raise InputError(f"{file}: there are no runs in {runs_folder(file)}. Train it first.")
         if tensorboard and out is None:
             raise InputError("--tensorboard needs a folder: name it by --out.")
         for run in chosen:
-            _read(run)
+            _load_metrics(run)
         sources = [partial(told, run) for run in chosen]
         if out is None:
             table_of(sources, sys.stdout)
@@ -94,17 +94,17 @@ def export(
         for _ in (write_tensorboard if tensorboard else write_csv)(sources, out):
             pass
     if as_json:
-        print_line({"event": "exported", "runs": len(chosen), "out": str(out)})
+        print_json({"event": "exported", "runs": len(chosen), "out": str(out)})
 
 
-def _runs(file: Path) -> list[Run]:
+def _load_runs(file: Path) -> list[Run]:
     found: list[Run] = []
     for one in Shelf(runs_folder(file)).look():
         found.append(run_of(one, [run.number for run in found]))
     return found
 
 
-def _named(runs: Sequence[Run], name: str) -> Run:
+def _find_run(runs: Sequence[Run], name: str) -> Run:
     for run in runs:
         assert run.folder is not None
         if name in (str(run.number), run.name, run.folder.name) or Path(name).absolute() == run.folder.absolute():
@@ -113,7 +113,7 @@ def _named(runs: Sequence[Run], name: str) -> Run:
     raise InputError(f"there is no run {name!r}; there are: {known}.")
 
 
-def _read(run: Run) -> None:
+def _load_metrics(run: Run) -> None:
     assert run.folder is not None
     follower = Follower(run.folder)
     while True:
@@ -122,15 +122,15 @@ def _read(run: Run) -> None:
         if news.is_all:
             break
     if run.trouble:
-        complain(f"{run.name}: {run.trouble}")
+        print_error(f"{run.name}: {run.trouble}")
 
 
-def _record(run: Run) -> dict[str, Any]:
+def _run_record(run: Run) -> dict[str, Any]:
     told = {name: run.about.get(name) for name in ("started", "ended", "settings", "last", "best", "note")}
     return {"number": run.number, "name": run.name, "folder": str(run.folder), "state": run.state, **told}
 
 
-def _line(run: Run) -> tuple[Any, ...]:
+def _run_row(run: Run) -> tuple[Any, ...]:
     started = "" if run.started is None else f"{run.started:%Y-%m-%d %H:%M}"
     best = run.best.get("val_loss", run.best.get("train_loss"))
     folder = "" if run.folder is None else run.folder.name
@@ -141,21 +141,21 @@ def _line(run: Run) -> tuple[Any, ...]:
 def _print_rows(rows: Iterable[Row], depth: int, *, only_differences: bool) -> None:
     for row in rows:
         if row.differs or not only_differences:
-            say(f"{'  ' * depth}{row.name}: {' | '.join(map(_text, row.values))}")
+            print_text(f"{'  ' * depth}{row.name}: {' | '.join(map(_format_value, row.values))}")
             _print_rows(row.rows, depth + 1, only_differences=only_differences)
 
 
-def _plain(row: Row) -> Any:
+def _row_json(row: Row) -> Any:
     values = [None if value is MISSING else value if _is_json(value) else str(value) for value in row.values]
     own = values[0] if len(values) == 1 else values
-    return {"": own, **{below.name: _plain(below) for below in row.rows}} if row.rows else own
+    return {"": own, **{below.name: _row_json(below) for below in row.rows}} if row.rows else own
 
 
 def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, list, dict))
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None or value is MISSING:
         return "-"
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")

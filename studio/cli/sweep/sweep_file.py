@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from engine.files import read_regular
 from engine.io import atomic
-from studio.cli.assignments import assign
-from studio.cli.problems import InputError
+from studio.cli.assignments import apply_assignments
+from studio.cli.error_output import InputError
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST
@@ -29,7 +29,7 @@ SUFFIX = ".sweep.json"
 _VERSION = 1
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SweepPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that the trials of a sweep follow from."""
 
     gradwire_sweep: Annotated[int, Meta(ge=1, le=_VERSION)]
@@ -51,10 +51,10 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def document_of(self, number: int) -> Document:
         """That of a trial. Raises InputError if its values do not fit."""
         values = [f"{place}={value}" for place, value in self.trials[number - 1].items()]
-        return assign(self.document, catalogue(), values, label="--param")
+        return apply_assignments(self.document, catalogue(), values, label="--param")
 
 
-class Outcome(NamedTuple):
+class TrialResult(NamedTuple):
     """What a trial's folder tells of it."""
 
     state: str
@@ -64,17 +64,17 @@ class Outcome(NamedTuple):
     """That were asked for, as were `steps`."""
     steps: int | None = None
 
-    def is_left(self, plan: Plan) -> bool:
+    def is_left(self, plan: SweepPlan) -> bool:
         """Whether there is something to train: it is not done, or was done with another length than the plan's."""
         asked = plan.epochs, plan.steps
         return self.state != "done" or (asked != (None, None) and asked != (self.epochs, self.steps))
 
 
-def plan_of(document: Document, params: list[str], trials: list[dict[str, str]], **settings: Any) -> Plan:
-    return Plan(_VERSION, params, trials, json.loads(dumps(document)), **settings)
+def make_plan(document: Document, params: list[str], trials: list[dict[str, str]], **settings: Any) -> SweepPlan:
+    return SweepPlan(_VERSION, params, trials, json.loads(dumps(document)), **settings)
 
 
-def write(plan: Plan, runs: Path) -> Path:
+def write_plan(plan: SweepPlan, runs: Path) -> Path:
     """A new file in the folder of a project's runs. Raises FileError."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
     number = 1
@@ -94,7 +94,7 @@ def write(plan: Plan, runs: Path) -> Path:
             return path
 
 
-def lengthened(path: Path, plan: Plan, epochs: int | None, steps: int | None) -> Plan:
+def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | None) -> SweepPlan:
     """The plan in this file with another length for all of its trials, which is written there too.
 
     Raises InputError if trials have lengths of their own, or one that is done is longer.
@@ -105,7 +105,7 @@ def lengthened(path: Path, plan: Plan, epochs: int | None, steps: int | None) ->
                 f"the trials of {path} are of different lengths: it tries training.{setting}. To make one of them "
                 "longer, use `gradwire run FILE --resume RUN` with the name of its folder, and --epochs or --steps."
             )
-    found = (outcome(folder_of(path, number)) for number in range(1, len(plan.trials) + 1))
+    found = (read_result(trial_folder(path, number)) for number in range(1, len(plan.trials) + 1))
     done = [one for one in found if one.state == "done"]
     for name, asked in (("epochs", epochs), ("steps", steps)):
         longest = max((getattr(one, name) or 0 for one in done), default=0)
@@ -122,17 +122,17 @@ def lengthened(path: Path, plan: Plan, epochs: int | None, steps: int | None) ->
     return longer
 
 
-def read(path: Path) -> Plan:
+def read_plan(path: Path) -> SweepPlan:
     """Raises FileError if that is no sweep."""
     try:
-        return msgspec.json.decode(read_regular(path, 2 * LARGEST), type=Plan)
+        return msgspec.json.decode(read_regular(path, 2 * LARGEST), type=SweepPlan)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise FileError(str(path), "", f"is no sweep: {error}", f"Choose a file that ends in {SUFFIX}.") from None
 
 
-def find(runs: Path, name: str = "") -> Path:
+def find_sweep(runs: Path, name: str = "") -> Path:
     """The file of a sweep: a path, or a name in the folder of a project's runs; of none, the newest."""
     if name:
         paths = (Path(name), runs / name, runs / f"{name}{SUFFIX}")
@@ -146,25 +146,36 @@ def find(runs: Path, name: str = "") -> Path:
     return newest
 
 
-def folder_of(path: Path, number: int) -> Path:
+def trial_folder(path: Path, number: int) -> Path:
     """Where a trial of the sweep in this file is recorded."""
     return path.with_name(f"{path.name.removesuffix(SUFFIX)}-{number:03}")
 
 
-def outcome(folder: Path) -> Outcome:
+def read_result(folder: Path) -> TrialResult:
     """What became of a trial; one that was cut off waits to be gone on with."""
     try:
         about = read_about(folder / RUN)
     except FileError:
-        return Outcome("waiting", {})
+        return TrialResult("waiting", {})
     state = about.get("state", "")
     figures = about.get("best", about.get("last", {}))
     length = (about.get("settings", {}).get(name) for name in ("epochs", "steps"))
-    return Outcome(state if state in ("done", "failed", "stopped") else "waiting", figures, *length)
+    return TrialResult(state if state in ("done", "failed", "stopped") else "waiting", figures, *length)
 
 
-def _text(plan: Plan) -> str:
+def _text(plan: SweepPlan) -> str:
     return json.dumps(msgspec.to_builtins(plan), indent=2, ensure_ascii=False) + "\n"
 
 
-__all__ = ["SUFFIX", "Outcome", "Plan", "find", "folder_of", "lengthened", "outcome", "plan_of", "read", "write"]
+__all__ = [
+    "SUFFIX",
+    "TrialResult",
+    "SweepPlan",
+    "find_sweep",
+    "trial_folder",
+    "extend_plan",
+    "read_result",
+    "make_plan",
+    "read_plan",
+    "write_plan",
+]

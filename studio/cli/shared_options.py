@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.assignments import assign
-from studio.cli.problems import BAD_INPUT, InputError, complain, print_line
+from studio.cli.assignments import apply_assignments
+from studio.cli.error_output import BAD_INPUT, InputError, print_error, print_json
 from studio.document import files
 from studio.document.format import SUFFIX
 from studio.document.model import Document
@@ -37,19 +37,19 @@ Assignments = Annotated[
 ]
 
 
-def read(file: Path, assignments: Sequence[str] | None) -> Document:
+def read_project(file: Path, assignments: Sequence[str] | None) -> Document:
     """A project with what the command line changes in it."""
-    return assign(files.load(file), catalogue(), assignments or ())
+    return apply_assignments(files.load(file), catalogue(), assignments or ())
 
 
-def sound(file: Path, document: Document, *, as_json: bool) -> Report:
+def check_or_exit(file: Path, document: Document, *, as_json: bool) -> Report:
     """The check of a document without errors; ends the command if it has some."""
-    report = check(document, catalogue(), base=base(file))
-    refuse_errors(file, document, report.errors, as_json=as_json)
+    report = check(document, catalogue(), base=project_folder(file))
+    exit_on_errors(file, document, report.errors, as_json=as_json)
     return report
 
 
-def base(file: Path) -> Path:
+def project_folder(file: Path) -> Path:
     """The folder where a project's relative paths begin."""
     return file.absolute().parent
 
@@ -61,12 +61,12 @@ def runs_folder(file: Path) -> Path:
     return file.with_suffix(".runs")
 
 
-def weights_named(file: Path, given: Path) -> Path:
+def find_weights(file: Path, given: Path) -> Path:
     """What is meant by a path to weights, or by the number or name of a run of the project."""
     return given if os.path.exists(given) else named(runs_folder(file), str(given)) or given
 
 
-def device_named(name: str | None) -> Device | None:
+def parse_device(name: str | None) -> Device | None:
     match name:
         case None | "auto" | "cpu" | "cuda":
             return name
@@ -74,28 +74,28 @@ def device_named(name: str | None) -> Device | None:
             raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
 
 
-def refuse_errors(file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool) -> None:
+def exit_on_errors(file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool) -> None:
     for problem in errors if as_json else grouped(errors, document.nodes):
-        complain(sentence(file, problem))
+        print_error(problem_text(file, problem))
         if as_json:
-            print_line({"event": "failed", **problem.as_dict()})
+            print_json({"event": "failed", **problem.as_dict()})
     if errors:
         raise typer.Exit(BAD_INPUT)
 
 
-def tell(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
+def print_problems(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
     """Each problem on a line of its own, equal ones as one: for people on standard error.
 
     For programs each problem of each node, on standard output.
     """
     for problem in problems if as_json else grouped(problems, document.nodes):
         if as_json:
-            print_line({"event": "problem", **problem.as_dict()})
+            print_json({"event": "problem", **problem.as_dict()})
         else:
-            complain(f"{problem.severity}: {sentence(file, problem)}")
+            print_error(f"{problem.severity}: {problem_text(file, problem)}")
 
 
-def sentence(file: Path, problem: Problem) -> str:
+def problem_text(file: Path, problem: Problem) -> str:
     """For the terminal: the message, and the option that helps."""
     return f"{file}: {problem.message}" + (f" On the command line: --set {problem.option}." if problem.option else "")
 
@@ -105,13 +105,13 @@ __all__ = [
     "DeviceName",
     "File",
     "Json",
-    "base",
-    "device_named",
-    "read",
-    "refuse_errors",
+    "project_folder",
+    "parse_device",
+    "read_project",
+    "exit_on_errors",
     "runs_folder",
-    "sentence",
-    "sound",
-    "tell",
-    "weights_named",
+    "problem_text",
+    "check_or_exit",
+    "print_problems",
+    "find_weights",
 ]

@@ -7,11 +7,11 @@ from itertools import zip_longest
 from typing import Any
 
 from engine import fit
-from studio.cli import interrupts, output
+from studio.cli import interrupts, output_streams
+from studio.cli.error_output import BAD_INPUT, CLOSED_PIPE, FAILED, print_json
 from studio.cli.interrupts import Interrupts
-from studio.cli.output import OutputError
-from studio.cli.problems import BAD_INPUT, CLOSED_PIPE, FAILED, print_line
-from studio.cli.screen import Screen
+from studio.cli.output_streams import OutputError
+from studio.cli.progress_display import ProgressDisplay
 from studio.lowering.report import Problem
 from studio.training import Failed, Session, SessionEvent, Warned
 from studio.training.runs.lines import line, results
@@ -19,7 +19,7 @@ from studio.training.runs.lines import line, results
 _POLL_SECONDS = 0.05
 
 
-class Watch:
+class RunWatcher:
     """Passes what a session tells on to people or, as lines of JSON, to programs.
 
     Args:
@@ -30,7 +30,7 @@ class Watch:
         self._session = session
         self._told = frozenset(told)
         self._as_json = as_json
-        self._screen = Screen(quiet=quiet or as_json)
+        self._screen = ProgressDisplay(quiet=quiet or as_json)
         self._results: dict[str, Any] = {}
         self._failure: Failed | None = None
 
@@ -40,7 +40,7 @@ class Watch:
         The first Ctrl+C or SIGTERM ends training after the batch under way and keeps the weights so far; a second one
         ends the process at once. Output that cannot be written ends it as the first one does.
         """
-        with interrupts.polled() as signals, self._screen:
+        with interrupts.record_interrupts() as signals, self._screen:
             try:
                 self._session.start()
                 code = self._follow(signals)
@@ -78,12 +78,12 @@ class Watch:
         """Pass an event on. If its reader is gone, end the run; returns the exit code then, else 0."""
         try:
             self._pass_on(event)
-            output.check()
+            output_streams.check_reader()
         except OutputError as error:
             self._session.stop()
             if error.code == CLOSED_PIPE:
                 self._screen.say("stopping after this batch: the reader of the output has closed it", always=True)
-            return output.told(error)
+            return output_streams.report_output_error(error)
         return 0
 
     def _pass_on(self, event: SessionEvent) -> None:
@@ -97,7 +97,7 @@ class Watch:
         if self._as_json and not isinstance(event, fit.Step):
             content = line(event)
             if content is not None:
-                print_line({**content, **self._summary(event)})
+                print_json({**content, **self._summary(event)})
 
     def _summary(self, event: SessionEvent) -> dict[str, Any]:
         """What the last line adds: the figures of the last epoch, and where the weights are."""

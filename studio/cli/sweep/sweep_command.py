@@ -8,16 +8,25 @@ from typing import Annotated, Any
 
 import typer
 
-from studio.cli import interrupts, output
+from studio.cli import interrupts, output_streams
+from studio.cli.error_output import FAILED, InputError, print_json, report_errors
 from studio.cli.interrupts import Interrupts
-from studio.cli.options import Assignments, DeviceName, File, Json, base, device_named, read, runs_folder
-from studio.cli.output import OutputError
-from studio.cli.problems import FAILED, InputError, explained, print_line
-from studio.cli.sweep import plan as plans
-from studio.cli.sweep.board import Board, Row
-from studio.cli.sweep.crew import Crew
-from studio.cli.sweep.plan import Plan, folder_of, outcome
-from studio.cli.sweep.space import drawn, grid, space_of
+from studio.cli.output_streams import OutputError
+from studio.cli.shared_options import (
+    Assignments,
+    DeviceName,
+    File,
+    Json,
+    parse_device,
+    project_folder,
+    read_project,
+    runs_folder,
+)
+from studio.cli.sweep import sweep_file as plans
+from studio.cli.sweep.search_space import all_combinations, parse_search_space, random_combinations
+from studio.cli.sweep.sweep_file import SweepPlan, read_result, trial_folder
+from studio.cli.sweep.trial_table import TrialRow, TrialTable
+from studio.cli.sweep.worker_pool import WorkerPool
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training.settings import resolved
@@ -66,46 +75,48 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show errors and the table at the end alone")] = False,
 ) -> None:
     """Train a project with many values at once: a grid of them, or some drawn at random. Each trial is a run."""
-    with explained(as_json=as_json):
+    with report_errors(as_json=as_json):
         runs = out or runs_folder(file)
-        document = read(file, assignments)
+        document = read_project(file, assignments)
         if resume is None:
-            plan = _planned(document, params or [], trials, seed)
-            settings: dict[str, Any] = {"epochs": epochs, "steps": steps, "device": device_named(device)}
-            planned = plans.plan_of(document, params or [], plan, **settings, compile=compile)
-            path = plans.write(planned, runs)
+            plan = _make_trials(document, params or [], trials, seed)
+            settings: dict[str, Any] = {"epochs": epochs, "steps": steps, "device": parse_device(device)}
+            planned = plans.make_plan(document, params or [], plan, **settings, compile=compile)
+            path = plans.write_plan(planned, runs)
         else:
             if params or trials or assignments or device or compile is not None:
                 allowed = "--epochs, --steps, --jobs, --out, --json and --quiet"
                 raise InputError(f"--resume goes on as the sweep was begun: leave out all but {allowed}.")
-            path = plans.find(runs, resume)
-            planned = plans.read(path)
+            path = plans.find_sweep(runs, resume)
+            planned = plans.read_plan(path)
             if epochs is not None or steps is not None:
-                planned = plans.lengthened(path, planned, epochs, steps)
-    raise typer.Exit(_Sweep(file, path, planned, jobs, as_json=as_json, quiet=quiet or as_json).run())
+                planned = plans.extend_plan(path, planned, epochs, steps)
+    raise typer.Exit(_SweepRunner(file, path, planned, jobs, as_json=as_json, quiet=quiet or as_json).run())
 
 
-def _planned(document: Document, params: list[str], trials: int | None, seed: int) -> list[dict[str, str]]:
-    space = space_of(document, catalogue(), params)
-    return grid(space) if trials is None else drawn(space, trials, seed)
+def _make_trials(document: Document, params: list[str], trials: int | None, seed: int) -> list[dict[str, str]]:
+    space = parse_search_space(document, catalogue(), params)
+    return all_combinations(space) if trials is None else random_combinations(space, trials, seed)
 
 
-class _Sweep:
+class _SweepRunner:
     """Trains what is left of a plan, and shows how it goes."""
 
-    def __init__(self, file: Path, path: Path, plan: Plan, jobs: int | None, *, as_json: bool, quiet: bool) -> None:
+    def __init__(
+        self, file: Path, path: Path, plan: SweepPlan, jobs: int | None, *, as_json: bool, quiet: bool
+    ) -> None:
         self._path, self._as_json = path, as_json
         document = plan.document
         self._follow = document.training.follow
         self._rows = {number: self._row(number, values, plan) for number, values in enumerate(plan.trials, start=1)}
         left = [row.number for row in self._rows.values() if row.state != "done"]
-        jobs = min(jobs or _room(plan, document), max(len(left), 1))
-        self._crew = Crew(
-            {number: (str(path), str(number), str(base(file)), file.stem) for number in left},
+        jobs = min(jobs or _default_jobs(plan, document), max(len(left), 1))
+        self._crew = WorkerPool(
+            {number: (str(path), str(number), str(project_folder(file)), file.stem) for number in left},
             jobs,
-            max(_cores() // jobs, 1),
+            max(_available_cores() // jobs, 1),
         )
-        self._board = Board(self._rows, self._follow, rises=_rises(document, self._follow), quiet=quiet)
+        self._board = TrialTable(self._rows, self._follow, rises=_is_higher_better(document, self._follow), quiet=quiet)
         self._tell({"event": "sweep", "file": str(path), "trials": len(plan.trials), "left": len(left), "jobs": jobs})
         trials = "1 trial" if len(plan.trials) == 1 else f"{len(plan.trials)} trials"
         self._board.say(f"{trials}, {len(left)} to train, {jobs} at a time; their plan is {path}")
@@ -116,7 +127,7 @@ class _Sweep:
         The first Ctrl+C or SIGTERM ends each trial after the batch under way, with a checkpoint; a second one ends them
         at once.
         """
-        with interrupts.polled(at_once=self._crew.kill) as signals, self._board:
+        with interrupts.record_interrupts(at_once=self._crew.kill) as signals, self._board:
             try:
                 code = self._watch(signals)
             finally:
@@ -131,9 +142,9 @@ class _Sweep:
             for number, content in self._crew.events(_POLL_SECONDS):
                 try:
                     self._take(self._rows[number], content)
-                    output.check()
+                    output_streams.check_reader()
                 except OutputError as error:
-                    code = code or output.told(error)
+                    code = code or output_streams.report_output_error(error)
                     self._crew.stop()
             if signals.code and not code:
                 code = signals.code
@@ -142,7 +153,7 @@ class _Sweep:
             self._board.refresh()
         return code
 
-    def _take(self, row: Row, content: dict[str, Any]) -> None:
+    def _take(self, row: TrialRow, content: dict[str, Any]) -> None:
         event = content["event"]
         if event == "ended":
             self._end(row, content["state"])
@@ -159,7 +170,7 @@ class _Sweep:
         elif event in ("epoch", "validation"):
             row.batches = content.get("batches") or row.batches
             if content["best"] or not row.figures:
-                row.figures = {name: value for name, value in content.items() if _is_figure(name)}
+                row.figures = {name: value for name, value in content.items() if _is_metric(name)}
         elif event == "failed":
             row.message = f"{content['node'] + ': ' if content['node'] else ''}{content['message']}"
         elif event == "warning":
@@ -167,7 +178,7 @@ class _Sweep:
         if event in ("epoch", "validation", "warning"):
             self._tell({"trial": row.number, **content})
 
-    def _end(self, row: Row, state: str) -> None:
+    def _end(self, row: TrialRow, state: str) -> None:
         row.state = state
         self._board.tell_end(row)
         self._tell({"event": "trial", **self._known(row)})
@@ -181,40 +192,40 @@ class _Sweep:
             return
         self._board.print()
         if best is not None:
-            self._board.say(f"best: trial {best.number}, in {folder_of(self._path, best.number)}")
+            self._board.say(f"best: trial {best.number}, in {trial_folder(self._path, best.number)}")
 
-    def _row(self, number: int, values: dict[str, str], plan: Plan) -> Row:
-        found = outcome(folder_of(self._path, number))
-        figures = {name: value for name, value in found.figures.items() if _is_figure(name)}
-        return Row(number, values, "waiting" if found.is_left(plan) else "done", figures)
+    def _row(self, number: int, values: dict[str, str], plan: SweepPlan) -> TrialRow:
+        found = read_result(trial_folder(self._path, number))
+        figures = {name: value for name, value in found.figures.items() if _is_metric(name)}
+        return TrialRow(number, values, "waiting" if found.is_left(plan) else "done", figures)
 
-    def _known(self, row: Row) -> dict[str, Any]:
-        folder = folder_of(self._path, row.number)
+    def _known(self, row: TrialRow) -> dict[str, Any]:
+        folder = trial_folder(self._path, row.number)
         known = {"trial": row.number, "state": row.state, "values": row.values, "figures": row.figures}
         return {**known, "folder": str(folder), **({"message": row.message} if row.message else {})}
 
     def _tell(self, content: dict[str, Any]) -> None:
         if self._as_json:
-            print_line(content)
+            print_json(content)
 
 
-def _is_figure(name: str) -> bool:
+def _is_metric(name: str) -> bool:
     return name.startswith(("train_", "val_")) or name == "epoch"
 
 
-def _rises(document: Document, figure: str) -> bool:
+def _is_higher_better(document: Document, figure: str) -> bool:
     """Whether a higher figure is better."""
     node = document.nodes.get(figure.partition("_")[2])
     known = None if node is None else catalogue().get(node.type)
     return bool(getattr(None if known is None else known.target, "higher_is_better", False))
 
 
-def _room(plan: Plan, document: Document) -> int:
+def _default_jobs(plan: SweepPlan, document: Document) -> int:
     """How many trials fit the machine at a time."""
-    return 1 if resolved(plan.device or document.training.device) == "cuda" else _cores()
+    return 1 if resolved(plan.device or document.training.device) == "cuda" else _available_cores()
 
 
-def _cores() -> int:
+def _available_cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -29,7 +29,7 @@ class InputError(Exception):
 
 
 @contextmanager
-def explained(*, as_json: bool = False) -> Iterator[None]:
+def report_errors(*, as_json: bool = False) -> Iterator[None]:
     """Turns errors in what the user gave into a message on standard error and exit code 2.
 
     With `as_json` the message goes to standard output as well, as a line of its own.
@@ -38,50 +38,50 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
         yield
     except LoweringError as error:
         for problem in error.problems[:-1]:
-            report(problem, as_json=as_json)
-        refuse(error.problems[-1], as_json=as_json)
+            print_problem(problem, as_json=as_json)
+        exit_with_error(error.problems[-1], as_json=as_json)
     except InputError as error:
-        refuse(Problem("error", "bad-usage", str(error)), as_json=as_json)
+        exit_with_error(Problem("error", "bad-usage", str(error)), as_json=as_json)
     except (FileError, FileNotFoundError, WeightsError) as error:
-        refuse(Problem("error", "bad-file", str(error)), as_json=as_json)
+        exit_with_error(Problem("error", "bad-file", str(error)), as_json=as_json)
     except (DocumentError, EngineError) as error:
-        refuse(Problem("error", "bad-input", str(error)), as_json=as_json)
+        exit_with_error(Problem("error", "bad-input", str(error)), as_json=as_json)
     except OSError as error:
         if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that its reader closed
             raise
         message = str(FileError.from_os_error(error.filename, "cannot be used", error))
-        refuse(Problem("error", "bad-file", message), as_json=as_json)
+        exit_with_error(Problem("error", "bad-file", message), as_json=as_json)
 
 
-def refuse(problem: Problem, *, as_json: bool = False, code: int = BAD_INPUT) -> NoReturn:
+def exit_with_error(problem: Problem, *, as_json: bool = False, code: int = BAD_INPUT) -> NoReturn:
     """End the command with an exit code. Raises typer.Exit."""
-    report(problem, as_json=as_json)
+    print_problem(problem, as_json=as_json)
     raise typer.Exit(code)
 
 
-def report(problem: Problem, *, as_json: bool = False) -> None:
+def print_problem(problem: Problem, *, as_json: bool = False) -> None:
     """What ends a command: for people on standard error, and as a record for programs."""
     named = problem.node is None or problem.message.startswith(problem.node)
-    complain(problem.message if named else f"{problem.node}: {problem.message}")
+    print_error(problem.message if named else f"{problem.node}: {problem.message}")
     if as_json:
-        print_line({"event": "failed", **problem.as_dict()})
+        print_json({"event": "failed", **problem.as_dict()})
 
 
-def plain(text: str) -> str:
+def escape_control(text: str) -> str:
     """A text that may come from a file, as a terminal shows it: control characters are written out, not obeyed."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     """A line of standard output."""
-    sys.stdout.write(f"{plain(text)}\n")
+    sys.stdout.write(f"{escape_control(text)}\n")
 
 
-def complain(message: str) -> None:
-    sys.stderr.write(f"gradwire: {plain(message)}\n")
+def print_error(message: str) -> None:
+    sys.stderr.write(f"gradwire: {escape_control(message)}\n")
 
 
-def print_line(content: Mapping[str, Any]) -> None:
+def print_json(content: Mapping[str, Any]) -> None:
     """One JSON object on one line of standard output, at once."""
     sys.stdout.write(json.dumps(content) + "\n")
     sys.stdout.flush()

@@ -14,8 +14,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from studio.cli.problems import plain
-from studio.cli.sweep.space import Values, described
+from studio.cli.error_output import escape_control
+from studio.cli.sweep.search_space import TrialValues, format_values
 
 _STYLES = {"done": "green", "running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim"}
 _AROUND = 6
@@ -23,11 +23,11 @@ _AROUND = 6
 
 
 @dataclass
-class Row:
+class TrialRow:
     """A trial, as far as it is known."""
 
     number: int
-    values: Values
+    values: TrialValues
     state: str = "waiting"
     figures: dict[str, Any] = field(default_factory=dict)
     """Of its best validation so far, by the figure that is followed."""
@@ -39,7 +39,7 @@ class Row:
     message: str = ""
 
 
-class Board:
+class TrialTable:
     """Shows trials on standard error while they go on, where that is a terminal; at the end on standard output.
 
     Args:
@@ -49,7 +49,7 @@ class Board:
         quiet: show errors, and the table at the end, alone
     """
 
-    def __init__(self, rows: Mapping[int, Row], follow: str, *, rises: bool, quiet: bool) -> None:
+    def __init__(self, rows: Mapping[int, TrialRow], follow: str, *, rises: bool, quiet: bool) -> None:
         self._rows = rows
         self._follow = follow
         self._sign = -1 if rises else 1
@@ -58,7 +58,7 @@ class Board:
         shown = self._console.is_terminal and not quiet
         self._live = Live(console=self._console, transient=True, auto_refresh=False) if shown else None
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> TrialTable:
         if self._live is not None:
             self._live.start()
         return self
@@ -70,19 +70,19 @@ class Board:
     def say(self, text: str, *, always: bool = False) -> None:
         """A line above the table; not when quiet, unless `always`."""
         if always or not self._quiet:
-            self._console.print(plain(text), markup=False, soft_wrap=True)
+            self._console.print(escape_control(text), markup=False, soft_wrap=True)
 
     def refresh(self) -> None:
         if self._live is not None:
             shown = Group(self._table(max(self._console.height - _AROUND, 3)), Text(self._caption(), style="dim"))
             self._live.update(shown, refresh=True)
 
-    def tell_end(self, row: Row) -> None:
+    def tell_end(self, row: TrialRow) -> None:
         """Where no table can be watched, a line for each trial."""
         if row.state == "failed":
-            self.say(f"gradwire: trial {row.number} failed: {described(row.values)}: {row.message}", always=True)
+            self.say(f"gradwire: trial {row.number} failed: {format_values(row.values)}: {row.message}", always=True)
         elif self._live is None:
-            self.say(f"trial {row.number} {row.state}: {described(row.values)}  {_listed(row.figures)}")
+            self.say(f"trial {row.number} {row.state}: {format_values(row.values)}  {_format_metrics(row.figures)}")
 
     def print(self) -> None:
         """The table of all trials, on standard output."""
@@ -92,12 +92,12 @@ class Board:
         console.print(self._table(None))
         console.print(self._caption(), style="dim", markup=False, soft_wrap=True)
 
-    def best(self) -> Row | None:
+    def best(self) -> TrialRow | None:
         """The trial with the best figure, if there is one."""
         first = min(self._rows.values(), key=self._rank, default=None)
         return first if first is not None and self._follow in first.figures else None
 
-    def _rank(self, row: Row) -> tuple[Any, ...]:
+    def _rank(self, row: TrialRow) -> tuple[Any, ...]:
         value = row.figures.get(self._follow)
         if value is None:
             states = ("running", "waiting", "stopped", "failed", "done")
@@ -116,8 +116,10 @@ class Board:
         table.add_column("at epoch", justify="right")
         table.add_column("")
         for row in ranked[:limit]:
-            values = [Text(plain(row.values.get(place, ""))) for place in places]  # a plain str would be markup
-            figures = [_figure(row.figures.get(name)) for name in names]
+            values = [
+                Text(escape_control(row.values.get(place, ""))) for place in places
+            ]  # a plain str would be markup
+            figures = [_format_value(row.figures.get(name)) for name in names]
             state = Text(row.progress if row.state == "running" else row.state, style=_STYLES[row.state])
             table.add_row(str(row.number), *values, *figures, str(row.figures.get("epoch", "")), state)
         if limit is not None and len(ranked) > limit:
@@ -131,13 +133,13 @@ class Board:
         return f"{', '.join(counted)}; best first, by {self._follow}"
 
 
-def _listed(figures: Mapping[str, Any]) -> str:
-    shown = (f"{name} {_figure(value)}" for name, value in figures.items() if name.startswith("val_"))
+def _format_metrics(figures: Mapping[str, Any]) -> str:
+    shown = (f"{name} {_format_value(value)}" for name, value in figures.items() if name.startswith("val_"))
     return " ".join(shown)
 
 
-def _figure(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-__all__ = ["Board", "Row"]
+__all__ = ["TrialTable", "TrialRow"]

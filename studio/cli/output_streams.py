@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from studio.cli.problems import CLOSED_PIPE, FAILED, complain
+from studio.cli.error_output import CLOSED_PIPE, FAILED, print_error
 
 _ERRORS = "backslashreplace"
 """A console that lacks a sign must not end the command."""
@@ -38,7 +38,7 @@ class OutputError(Exception):
         self.code = CLOSED_PIPE if error.errno in _READER_GONE else FAILED
 
 
-class _Guarded(io.RawIOBase):
+class _GuardedStream(io.RawIOBase):
     """Passes on what is written until that fails for the first time; what comes later is dropped.
 
     Args:
@@ -84,48 +84,48 @@ class _Guarded(io.RawIOBase):
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guard_streams() -> Iterator[None]:
     """Guards both streams of a process. Those that a test put in their place stay as they are."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _guard(sys.stdout, raises=True), _guard(sys.stderr, raises=False)
+    sys.stdout, sys.stderr = _guard_stream(sys.stdout, raises=True), _guard_stream(sys.stderr, raises=False)
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-def conclude(code: int) -> int:
+def flush_streams(code: int) -> int:
     """Write what waits. Returns the exit code of a command that would have ended with this one."""
     try:
         sys.stdout.flush()
     except OutputError as error:
-        code = told(error)
+        code = report_output_error(error)
     sys.stderr.flush()
-    return code or (FAILED if _error(sys.stderr) is not None else 0)
+    return code or (FAILED if _stream_error(sys.stderr) is not None else 0)
 
 
-def told(error: OutputError) -> int:
+def report_output_error(error: OutputError) -> int:
     """Say why standard output cannot be written, unless its reader has closed it. Returns the exit code."""
     if error.code != CLOSED_PIPE:
-        complain(str(error))
+        print_error(str(error))
     return error.code
 
 
-def check() -> None:
+def check_reader() -> None:
     """Raises OutputError if whoever read standard error has closed it."""
-    error = _error(sys.stderr)
+    error = _stream_error(sys.stderr)
     if error is not None and error.errno in _READER_GONE:
         raise OutputError(error)
 
 
-def _error(stream: TextIO) -> OSError | None:
+def _stream_error(stream: TextIO) -> OSError | None:
     raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return raw.error if isinstance(raw, _Guarded) else None
+    return raw.error if isinstance(raw, _GuardedStream) else None
 
 
-def _guard(stream: Any, *, raises: bool) -> Any:
+def _guard_stream(stream: Any, *, raises: bool) -> Any:
     if stream is None:
-        return _text(_Guarded(None, raises=raises), "utf-8", is_by_line=True)
+        return _text_stream(_GuardedStream(None, raises=raises), "utf-8", is_by_line=True)
     try:
         stream.fileno()
         raw = getattr(stream.buffer, "raw", stream.buffer)
@@ -134,11 +134,13 @@ def _guard(stream: Any, *, raises: bool) -> Any:
             stream.reconfigure(errors=_ERRORS)
         return stream
     stream.flush()
-    return _text(_Guarded(raw, raises=raises), stream.encoding, is_by_line=stream.line_buffering or not raises)
+    return _text_stream(
+        _GuardedStream(raw, raises=raises), stream.encoding, is_by_line=stream.line_buffering or not raises
+    )
 
 
-def _text(raw: _Guarded, encoding: str, *, is_by_line: bool) -> TextIO:
+def _text_stream(raw: _GuardedStream, encoding: str, *, is_by_line: bool) -> TextIO:
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, _ERRORS, line_buffering=is_by_line)
 
 
-__all__ = ["OutputError", "check", "conclude", "guarded", "told"]
+__all__ = ["OutputError", "check_reader", "flush_streams", "guard_streams", "report_output_error"]

@@ -19,19 +19,19 @@ _START = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.path[:] = json.loads(sys.argv[1])
-from studio.cli.sweep.trial import serve
-serve(*sys.argv[2:])
+from studio.cli.sweep.trial_worker import run_trial
+run_trial(*sys.argv[2:])
 """
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _TAIL = 4000
 """Bytes of what a process has complained that may hold its last line."""
 
 
-class Crew:
+class WorkerPool:
     """Trains trials.
 
     Args:
-        trials: for each, by number, the arguments of `trial.serve`
+        trials: for each, by number, the arguments of `trial_worker.run_trial`
         jobs: how many are trained at a time
         threads: how many each may compute with, where the environment does not say it
     """
@@ -100,10 +100,12 @@ class Crew:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self._told.put((number, {"event": "begun"}))
-        threading.Thread(target=_follow, args=(number, process, complaints, self._told), daemon=True).start()
+        threading.Thread(target=_forward_events, args=(number, process, complaints, self._told), daemon=True).start()
 
 
-def _follow(number: int, process: subprocess.Popen[str], complaints: IO[bytes], told: queue.SimpleQueue[Any]) -> None:
+def _forward_events(
+    number: int, process: subprocess.Popen[str], complaints: IO[bytes], told: queue.SimpleQueue[Any]
+) -> None:
     """Passes on what a process tells. One that ends without a word has failed."""
     ended: dict[str, Any] | None = None
     with complaints, process:
@@ -117,12 +119,12 @@ def _follow(number: int, process: subprocess.Popen[str], complaints: IO[bytes], 
                     told.put((number, content))
         code = process.wait()
         if ended is None:
-            told.put((number, {"event": "failed", "message": _obituary(code, complaints), "node": None}))
+            told.put((number, {"event": "failed", "message": _exit_reason(code, complaints), "node": None}))
             ended = {"event": "ended", "state": "failed"}
     told.put((number, ended))
 
 
-def _obituary(code: int, complaints: IO[bytes]) -> str:
+def _exit_reason(code: int, complaints: IO[bytes]) -> str:
     """Why a process may have ended."""
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
@@ -133,4 +135,4 @@ def _obituary(code: int, complaints: IO[bytes]) -> str:
     return f"its process ended with exit code {code}{f': {lines[-1]}' if lines else ''}"
 
 
-__all__ = ["Crew"]
+__all__ = ["WorkerPool"]

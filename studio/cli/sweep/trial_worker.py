@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from engine import fit
-from studio.cli.problems import InputError, print_line
-from studio.cli.sweep.plan import folder_of, read
-from studio.cli.sweep.space import described
+from studio.cli.error_output import InputError, print_json
+from studio.cli.sweep.search_space import format_values
+from studio.cli.sweep.sweep_file import read_plan, trial_folder
 from studio.document.errors import DocumentError
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
@@ -31,16 +31,16 @@ _STEP_SECONDS = 0.5
 """From one batch that is told to the next."""
 
 
-def serve(path: str, number: str, base: str, name: str) -> None:
+def run_trial(path: str, number: str, base: str, name: str) -> None:
     """Train a trial of the sweep in a file."""
     try:
-        session = _session(Path(path), int(number), Path(base), name)
+        session = _make_session(Path(path), int(number), Path(base), name)
     except (InputError, DocumentError) as error:
-        _tell({"event": "failed", "message": str(error), "node": None})
-        _tell({"event": "ended", "state": "failed"})
+        _send({"event": "failed", "message": str(error), "node": None})
+        _send({"event": "ended", "state": "failed"})
         return
     session.start()
-    threading.Thread(target=_stop_when_told, args=(session,), daemon=True).start()
+    threading.Thread(target=_stop_at_end_of_input, args=(session,), daemon=True).start()
     told = 0.0
     is_over = False
     while not is_over:
@@ -52,17 +52,17 @@ def serve(path: str, number: str, base: str, name: str) -> None:
                 told = time.monotonic()
             content = line(event)
             if content is not None:
-                _tell(content)
+                _send(content)
     state = session.state
     if session.unwritten and state != "failed":
         message = f"these could not be written to {session.folder}: {', '.join(session.unwritten)}"
-        _tell({"event": "failed", "message": message, "node": None})
+        _send({"event": "failed", "message": message, "node": None})
         state = "failed"
-    _tell({"event": "ended", "state": state})
+    _send({"event": "ended", "state": state})
 
 
-def _session(path: Path, number: int, base: Path, name: str) -> Session:
-    plan, folder = read(path), folder_of(path, number)
+def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
+    plan, folder = read_plan(path), trial_folder(path, number)
     if (folder / RUN).exists():
         going_on = resumed(folder)
         return Session(
@@ -80,7 +80,7 @@ def _session(path: Path, number: int, base: Path, name: str) -> Session:
         base=base,
         out=folder,
         name=name,
-        label=described(plan.trials[number - 1]),
+        label=format_values(plan.trials[number - 1]),
         epochs=plan.epochs,
         steps=plan.steps,
         device=plan.device,
@@ -88,16 +88,16 @@ def _session(path: Path, number: int, base: Path, name: str) -> Session:
     )
 
 
-def _tell(content: Mapping[str, Any]) -> None:
+def _send(content: Mapping[str, Any]) -> None:
     with suppress(OSError):  # if nobody listens any more, the trial comes to its end all the same
-        print_line(content)
+        print_json(content)
 
 
-def _stop_when_told(session: Session) -> None:
+def _stop_at_end_of_input(session: Session) -> None:
     # Not by `sys.stdin`: its lock would be held when the interpreter ends.
     while os.read(sys.stdin.fileno(), 1):
         pass
     session.stop()
 
 
-__all__ = ["serve"]
+__all__ = ["run_trial"]

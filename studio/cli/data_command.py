@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.options import Assignments, File, Json, base, read
-from studio.cli.problems import InputError, explained, plain, print_line, refuse, say
+from studio.cli.error_output import InputError, escape_control, exit_with_error, print_json, print_text, report_errors
+from studio.cli.shared_options import Assignments, File, Json, project_folder, read_project
 from studio.document.model import Document
 from studio.lowering.graph import Graph
 from studio.lowering.report import Problem
@@ -34,28 +34,28 @@ def data(
     as_json: Json = False,
 ) -> None:
     """Describe the samples behind a node: counts, classes, ranges, and what looks wrong. Trains nothing."""
-    with explained(as_json=as_json):
-        document = read(file, assignments)
+    with report_errors(as_json=as_json):
+        document = read_project(file, assignments)
         graph = Graph(document, catalogue())
-        name = _chosen(document, graph, node)
+        name = _chosen_node(document, graph, node)
     try:
-        chain = chain_to(name, document, graph, base(file))
-        found = _described(Preview(chain, Opener().open(chain), document.training.seed))
+        chain = chain_to(name, document, graph, project_folder(file))
+        found = _compute_statistics(Preview(chain, Opener().open(chain), document.training.seed))
     except DataProblem as problem:
-        refuse(Problem("error", "bad-data", str(problem), node=problem.node), as_json=as_json)
+        exit_with_error(Problem("error", "bad-data", str(problem), node=problem.node), as_json=as_json)
     if as_json:
         spec, target = str(found.spec), str(found.target)
         findings = [
             {**finding.problem(found.node).within(document).as_dict(), "examples": finding.examples}
             for finding in found.findings
         ]
-        print_line({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
+        print_json({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
         return
-    for line in _lines(found, chain[0].name):
-        say(line)
+    for line in _statistics_lines(found, chain[0].name):
+        print_text(line)
 
 
-def _chosen(document: Document, graph: Graph, node: str | None) -> str:
+def _chosen_node(document: Document, graph: Graph, node: str | None) -> str:
     if node is not None and node not in document.nodes:
         raise InputError(f"there is no node {node!r}. Its data nodes are {_data_nodes(graph)}.")
     if node is not None and graph.types[node].role not in DATA_ROLES:
@@ -70,7 +70,7 @@ def _data_nodes(graph: Graph) -> str:
     return ", ".join(name for name, kind in graph.types.items() if kind.role in DATA_ROLES) or "none"
 
 
-def _described(preview: Preview) -> Statistics:
+def _compute_statistics(preview: Preview) -> Statistics:
     found = None
     for item in describing(preview):
         found = None if isinstance(item, Progress) else item
@@ -78,47 +78,47 @@ def _described(preview: Preview) -> Statistics:
     return found
 
 
-def _lines(found: Statistics, source: str) -> Iterator[str]:
+def _statistics_lines(found: Statistics, source: str) -> Iterator[str]:
     yield f"{found.node}: {found.spec} → {found.target}" + (f", from {source}" if source != found.node else "")
     for part in found.parts:
         seen = "" if part.looked_at == part.samples else f", of which {part.looked_at:,} were looked at"
         first = "the first " if part.is_stream else ""
         yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{seen}"
     if found.class_names:
-        classes = [_name(name) for name in found.class_names[:_MOST_LINES]]
+        classes = [_shorten(name) for name in found.class_names[:_MOST_LINES]]
         width = max(5, *map(len, classes))
         yield ""
         yield f"{'class':{width}}" + "".join(f" {part.part:>12}" for part in found.parts)
         for number, name in enumerate(classes):
             yield f"{name:{width}}" + "".join(f" {part.classes[number]:12,}" for part in found.parts)
-        yield from _more(len(found.class_names), "classes")
+        yield from _omitted(len(found.class_names), "classes")
     training = found.parts[0]
     channels = [*training.channels, *training.targets]
-    columns = [_name(channel.name) for channel in channels[:_MOST_LINES]]
+    columns = [_shorten(channel.name) for channel in channels[:_MOST_LINES]]
     width = max(map(len, columns))
     yield ""
     titles = ("low", "high", "mean", "std", "missing", "infinite")
     yield " " * width + "".join(f" {title:>11}" for title in titles) + "  (training)"
     for name, channel in zip(columns, channels, strict=False):
-        yield f"{name:{width}}" + _figures(channel)
-    yield from _more(len(channels), "columns")
+        yield f"{name:{width}}" + _channel_columns(channel)
+    yield from _omitted(len(channels), "columns")
     for finding in found.findings:
         yield f"{finding.severity}: {finding.message}"
 
 
-def _name(name: str) -> str:
+def _shorten(name: str) -> str:
     """On one line that is not too long."""
-    shown = plain(name.replace("\n", " "))
+    shown = escape_control(name.replace("\n", " "))
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
-def _figures(channel: ChannelFigures) -> str:
+def _channel_columns(channel: ChannelFigures) -> str:
     figures = (channel.low, channel.high, channel.mean, channel.std) if channel.numbers else (float("nan"),) * 4
     counts = (channel.missing, channel.infinite)
     return "".join(f" {figure:11.4g}" for figure in figures) + "".join(f" {count:11,}" for count in counts)
 
 
-def _more(count: int, noun: str) -> Iterator[str]:
+def _omitted(count: int, noun: str) -> Iterator[str]:
     if count > _MOST_LINES:
         yield f"and {count - _MOST_LINES:,} more {noun}"
 

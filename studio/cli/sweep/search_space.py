@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from engine.dtypes import float64
 from engine.random import Generator
-from studio.cli.assignments import assign, parameter_at
-from studio.cli.problems import InputError
+from studio.cli.assignments import apply_assignments, parameter_at
+from studio.cli.error_output import InputError
 from studio.document.model import Document, Training
 from studio.nodes.catalogue import Catalogue
 
-Values: TypeAlias = dict[str, str]
+TrialValues: TypeAlias = dict[str, str]
 """A value for each place, as one would type it: {"adam.lr": "0.01"}."""
 
 _EXAMPLE = "--param adam.lr=0.001,0.01 or --param adam.lr=1e-4..1e-1:log"
@@ -61,14 +61,14 @@ class Interval:
         return f"{min(max(float(f'{found:.4g}'), self.low), self.high):g}"
 
 
-Space: TypeAlias = list[Choices | Interval]
+SearchSpace: TypeAlias = list[Choices | Interval]
 
 
-def space_of(document: Document, catalogue: Catalogue, texts: Sequence[str]) -> Space:
+def parse_search_space(document: Document, catalogue: Catalogue, texts: Sequence[str]) -> SearchSpace:
     """What is asked for. Raises InputError for a place or a value that does not fit the document."""
     if not texts:
         raise InputError(f"A sweep needs values to try: {_EXAMPLE}.")
-    found: Space = []
+    found: SearchSpace = []
     for text in texts:
         place, equals, values = (part.strip() for part in text.partition("="))
         label = f"--param {text!r}"
@@ -84,7 +84,7 @@ def space_of(document: Document, catalogue: Catalogue, texts: Sequence[str]) -> 
     return found
 
 
-def grid(space: Space) -> list[Values]:
+def all_combinations(space: SearchSpace) -> list[TrialValues]:
     """All combinations; the last place changes fastest. Raises InputError for a range, which has no end of them."""
     for one in space:
         if isinstance(one, Interval):
@@ -93,25 +93,25 @@ def grid(space: Space) -> list[Values]:
     return [dict(combination) for combination in itertools.product(*choices)]
 
 
-def drawn(space: Space, trials: int, seed: int) -> list[Values]:
+def random_combinations(space: SearchSpace, trials: int, seed: int) -> list[TrialValues]:
     """So many different combinations at random, or all there are. The first ones do not depend on how many."""
-    if all(isinstance(one, Choices) for one in space) and len(every := grid(space)) <= trials:
+    if all(isinstance(one, Choices) for one in space) and len(every := all_combinations(space)) <= trials:
         return every
-    found: dict[tuple[str, ...], Values] = {}
+    found: dict[tuple[str, ...], TrialValues] = {}
     for number in range(_DRAWS * trials):
-        values = {one.place: one.at(_share(seed, number, one.place)) for one in space}
+        values = {one.place: one.at(_random_fraction(seed, number, one.place)) for one in space}
         found.setdefault(tuple(values.values()), values)
         if len(found) == trials:
             break
     return list(found.values())
 
 
-def described(values: Values) -> str:
+def format_values(values: TrialValues) -> str:
     """On one line."""
     return " ".join(f"{place}={value}" for place, value in values.items())
 
 
-def _share(seed: int, number: int, place: str) -> float:
+def _random_fraction(seed: int, number: int, place: str) -> float:
     """Of [0, 1): whatever else is drawn beside it."""
     return float(Generator(seed).fork("trial", number, place).uniform(dtype=float64))
 
@@ -121,7 +121,7 @@ def _choices(document: Document, catalogue: Catalogue, place: str, values: str, 
     declared = parameter_at(document, catalogue, place)
     found: dict[str, None] = {}
     for value in _split(values):
-        assign(document, catalogue, [f"{place}={value}"], label=label)
+        apply_assignments(document, catalogue, [f"{place}={value}"], label=label)
         if declared is not None and declared.kind == "path" and value:
             value = str(Path(value).expanduser().absolute())
         found[value] = None
@@ -134,7 +134,7 @@ def _interval(
     kind = _number_kind(document, catalogue, place)
     low, high, logarithmic = float(match[1]), float(match[2]), match[3] is not None
     for end in (match[1], match[2]):
-        assign(document, catalogue, [f"{place}={end}"], label=label)
+        apply_assignments(document, catalogue, [f"{place}={end}"], label=label)
     if kind is None:
         raise InputError(f"{label}: {place} is no number, so it has no range. Give values with commas between them.")
     if not low < high:
@@ -169,4 +169,13 @@ def _split(values: str) -> Iterator[str]:
     yield values[start:].strip()
 
 
-__all__ = ["Choices", "Interval", "Space", "Values", "described", "drawn", "grid", "space_of"]
+__all__ = [
+    "Choices",
+    "Interval",
+    "SearchSpace",
+    "TrialValues",
+    "format_values",
+    "random_combinations",
+    "all_combinations",
+    "parse_search_space",
+]

@@ -12,25 +12,34 @@ from typing import Annotated
 
 import typer
 
-from studio.cli import interrupts, output, runs, using
-from studio.cli.data import data
-from studio.cli.listing import record, table
-from studio.cli.options import (
+from studio.cli import interrupts, model_commands, output_streams, runs_commands
+from studio.cli.data_command import data
+from studio.cli.error_output import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    InputError,
+    exit_with_error,
+    print_json,
+    print_text,
+    report_errors,
+)
+from studio.cli.node_listing import node_lines, node_record
+from studio.cli.output_streams import OutputError
+from studio.cli.run_watcher import RunWatcher
+from studio.cli.shared_options import (
     Assignments,
     DeviceName,
     File,
     Json,
-    base,
-    device_named,
-    read,
+    check_or_exit,
+    find_weights,
+    parse_device,
+    print_problems,
+    project_folder,
+    read_project,
     runs_folder,
-    sound,
-    tell,
-    weights_named,
 )
-from studio.cli.output import OutputError
-from studio.cli.problems import BAD_INPUT, FAILED, INTERRUPTED, InputError, explained, print_line, refuse, say
-from studio.cli.running import Watch
 from studio.cli.sweep import sweep
 from studio.document import files
 from studio.document.format import SUFFIX, schema
@@ -62,21 +71,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 failed in the run or output not written, 2 wrong usage or file, 130 interrupted, 141
         the reader of the output closed it, 143 terminated.
     """
-    with output.guarded(), interrupts.raised() as signals:
+    with output_streams.guard_streams(), interrupts.raise_on_interrupt() as signals:
         try:
             code = _exit_code(sys.argv[1:] if arguments is None else arguments)
         except OutputError as error:
-            code = output.told(error)
+            code = output_streams.report_output_error(error)
         except Exception:
             if not signals.code:
                 raise
             code = signals.code  # a library has made another error of KeyboardInterrupt
-        return output.conclude(code)
+        return output_streams.flush_streams(code)
 
 
 def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        app(_completed(arguments), prog_name="gradwire")
+        app(_fill_resume(arguments), prog_name="gradwire")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
@@ -84,7 +93,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _completed(arguments: Sequence[str]) -> list[str]:
+def _fill_resume(arguments: Sequence[str]) -> list[str]:
     """`--resume` without a run is the newest one; options here have no values that may be left out."""
     found = list(arguments)
     for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
@@ -96,9 +105,9 @@ def _completed(arguments: Sequence[str]) -> list[str]:
 def _print_version(wanted: bool) -> None:
     if wanted:
         try:
-            say(f"gradwire {version('gradwire')}")
+            print_text(f"gradwire {version('gradwire')}")
         except PackageNotFoundError:
-            say("gradwire (not installed; running from its sources)")
+            print_text("gradwire (not installed; running from its sources)")
         raise typer.Exit
 
 
@@ -145,10 +154,10 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
 ) -> None:
     """Train a project."""
-    with explained(as_json=as_json):
+    with report_errors(as_json=as_json):
         runs = runs_folder(file)
-        chosen = device_named(device)
-        document = read(file, assignments)
+        chosen = parse_device(device)
+        document = read_project(file, assignments)
         going_on = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
@@ -156,15 +165,15 @@ def run(
             going_on = beside(resumed(find(runs, resume)), file.name, document, catalogue(), epochs=epochs)
             document = going_on.document
         if start_from is not None:
-            start_from = weights_named(file, start_from)
+            start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):
                 raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
-        warnings = sound(file, document, as_json=as_json).warnings
-    tell(file, document, warnings, as_json=as_json)
+        warnings = check_or_exit(file, document, as_json=as_json).warnings
+    print_problems(file, document, warnings, as_json=as_json)
     session = Session(
         document,
         catalogue(),
-        base=base(file),
+        base=project_folder(file),
         out=out,
         runs=None if out else runs,
         name=file.stem,
@@ -176,25 +185,25 @@ def run(
         seed=seed,
         compile=compile,
     )
-    raise typer.Exit(Watch(session, told=warnings, as_json=as_json, quiet=quiet).run())
+    raise typer.Exit(RunWatcher(session, told=warnings, as_json=as_json, quiet=quiet).run())
 
 
 @app.command()
 def check(file: File, assignments: Assignments = None, as_json: Json = False) -> None:
     """Say what is wrong with a project, without training it. Exit code 2 if there are errors."""
-    with explained(as_json=as_json):
-        document = read(file, assignments)
-        report = check_document(document, catalogue(), base=base(file))
-    tell(file, document, report.problems, as_json=as_json)
+    with report_errors(as_json=as_json):
+        document = read_project(file, assignments)
+        report = check_document(document, catalogue(), base=project_folder(file))
+    print_problems(file, document, report.problems, as_json=as_json)
     errors = len(report.errors)
     warnings = len(report.problems) - errors
     if as_json:
         wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
-        print_line({"event": "checked", "errors": errors, "warnings": warnings, **figures})
+        print_json({"event": "checked", "errors": errors, "warnings": warnings, **figures})
     elif not errors:
-        told = _counted(len(grouped(report.warnings, document.nodes)), "warning")
-        say(f"{file}: ready to run, {report.parameters:,} parameters, {told}")
+        told = _count(len(grouped(report.warnings, document.nodes)), "warning")
+        print_text(f"{file}: ready to run, {report.parameters:,} parameters, {told}")
     if errors:
         raise typer.Exit(BAD_INPUT)
 
@@ -207,29 +216,36 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say what becomes of a project's training step when it is compiled, and time it. Trains some batches for that."""
-    with explained(as_json=as_json):
-        document = read(file, assignments)
-        sound(file, document, as_json=as_json)
-        program = lower(document, catalogue(), base=base(file), name=file.stem)
+    with report_errors(as_json=as_json):
+        document = read_project(file, assignments)
+        check_or_exit(file, document, as_json=as_json)
+        program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
         task = program.build(device=resolved(document.training.device), seed=document.training.seed)
         task.setup()
     try:
         found = explain_step(task, program)
     except Exception as error:  # noqa: BLE001 - whatever ends the step is told with its node
         problem = Problem("error", "run-failed", program.told(error), node=program.node_of(error))
-        refuse(problem, as_json=as_json, code=FAILED)
+        exit_with_error(problem, as_json=as_json, code=FAILED)
     else:
         if as_json:
-            print_line({"event": "explained", **found.as_dict()})
+            print_json({"event": "explained", **found.as_dict()})
         else:
-            say(found.text(source=source))
+            print_text(found.text(source=source))
 
 
-for command in (sweep, data, using.evaluate, using.predict, using.find_rate, using.overfit):
+for command in (
+    sweep,
+    data,
+    model_commands.evaluate,
+    model_commands.predict,
+    model_commands.find_rate,
+    model_commands.overfit,
+):
     app.command()(command)
 
 
-app.add_typer(runs.app, name="runs")
+app.add_typer(runs_commands.app, name="runs")
 
 
 @app.command()
@@ -237,29 +253,29 @@ def nodes(as_json: Json = False) -> None:
     """List every kind of node: ports, parameters with defaults and bounds, help."""
     if as_json:
         for node_type in catalogue():
-            print_line(record(node_type))
+            print_json(node_record(node_type))
     else:
-        for text in table(catalogue()):
-            say(text)
+        for text in node_lines(catalogue()):
+            print_text(text)
 
 
 @app.command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of project files."""
-    say(json.dumps(schema(), indent=2))
+    print_text(json.dumps(schema(), indent=2))
 
 
 @app.command("templates")
 def list_templates(as_json: Json = False) -> None:
     """List the projects to begin with."""
-    with explained(as_json=as_json):
+    with report_errors(as_json=as_json):
         found = templates()
     width = max((len(each.key) for each in found), default=0)
     for each in found:
         if as_json:
-            print_line({"key": each.key, "title": each.title, "summary": each.summary})
+            print_json({"key": each.key, "title": each.title, "summary": each.summary})
         else:
-            say(f"{each.key:{width}}  {each.title}")
+            print_text(f"{each.key:{width}}  {each.title}")
 
 
 @app.command()
@@ -269,15 +285,15 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="replace the file if it is there")] = False,
 ) -> None:
     """Begin a project from a template."""
-    with explained():
+    with report_errors():
         document: Document = template(key).document
         if out.suffix != SUFFIX:
             raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
         if os.path.exists(out) and not force:
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
         files.save(document, out)
-    say(f"{out}: made from {key}")
+    print_text(f"{out}: made from {key}")
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
