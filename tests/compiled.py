@@ -18,16 +18,15 @@ from hypothesis import settings
 
 from engine.autograd import checks
 from engine.compiler import Compiled
-from engine.compiler.instruction import filled
-from engine.compiler.interpret import operand
-from engine.compiler.kernels import Fused
-from engine.compiler.kernels import kernel as kernel_module
-from engine.compiler.kernels.cache import Module
-from engine.compiler.passes.split import SPLITS
-from engine.compiler.plan import plan as plan_module
-from engine.compiler.plan import steps as plan_steps
-from engine.compiler.plan import target
-from engine.compiler.sequential import compute_call
+from engine.compiler.instruction import fill_template, resolve_operand
+from engine.compiler.kernels import FusedGroup
+from engine.compiler.kernels import cpu_kernel as kernel_module
+from engine.compiler.kernels.kernel_cache import KernelModule
+from engine.compiler.passes.decompose import DECOMPOSITIONS
+from engine.compiler.plan import buffer_placement as plan_steps
+from engine.compiler.plan import execution_plan as plan_module
+from engine.compiler.plan import plan_device
+from engine.compiler.sequential_executor import compute_call
 from engine.modes import MODES
 from engine.ops.linalg.matmul import linear
 from engine.random import manual_seed
@@ -83,7 +82,7 @@ class Uncompiled:
 
     ready, source, failure = False, "", None
 
-    def __init__(self, fused: Fused, *_: object) -> None:
+    def __init__(self, fused: FusedGroup, *_: object) -> None:
         self.fused = fused
 
     def wait(self) -> None:
@@ -93,8 +92,8 @@ class Uncompiled:
         arrays = dict(zip(self.fused.inputs, inputs, strict=True))
         numbers: Any = dict(zip([one.place for one in self.fused.scalars], scalars, strict=True))
         for node in self.fused.nodes:
-            given = [operand(one, arrays, numbers) for one in node.inputs]
-            found = compute_call(node.op, given, filled(node.statics, numbers), node.out.device, node.mixed)
+            given = [resolve_operand(one, arrays, numbers) for one in node.inputs]
+            found = compute_call(node.op, given, fill_template(node.statics, numbers), node.out.device, node.mixed)
             arrays.update(zip(node.outputs, found, strict=True))
         for value, out in zip(self.fused.outputs, outputs, strict=True):
             out[...] = arrays[value]
@@ -104,7 +103,7 @@ class Uncompiled:
 def standing_in() -> Iterator[None]:
     """Inside, new plans have NumPy stand in for their kernels, which are never compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_module, "load", Module)
+        patch.setattr(kernel_module, "compile_in_background", KernelModule)
         yield
 
 
@@ -112,7 +111,7 @@ def standing_in() -> Iterator[None]:
 def waiting() -> Iterator[None]:
     """Inside, plans run only once their kernels are compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module.Plan, "run", _waiting(plan_module.Plan.run))
+        patch.setattr(plan_module.ExecutionPlan, "run", _waiting(plan_module.ExecutionPlan.run))
         yield
 
 
@@ -120,10 +119,10 @@ def waiting() -> Iterator[None]:
 def bitwise() -> Iterator[None]:
     """Inside, plans compute the ops of eager mode, whole and with its kernels: to the same bits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(target, "Kernel", Uncompiled)
+        patch.setattr(plan_device, "CpuKernel", Uncompiled)
         patch.setattr(plan_steps, "routine_of", lambda node: None)
-        for op in [op for op in SPLITS if op is not linear]:
-            patch.delitem(SPLITS, op)
+        for op in [op for op in DECOMPOSITIONS if op is not linear]:
+            patch.delitem(DECOMPOSITIONS, op)
         yield
 
 
@@ -145,9 +144,9 @@ class CompiledTests:
         self.segments = self.planned = self.left_out = 0
         checks._Tolerance = _Tolerance  # pyright: ignore[reportPrivateUsage]
         if config.option.kernels:
-            plan_module.Plan.run = _waiting(plan_module.Plan.run)
+            plan_module.ExecutionPlan.run = _waiting(plan_module.ExecutionPlan.run)
         else:
-            kernel_module.load = Module  # one that nobody builds
+            kernel_module.compile_in_background = KernelModule  # one that nobody builds
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Several passes, unless hypothesis repeats the test anyway."""

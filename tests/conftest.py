@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
-from engine.compiler.kernels.cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import VARIABLE
 from engine.random import manual_seed
 from tests.compiled import CompiledTests, add_options
 

@@ -45,8 +45,8 @@ NETWORK = {
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 EXECUTES = {
     "studio/lowering/program.py": {"exec", "compile"},  # the generated classes, from a tree that was verified
-    "engine/compiler/plan/plan.py": {"exec", "compile", "eval"},  # a plan's function, written of names alone
-    "engine/compiler/kernels/vectorized.py": {"exec", "compile"},  # functions of our own files, without branches
+    "engine/compiler/plan/execution_plan.py": {"exec", "compile", "eval"},  # a plan's function, written of names alone
+    "engine/compiler/kernels/numpy_functions.py": {"exec", "compile"},  # functions of our own files, without branches
     "engine/compiler/kernels/compile_process.py": {"exec", "compile"},  # kernels that `cpu.py` or we have written
     "engine/data/workers/packing.py": {"pickle"},  # batches of this program's own processes, never files
     "engine/data/workers/segments.py": {"pickle"},  # a type of pickle's, no reading

@@ -1,19 +1,19 @@
 """`engine.compile`: ops are recorded, and run together."""
 
-from engine.compiler.entry import allow_in_graph as allow_in_graph
-from engine.compiler.entry import compile as compile
-from engine.compiler.entry import disable as disable
-from engine.compiler.entry import get_default_backend as get_default_backend
-from engine.compiler.entry import graph_break as graph_break
-from engine.compiler.entry import is_compiling as is_compiling
-from engine.compiler.entry import is_dynamo_compiling as is_dynamo_compiling
-from engine.compiler.entry import is_exporting as is_exporting
-from engine.compiler.entry import list_backends as list_backends
-from engine.compiler.entry import reset as reset
-from engine.compiler.entry import wait as wait
+from engine.compiler.compile_api import allow_in_graph as allow_in_graph
+from engine.compiler.compile_api import compile as compile
+from engine.compiler.compile_api import disable as disable
+from engine.compiler.compile_api import get_default_backend as get_default_backend
+from engine.compiler.compile_api import graph_break as graph_break
+from engine.compiler.compile_api import is_compiling as is_compiling
+from engine.compiler.compile_api import is_dynamo_compiling as is_dynamo_compiling
+from engine.compiler.compile_api import is_exporting as is_exporting
+from engine.compiler.compile_api import list_backends as list_backends
+from engine.compiler.compile_api import reset as reset
+from engine.compiler.compile_api import wait as wait
+from engine.compiler.compiled_function import Compiled as Compiled
 from engine.compiler.explain import explain as explain
 from engine.compiler.explanation import Explanation as Explanation
-from engine.compiler.function import Compiled as Compiled
 
 __all__ = [
     "Compiled",

@@ -12,18 +12,23 @@ from weakref import ref
 import numpy as np
 
 from engine.backend import META, Device
-from engine.compiler.changes import Change, make
-from engine.compiler.fill import FILL
-from engine.compiler.instruction import FLOAT, Trie, Unhashable, frozen, template
-from engine.compiler.reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, MEMORY, OBSERVED, OPAQUE, Reason
-from engine.compiler.replay import Drawn
-from engine.compiler.report import Ran
-from engine.compiler.rewrite import refusal
-from engine.compiler.segment import Segment, adopt_saved
-from engine.compiler.sequential import Sequential, compute_call, is_mixed
-from engine.compiler.stepping import Stepped, step_undone
-from engine.compiler.undo import Undo
-from engine.compiler.witness import goes_by_memory, instruction_of, is_foreseeable, origin
+from engine.compiler.atomic_changes import Change, apply_changes
+from engine.compiler.break_reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, MEMORY, OBSERVED, OPAQUE, BreakReason
+from engine.compiler.compile_report import SegmentRun
+from engine.compiler.fill_op import FILL
+from engine.compiler.instruction import FLOAT, TraceNode, UnhashableArgument, freeze, make_template
+from engine.compiler.instruction_builder import (
+    build_instruction,
+    call_origin,
+    depends_on_memory_layout,
+    has_inferable_shape,
+)
+from engine.compiler.optimizer_replay import OptimizerStepEvent, optimizer_undo_changes
+from engine.compiler.recorded_segment import RecordedSegment, adopt_saved_tensors
+from engine.compiler.replay import RandomStateEvent
+from engine.compiler.sequential_executor import SequentialExecutor, compute_call, is_mixed
+from engine.compiler.suggest_rewrite import fullgraph_error
+from engine.compiler.undo_log import UndoLog
 from engine.errors import CompileError, EngineError
 from engine.modes import MODES
 from engine.observe import call_site
@@ -39,11 +44,11 @@ from engine.tensors.dispatch.recording import record
 from engine.tensors.dispatch.run import number, view_of
 
 if TYPE_CHECKING:
-    from engine.compiler.function import Compiled
+    from engine.compiler.compiled_function import Compiled
 
-MOST_PATHS = 64
+MAX_BRANCHES = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
-MOST_CALLS = 50_000
+MAX_RECORDED_OPS = 50_000
 """Calls in all recordings of a function together."""
 
 
@@ -54,14 +59,14 @@ class Capture:
         self.owner = owner
         self.traced = traced
         """Somebody wants to know of each op where this call, not the one that was recorded, calls it."""
-        self.ran: list[Ran] = []
+        self.ran: list[SegmentRun] = []
         """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
-        self.segment = Segment(self, owner.root_at(None), None)
-        self.undo = Undo()
-        self.events: list[Drawn | Stepped] = []
+        self.segment = RecordedSegment(self, owner.root_at(None), None)
+        self.undo = UndoLog()
+        self.events: list[RandomStateEvent | OptimizerStepEvent] = []
         """What the engine's own objects did beside ops."""
-        self.whole: Segment | None = None
+        self.whole: RecordedSegment | None = None
         """The recording, if there was one alone and a plan ran it."""
         self._thread = get_ident()
         self._optimizing = False
@@ -100,11 +105,11 @@ class Capture:
                 return self._call_any(op, inputs, statics)
         if statics is not op.defaults:
             try:
-                key[2] = frozen(statics, numbers)
-            except Unhashable:
+                key[2] = freeze(statics, numbers)
+            except UnhashableArgument:
                 return self._call_any(op, inputs, statics)
         node = segment.node.children.get(tuple(key))
-        if type(node) is not Trie:
+        if type(node) is not TraceNode:
             return self._call_any(op, inputs, statics)
         segment.node = node
         if numbers:
@@ -139,31 +144,31 @@ class Capture:
             return self._aside(op, inputs, statics)
         if MODES.observer is not None:
             return self._aside(op, inputs, statics, OBSERVED)
-        if op.view and goes_by_memory(op, inputs, statics):
+        if op.view and depends_on_memory_layout(op, inputs, statics):
             return self._aside(op, inputs, statics, MEMORY)
         found = self._next(op, inputs, statics, device, in_place=False)
-        if isinstance(found, Reason):
+        if isinstance(found, BreakReason):
             return self._aside(op, inputs, statics, found)
         return self._made(op, inputs, statics, *found, wants=wants)
 
     def _made(
-        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Any, *, wants: bool
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: TraceNode, values: Any, *, wants: bool
     ) -> Any:
         """The results of a call, with their history."""
         outs = self._outputs(op, inputs, statics, node, values)
         if wants and MODES.grad and op.rules:
             record(op, inputs, statics, outs, node.call.where)
-            adopt_saved(outs)
+            adopt_saved_tensors(outs)
         return outs[0] if op.outputs == 1 else tuple(outs)
 
     def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
         """Writes an op's result into the memory of `target`, the first input; versions and history are the caller's."""
         self.undo.changes.append((setattr, target._storage, "version", target._storage.version))
         reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
-        if op.view and goes_by_memory(op, inputs, statics):
+        if op.view and depends_on_memory_layout(op, inputs, statics):
             reason = MEMORY
         found = reason or self._next(op, inputs, statics, target._storage.device, in_place=True)
-        if isinstance(found, Reason):
+        if isinstance(found, BreakReason):
             self.demand(self.segment, found, op.name)
             arrays = [v._numbers() if isinstance(v, Tensor) else v for v in inputs]
             write(op, target, arrays, statics, target._storage.device)
@@ -180,20 +185,20 @@ class Capture:
             return None
         statics = {"shape": shape, "dtype": dtype, "value": value}
         found = self._next(FILL, (), statics, device, in_place=False)
-        if isinstance(found, Reason):
+        if isinstance(found, BreakReason):
             return None
         return self._outputs(FILL, (), statics, *found)[0]
 
     def reserved(self, generator: Any, words: int, state: State) -> None:
         """A generator has given `state` away, for `words` words."""
-        self.events.append(Drawn(generator, words, state))
+        self.events.append(RandomStateEvent(generator, words, state))
 
     @contextmanager
     def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
         """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
-        self.undo.changes += step_undone(optimizer, [param for param, _ in params])
+        self.undo.changes += optimizer_undo_changes(optimizer, [param for param, _ in params])
         segment = self.segment
-        event = Stepped(optimizer, len(segment.scalars), params=params, first=segment.node)
+        event = OptimizerStepEvent(optimizer, len(segment.scalars), params=params, first=segment.node)
         self._optimizing = True
         try:
             yield
@@ -218,7 +223,7 @@ class Capture:
 
     def _next(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
-    ) -> tuple[Trie, Any] | Reason:
+    ) -> tuple[TraceNode, Any] | BreakReason:
         """Goes on by a call: to a place among the recordings, and its results where they were computed at once."""
         segment = self.segment
         scalars, met = len(segment.scalars), len(segment.met)
@@ -232,23 +237,23 @@ class Capture:
 
     def _advance(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
-    ) -> tuple[Trie, Any] | Reason:
+    ) -> tuple[TraceNode, Any] | BreakReason:
         segment = self.segment
         scalar, met = len(segment.scalars), len(segment.met)
         try:
             parts, fixed = segment.parts(op, inputs, statics)
-        except Unhashable:
+        except UnhashableArgument:
             return OPAQUE
         key = (op, in_place, fixed, *parts) if parts else (op, in_place, fixed, device)
         node = segment.node.children.get(key)
-        if isinstance(node, Reason):
+        if isinstance(node, BreakReason):
             return node
         if node is not None and segment.deferring:
             if self.traced:
-                segment.origins.append(origin())
+                segment.origins.append(call_origin())
             segment.node = node
             return node, None
-        if node is None and (len(segment.node.children) >= MOST_PATHS or self.owner.recorded >= MOST_CALLS):
+        if node is None and (len(segment.node.children) >= MAX_BRANCHES or self.owner.recorded >= MAX_RECORDED_OPS):
             return LIMIT
         was_known = segment.deferring
         if was_known:
@@ -265,25 +270,25 @@ class Capture:
             found = tuple(segment.met[met:])
             slots = segment.inputs(inputs, parts, scalar, found)
             place = [scalar + sum(isinstance(one, str) for one in parts)]
-            fixed = statics if statics is op.defaults else template(statics, place)
-            call = instruction_of(op, slots, fixed, device, arrays, values, segment.count)
-            if not in_place and not is_foreseeable(op, arrays, statics, call.forms):
+            fixed = statics if statics is op.defaults else make_template(statics, place)
+            call = build_instruction(op, slots, fixed, device, arrays, values, segment.count)
+            if not in_place and not has_inferable_shape(op, arrays, statics, call.forms):
                 segment.node.children[key] = DATA_DEPENDENT
                 return DATA_DEPENDENT
             # Another thread may have recorded the same call meanwhile; there is to be one place for it.
-            node = segment.node.children.setdefault(key, Trie(segment.node, call, found))
-            if isinstance(node, Reason):
+            node = segment.node.children.setdefault(key, TraceNode(segment.node, call, found))
+            if isinstance(node, BreakReason):
                 return node
             self.owner.recorded += 1
             if was_known:
                 self.owner.report.note_new(self.number, segment.start, node)
         if self.traced:
-            segment.origins.append(origin())
+            segment.origins.append(call_origin())
         segment.node = node
         return node, values
 
     def _outputs(
-        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: Trie, values: Sequence[Any] | None
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: TraceNode, values: Sequence[Any] | None
     ) -> list[Tensor]:
         segment, instruction = self.segment, node.call
         if values is None and node.single is not None:
@@ -305,21 +310,21 @@ class Capture:
 
     # -- running
 
-    def _begin_recording(self, segment: Segment) -> None:
+    def _begin_recording(self, segment: RecordedSegment) -> None:
         """The path is new from here on: what was deferred is computed, call by call as what follows."""
         self.undo.save_written(segment)
         if segment.node.depth:
             wanted = segment.wanted()
-            plan = Sequential(segment.node, tuple([one.slot for one in wanted]))
+            plan = SequentialExecutor(segment.node, tuple([one.slot for one in wanted]))
             values = plan.run(segment.externals, segment.scalars)
             for deferred, value in zip(wanted, values, strict=True):
                 deferred.value = value
         segment.deferring = False
 
-    def _run_planned(self, segment: Segment) -> None:
+    def _run_planned(self, segment: RecordedSegment) -> None:
         """Computes the segment by its plan. Where it was recorded just now, what its ops have done is undone before."""
         if not segment.node.depth:
-            make([(setattr, segment, "is_over", True), *self.undo.forgetting()])
+            apply_changes([(setattr, segment, "is_over", True), *self.undo.forgetting()])
             return
         if not segment.deferring:
             self.undo.restore_memory()
@@ -335,7 +340,7 @@ class Capture:
         if self.owner.may_replay:
             segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in wanted]
 
-    def finish(self, reason: Reason | None = None, asked: int | str | None = None) -> None:
+    def finish(self, reason: BreakReason | None = None, asked: int | str | None = None) -> None:
         """Ends the recording: everything that somebody holds is computed. If that fails, nothing has changed.
 
         Args:
@@ -348,25 +353,25 @@ class Capture:
             self.abandon(error)
             raise
 
-    def _finish(self, reason: Reason | None, asked: int | str | None) -> None:
+    def _finish(self, reason: BreakReason | None, asked: int | str | None) -> None:
         segment, began, where = self.segment, perf_counter(), None if reason is None else call_site()
         node, known, report = segment.node, segment.deferring, self.owner.report
         if known or self.owner.exact:
             self._run_planned(segment)
         else:
-            make([(setattr, segment, "is_over", True), *self.undo.forgetting()])
+            apply_changes([(setattr, segment, "is_over", True), *self.undo.forgetting()])
         if not node.runs or segment.start is not None:
             report.note_end(self.number, segment.start, node, known=known)
         node.runs += 1
         is_whole = self.owner.may_replay and known and segment.start is None and segment.plan is not None
         self.whole = segment if is_whole else None
         segment.settle()
-        self.segment = Segment(self, self.owner.root_at(where), (id(node), where))
+        self.segment = RecordedSegment(self, self.owner.root_at(where), (id(node), where))
         cost, op = perf_counter() - began, None
         if reason is not None:
             op = report.note_break(reason, where, node, asked, cost)
         origins = tuple(segment.origins)
-        self.ran.append(Ran(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
+        self.ran.append(SegmentRun(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
 
     def abandon(self, error: BaseException) -> None:
         """Takes back what was done since the last graph break. Again, it does nothing."""
@@ -374,13 +379,15 @@ class Capture:
         if not segment.is_over:
             self.undo.roll_back(segment.abandoned(error))
         segment.settle()
-        self.segment = Segment(self, self.owner.root_at(None), None)
+        self.segment = RecordedSegment(self, self.owner.root_at(None), None)
 
     def close(self) -> None:
         """The call is over. Without this, its arrays would be kept until Python looks for cycles."""
         self.segment.settle()
 
-    def demand(self, segment: Segment, reason: Reason | None = None, asked: int | str | None = None) -> None:
+    def demand(
+        self, segment: RecordedSegment, reason: BreakReason | None = None, asked: int | str | None = None
+    ) -> None:
         """A graph break: somebody needs numbers."""
         if segment is not self.segment or get_ident() != self._thread:
             raise EngineError(
@@ -390,11 +397,11 @@ class Capture:
         if reason is None:
             reason = segment.reason(asked)
         if self.owner.fullgraph and not self.traced:
-            raise CompileError(refusal(reason, call_site()))
+            raise CompileError(fullgraph_error(reason, call_site()))
         self.finish(reason, asked)
 
     @contextmanager
-    def suspended(self, reason: Reason, asked: str) -> Iterator[None]:
+    def suspended(self, reason: BreakReason, asked: str) -> Iterator[None]:
         """Inside, ops run eagerly, after all that was recorded before."""
         self.demand(self.segment, reason, asked)
         MODES.capture = None
@@ -416,7 +423,7 @@ class Capture:
         if self.segment.uses(tensor):
             self.demand(self.segment, asked=self.segment.slot_of(tensor))
 
-    def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: Reason | None = None) -> Any:
+    def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: BreakReason | None = None) -> Any:
         """Runs a call eagerly; if for a reason, after all that was recorded before it."""
         if reason is not None:
             self.demand(self.segment, reason, op.name)

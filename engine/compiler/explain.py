@@ -8,30 +8,37 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from engine.compiler.description import Step
-from engine.compiler.differences import differences, expected, form_text, forms_until, got, operand_text
-from engine.compiler.entry import compiled_of
+from engine.compiler.compile_api import compiled_of
+from engine.compiler.compile_report import Recompile, SegmentRun
+from engine.compiler.compiled_function import Compiled
 from engine.compiler.explanation import (
     Explanation,
     GraphBreak,
-    Guard,
-    Kernel,
-    Line,
-    Operation,
-    Recompiled,
-    Replays,
-    Segment,
+    GuardInfo,
+    KernelInfo,
+    OperationInfo,
+    RecompileInfo,
+    ReplayInfo,
+    SegmentInfo,
+    SourceLine,
 )
-from engine.compiler.function import Compiled
-from engine.compiler.instruction import External, Scalar, Slot, Trie
-from engine.compiler.report import Ran, Recompile
-from engine.compiler.rewrite import code, rewrite
-from engine.compiler.sequential import Sequential
+from engine.compiler.instruction import ExternalInput, Scalar, Slot, TraceNode
+from engine.compiler.plan_description import StepDescription
+from engine.compiler.recompile_differences import (
+    actual_text,
+    describe_differences,
+    expected_text,
+    form_text,
+    known_forms,
+    operand_text,
+)
+from engine.compiler.sequential_executor import SequentialExecutor
+from engine.compiler.suggest_rewrite import line_text, suggest_rewrite
 from engine.errors import CompileError
 from engine.graph import Place
 from engine.modes import MODES
 
-MOST_RECORDING = 5
+MAX_RECORDING_CALLS = 5
 """Calls in which a function may still do something new."""
 
 
@@ -61,7 +68,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
 def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
     is_new = not compiled.report.calls
     first = 0.0
-    for number in range(MOST_RECORDING):
+    for number in range(MAX_RECORDING_CALLS):
         before, began = compiled.recorded, perf_counter()
         trace = compiled.traced(*args, **kwargs)
         first = perf_counter() - began if is_new and number == 0 else first
@@ -87,7 +94,7 @@ def explanation_of(compiled: Compiled) -> Explanation:
 
 
 def _assembled(
-    compiled: Compiled, traces: Sequence[list[Ran]], eager: float, taken: float, first: float
+    compiled: Compiled, traces: Sequence[list[SegmentRun]], eager: float, taken: float, first: float
 ) -> Explanation:
     replays = compiled.replays
     return Explanation(
@@ -95,7 +102,7 @@ def _assembled(
         segments=tuple(_segments(traces)),
         breaks=tuple(_breaks(traces[-1])),
         recompiles=tuple(map(_recompiled, compiled.report.recompiles)),
-        replays=Replays(replays.count, tuple(replays.missed), tuple(replays.refused.values())),
+        replays=ReplayInfo(replays.count, tuple(replays.missed), tuple(replays.refused.values())),
         calls=compiled.report.calls + replays.count,
         recorded=compiled.recorded,
         eager_seconds=eager,
@@ -111,11 +118,11 @@ def _timed(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
     return perf_counter() - began
 
 
-def _segments(traces: Sequence[list[Ran]]) -> list[Segment]:
+def _segments(traces: Sequence[list[SegmentRun]]) -> list[SegmentInfo]:
     """The segments that have ops, of the last call; timed by all calls that went the same way."""
     last = traces[-1]
     alike = [trace for trace in traces if [ran.node for ran in trace] == [ran.node for ran in last]]
-    found: list[Segment] = []
+    found: list[SegmentInfo] = []
     for place, ran in enumerate(last):
         if ran.node.depth:
             seconds = median(trace[place].seconds for trace in alike)
@@ -123,10 +130,10 @@ def _segments(traces: Sequence[list[Ran]]) -> list[Segment]:
     return found
 
 
-def _segment(number: int, ran: Ran, seconds: float) -> Segment:
+def _segment(number: int, ran: SegmentRun, seconds: float) -> SegmentInfo:
     path = ran.node.path()
     described = None if ran.plan is None else ran.plan.describe()
-    return Segment(
+    return SegmentInfo(
         number=number,
         operations=tuple(_operations(ran)),
         guards=tuple(_guards(path)),
@@ -136,35 +143,35 @@ def _segment(number: int, ran: Ran, seconds: float) -> Segment:
         kernels=() if described is None else tuple(map(_kernel, described.steps)),
         plans=len(ran.node.plans),
         memory=0 if described is None else described.memory,
-        held=Sequential(ran.node, ()).describe().memory,
+        held=SequentialExecutor(ran.node, ()).describe().memory,
         seconds=seconds,
         ended_by=None if ran.reason is None else ran.reason.id,
     )
 
 
-def _operations(ran: Ran) -> list[Operation]:
+def _operations(ran: SegmentRun) -> list[OperationInfo]:
     """The recorded calls, with the lines that called them this time: another path may have recorded them."""
-    forms, found = forms_until(ran.node), []
+    forms, found = known_forms(ran.node), []
     path = ran.node.path()
     origins = ran.origins or [(place.call.where, place.call.backward) for place in path]
     for place, (where, backward) in zip(path, origins, strict=True):
         call = place.call
         inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
         outputs = tuple(form_text(forms[slot]) for slot in call.outputs)
-        found.append(Operation(call.op.name, inputs, call.outputs, outputs, line(where), backward, call.in_place))
+        found.append(OperationInfo(call.op.name, inputs, call.outputs, outputs, line(where), backward, call.in_place))
     return found
 
 
-def _guards(path: Sequence[Trie]) -> list[Guard]:
+def _guards(path: Sequence[TraceNode]) -> list[GuardInfo]:
     written = {place.call.outputs[0] for place in path if place.call.in_place}
     return [_guard(external, place, external.slot in written) for place in path for external in place.externals]
 
 
-def _guard(external: External, place: Trie, written: bool) -> Guard:
+def _guard(external: ExternalInput, place: TraceNode, written: bool) -> GuardInfo:
     form, call = external.form, place.call
     device = str(external.device)
     strides = tuple(stride // form.dtype.itemsize for stride in form.strides)
-    return Guard(external.slot, form_text(form), strides, device, call.op.name, line(call.where), written)
+    return GuardInfo(external.slot, form_text(form), strides, device, call.op.name, line(call.where), written)
 
 
 def _scalars(value: Any) -> list[Scalar]:
@@ -174,12 +181,12 @@ def _scalars(value: Any) -> list[Scalar]:
     return [found for item in items for found in _scalars(item)]
 
 
-def _kernel(step: Step) -> Kernel:
+def _kernel(step: StepDescription) -> KernelInfo:
     lines = tuple(one for place in step.lines if (one := line(place)) is not None)
-    return Kernel(step.ops, step.kind, step.reads, step.makes, lines, step.source, step.note)
+    return KernelInfo(step.ops, step.kind, step.reads, step.makes, lines, step.source, step.note)
 
 
-def _breaks(trace: list[Ran]) -> list[GraphBreak]:
+def _breaks(trace: list[SegmentRun]) -> list[GraphBreak]:
     """One for each cause: a reason at a line."""
     rows: dict[tuple[str, Place], list[int]] = {}
     for place, ran in enumerate(trace):
@@ -188,7 +195,7 @@ def _breaks(trace: list[Ran]) -> list[GraphBreak]:
     return [_break(trace, places) for places in rows.values()]
 
 
-def _break(trace: list[Ran], places: list[int]) -> GraphBreak:
+def _break(trace: list[SegmentRun], places: list[int]) -> GraphBreak:
     first = trace[places[0]]
     assert first.reason is not None
     return GraphBreak(
@@ -200,19 +207,21 @@ def _break(trace: list[Ran], places: list[int]) -> GraphBreak:
         before=first.node.depth,
         after=trace[places[-1] + 1].node.depth if places[-1] + 1 < len(trace) else 0,
         seconds=sum(trace[place].cost for place in places),
-        rewrite=rewrite(first.reason, first.where),
+        rewrite=suggest_rewrite(first.reason, first.where),
     )
 
 
-def _recompiled(found: Recompile) -> Recompiled:
+def _recompiled(found: Recompile) -> RecompileInfo:
     there = None if found.expected is None else line(found.expected.call.where)
     here = line(found.node.call.where)
-    return Recompiled(found.call, here, found.depth, expected(found), there, got(found), differences(found))
+    return RecompileInfo(
+        found.call, here, found.depth, expected_text(found), there, actual_text(found), describe_differences(found)
+    )
 
 
-def line(where: Place) -> Line | None:
+def line(where: Place) -> SourceLine | None:
     """A place with its text."""
-    return None if where is None else Line(*where, code(where))
+    return None if where is None else SourceLine(*where, line_text(where))
 
 
 __all__ = ["explain", "explanation_of"]

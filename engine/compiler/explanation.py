@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from engine.compiler.narrate import narrate
+from engine.compiler.explanation_text import explanation_text
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A line of the program."""
 
     file: str
@@ -23,7 +23,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationInfo:
     """One recorded call of an op."""
 
     op: str
@@ -33,7 +33,7 @@ class Operation:
     """Where the results are, or what is written to."""
     outputs: tuple[str, ...]
     """Shapes and dtypes of the results, or of what is written to."""
-    line: Line | None
+    line: SourceLine | None
     backward: bool
     """Part of a backward pass; the line is the one whose gradient it is about."""
     writes: bool
@@ -41,7 +41,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class GuardInfo:
     """What must be as it was for a recording to be found again: an array that it takes from outside."""
 
     slot: int
@@ -52,13 +52,13 @@ class Guard:
     device: str
     op: str
     """The op that it is met by first."""
-    line: Line | None
+    line: SourceLine | None
     written: bool
     """The recording writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelInfo:
     """What is done at once: one generated kernel, or one call of NumPy or BLAS."""
 
     ops: tuple[str, ...]
@@ -67,7 +67,7 @@ class Kernel:
     """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
     reads: tuple[str, ...]
     makes: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
     source: str
     """Generated code; empty where there is none."""
     note: str
@@ -75,19 +75,19 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SegmentInfo:
     """Ops that are recorded and run together: an island between two breaks."""
 
     number: int
-    operations: tuple[Operation, ...]
-    guards: tuple[Guard, ...]
+    operations: tuple[OperationInfo, ...]
+    guards: tuple[GuardInfo, ...]
     numbers: int
     """Python numbers that may be others in each call, and random states."""
     how: str
     """"fused", "unfused" or "call by call"; "recorded" if it was not run by a plan."""
     note: str
     """Why it is not run in a better way."""
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[KernelInfo, ...]
     plans: int
     """Ways to run it: one for each choice of results that somebody held at its end."""
     memory: int
@@ -107,7 +107,7 @@ class GraphBreak:
     reason: str
     """A stable id: docs/reference/graph-breaks.md has a section for each."""
     what: str
-    line: Line | None
+    line: SourceLine | None
     op: str | None
     """Whose numbers were needed, or what could not be recorded."""
     count: int
@@ -126,22 +126,22 @@ class GraphBreak:
 
 
 @dataclass(frozen=True, slots=True)
-class Recompiled:
+class RecompileInfo:
     """A call that did something no earlier one did, so that a new recording was made."""
 
     call: int
-    line: Line | None
+    line: SourceLine | None
     after: int
     """Ops that were as in the nearest earlier recording."""
     expected: str
     """The op that came at this point in the nearest earlier recording."""
-    expected_line: Line | None
+    expected_line: SourceLine | None
     got: str
     differences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Replays:
+class ReplayInfo:
     """Calls that ran without Python, as training steps of the studio do."""
 
     count: int
@@ -156,10 +156,10 @@ class Explanation:
     """What became of a function. `str()` gives it as text, `as_dict()` and `as_json()` for programs."""
 
     name: str
-    segments: tuple[Segment, ...]
+    segments: tuple[SegmentInfo, ...]
     breaks: tuple[GraphBreak, ...]
-    recompiles: tuple[Recompiled, ...]
-    replays: Replays
+    recompiles: tuple[RecompileInfo, ...]
+    replays: ReplayInfo
     calls: int
     """Calls so far, those for this explanation included."""
     recorded: int
@@ -176,7 +176,7 @@ class Explanation:
         """Bytes for values inside segments, at most at one time."""
         return max((segment.memory for segment in self.segments), default=0)
 
-    def relabelled(self, change: Callable[[Line], Line]) -> Explanation:
+    def relabelled(self, change: Callable[[SourceLine], SourceLine]) -> Explanation:
         """The same with other lines, such as ones that know their node on the canvas."""
         return _mapped(self, change)
 
@@ -193,21 +193,31 @@ class Explanation:
 
     def text(self, *, source: bool = False) -> str:
         """For people; with `source`, the code of generated kernels too."""
-        return narrate(self, source=source)
+        return explanation_text(self, source=source)
 
     def __str__(self) -> str:
         return self.text()
 
 
-def _mapped(value: Any, change: Callable[[Line], Line]) -> Any:
-    if isinstance(value, Line):
+def _mapped(value: Any, change: Callable[[SourceLine], SourceLine]) -> Any:
+    if isinstance(value, SourceLine):
         return change(value)
     if isinstance(value, tuple):
         return tuple(_mapped(item, change) for item in value)
-    if isinstance(value, (Explanation, Segment, GraphBreak, Recompiled, Operation, Guard, Kernel)):
+    if isinstance(value, (Explanation, SegmentInfo, GraphBreak, RecompileInfo, OperationInfo, GuardInfo, KernelInfo)):
         names = value.__dataclass_fields__
         return replace(value, **{name: _mapped(getattr(value, name), change) for name in names})
     return value
 
 
-__all__ = ["Explanation", "GraphBreak", "Guard", "Kernel", "Line", "Operation", "Recompiled", "Replays", "Segment"]
+__all__ = [
+    "Explanation",
+    "GraphBreak",
+    "GuardInfo",
+    "KernelInfo",
+    "OperationInfo",
+    "RecompileInfo",
+    "ReplayInfo",
+    "SegmentInfo",
+    "SourceLine",
+]

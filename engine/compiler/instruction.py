@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.backend import Device
-from engine.compiler.reasons import Reason
+from engine.compiler.break_reasons import BreakReason
 from engine.graph import Place
 from engine.modes import MODES
 from engine.ops.record import Op
@@ -71,7 +71,7 @@ def _text(one: Slot | Scalar | Constant) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class External:
+class ExternalInput:
     """An array that the recording found outside: its form, and with which earlier one it shares memory."""
 
     slot: int
@@ -80,7 +80,7 @@ class External:
     shares_with: int | None = None
 
 
-class Unhashable(Exception):  # noqa: N818 - not an error but a finding
+class UnhashableArgument(Exception):  # noqa: N818 - not an error but a finding
     """An argument by which a recording cannot be found again."""
 
 
@@ -88,7 +88,7 @@ FLOAT, STATE = "float", "state"
 """What stands in a key for a number that may change."""
 
 
-def frozen(value: Any, scalars: list[Any]) -> Any:
+def freeze(value: Any, scalars: list[Any]) -> Any:
     """`value` as part of a key; numbers that may change go to `scalars`. Raises Unhashable."""
     kind = type(value)
     if kind is float:
@@ -98,17 +98,17 @@ def frozen(value: Any, scalars: list[Any]) -> Any:
         scalars.append(value)
         return STATE
     if kind is tuple or kind is list:
-        return (kind, *[frozen(item, scalars) for item in value])
+        return (kind, *[freeze(item, scalars) for item in value])
     if kind is slice:
         return slice, value.start, value.stop, value.step
     if kind is dict:
-        return (dict, *[(name, frozen(item, scalars)) for name, item in value.items()])
+        return (dict, *[(name, freeze(item, scalars)) for name, item in value.items()])
     if kind is bool or kind is int:
         return kind, value
     try:
         hash(value)
     except TypeError:
-        raise Unhashable(kind.__name__) from None
+        raise UnhashableArgument(kind.__name__) from None
     return value
 
 
@@ -126,24 +126,24 @@ def exact_key(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        raise Unhashable(kind.__name__) from None
+        raise UnhashableArgument(kind.__name__) from None
     return kind, value
 
 
-def template(value: Any, place: list[int]) -> Any:
+def make_template(value: Any, place: list[int]) -> Any:
     """`value` with `Scalar` where `frozen` took a number out; `place[0]` counts them in the same order."""
     kind = type(value)
     if kind is float or kind is State:
         place[0] += 1
         return Scalar(place[0] - 1)
     if kind is tuple or kind is list:
-        return kind(template(item, place) for item in value)
+        return kind(make_template(item, place) for item in value)
     if kind is dict:
-        return {name: template(item, place) for name, item in value.items()}
+        return {name: make_template(item, place) for name, item in value.items()}
     return value
 
 
-def operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
+def resolve_operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
     """What an input of a call stands for in this run. `arrays` are by the numbers of slots, or by values of a graph."""
     kind = type(one)
     if kind is Scalar:
@@ -153,15 +153,15 @@ def operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
     return arrays[one.number if kind is Slot else one]
 
 
-def filled(value: Any, scalars: Any) -> Any:
+def fill_template(value: Any, scalars: Any) -> Any:
     """What `template` was made of, with these scalars."""
     kind = type(value)
     if kind is Scalar:
         return scalars[value.place]
     if kind is tuple or kind is list:
-        return kind(filled(item, scalars) for item in value)
+        return kind(fill_template(item, scalars) for item in value)
     if kind is dict:
-        return {name: filled(item, scalars) for name, item in value.items()}
+        return {name: fill_template(item, scalars) for name, item in value.items()}
     return value
 
 
@@ -174,17 +174,19 @@ def has_scalars(value: Any) -> bool:
     return kind in (tuple, list) and any(map(has_scalars, value))
 
 
-class Trie:
+class TraceNode:
     """A place among the known recordings: the one instruction that leads here, and what may follow."""
 
     __slots__ = ("children", "depth", "externals", "instruction", "outs", "parent", "plans", "runs", "single")
 
-    def __init__(self, parent: Trie | None, instruction: Instruction | None, externals: tuple[External, ...]) -> None:
+    def __init__(
+        self, parent: TraceNode | None, instruction: Instruction | None, externals: tuple[ExternalInput, ...]
+    ) -> None:
         self.parent = parent
         self.instruction = instruction
         self.externals = externals
         """What the instruction found outside for the first time."""
-        self.children: dict[Any, Trie | Reason] = {}
+        self.children: dict[Any, TraceNode | BreakReason] = {}
         """What may follow, by its key; or why that cannot be recorded."""
         self.plans: dict[tuple[int, ...], Any] = {}
         """Slots that are wanted at the end → how to compute them."""
@@ -206,7 +208,7 @@ class Trie:
             raise LookupError("no instruction leads to the root")
         return self.instruction
 
-    def path(self) -> list[Trie]:
+    def path(self) -> list[TraceNode]:
         """The places from the first instruction to here."""
         found, node = [], self
         while node.parent is not None:
@@ -216,18 +218,18 @@ class Trie:
 
 
 __all__ = [
-    "Constant",
     "FLOAT",
-    "External",
+    "Constant",
+    "ExternalInput",
     "Instruction",
     "Scalar",
     "Slot",
-    "Trie",
-    "Unhashable",
+    "TraceNode",
+    "UnhashableArgument",
     "exact_key",
-    "filled",
-    "frozen",
+    "fill_template",
+    "freeze",
     "has_scalars",
-    "operand",
-    "template",
+    "make_template",
+    "resolve_operand",
 ]

@@ -14,13 +14,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from engine.backend import CPU, default_device
-from engine.compiler.changes import Change, Settle, make
-from engine.compiler.guards import PLAIN, Known, Place, Unreplayable, at, named, objects, tensors
-from engine.compiler.handed import Handed
+from engine.compiler.atomic_changes import Change, CommitChanges, apply_changes
 from engine.compiler.instruction import exact_key
-from engine.compiler.plan import Plan
-from engine.compiler.stepping import Missed, Step, Stepped, advance
-from engine.compiler.undo import Undo
+from engine.compiler.optimizer_replay import GuardFailed, OptimizerStepEvent, OptimizerStepReplay, advance_optimizers
+from engine.compiler.output_buffer_pool import OutputBufferPool
+from engine.compiler.plan import ExecutionPlan
+from engine.compiler.replay_guards import (
+    PLAIN_TYPES,
+    GuardedObjects,
+    ReplayUnsupported,
+    TensorSource,
+    object_arguments,
+    path_text,
+    resolve_path,
+    tensor_arguments,
+)
+from engine.compiler.undo_log import UndoLog
 from engine.dtypes import get_default_dtype
 from engine.graph.reach import reachable
 from engine.modes import MODES
@@ -29,14 +38,14 @@ from engine.tensors import Tensor
 from engine.tensors.deferred import Deferred, Form, settled
 from engine.tensors.storage import Storage
 
-MOST_WAYS = 64
+MAX_CALL_SIGNATURES = 64
 """Ways of calling a function that replays are known for, or may be after one more call; the oldest are forgotten."""
-MOST_MISSES = 20
+MAX_GUARD_FAILURES = 20
 """Replays that are made anew for one way of calling a function."""
 
 
 @dataclass(slots=True)
-class Drawn:
+class RandomStateEvent:
     """A random state that was reserved."""
 
     generator: Any
@@ -45,7 +54,7 @@ class Drawn:
 
 
 @dataclass(slots=True)
-class Call:
+class RecordedCall:
     """What a capture has seen of one call of a function, recorded in one piece and run by a plan."""
 
     args: tuple[Any, ...]
@@ -53,12 +62,12 @@ class Call:
     result: Any
     segment: Any
     plan: Any
-    events: Sequence[Drawn | Stepped]
+    events: Sequence[RandomStateEvent | OptimizerStepEvent]
     had: frozenset[int]
     """Ids of the leaves that had a gradient before the call."""
 
 
-class Replays:
+class ReplayCache:
     """The replays of one function, by what it is called with.
 
     Args:
@@ -90,10 +99,12 @@ class Replays:
         if key is None or key in self.refused:
             return None
         try:
-            if any(one._requires_grad for one in tensors(args, kwargs)):
-                raise Unreplayable("an argument requires gradients")
-            return frozenset([id(leaf) for leaf in Known(args, kwargs, self._vouched).leaves if leaf._grad is not None])
-        except Unreplayable as why:
+            if any(one._requires_grad for one in tensor_arguments(args, kwargs)):
+                raise ReplayUnsupported("an argument requires gradients")
+            return frozenset(
+                [id(leaf) for leaf in GuardedObjects(args, kwargs, self._vouched).leaves if leaf._grad is not None]
+            )
+        except ReplayUnsupported as why:
             _add(self.refused, key, str(why))
             return None
 
@@ -102,10 +113,10 @@ class Replays:
         self.missed.append(what)
         del self._replays[key]
         self._misses[key] = self._misses.get(key, 0) + 1
-        if self._misses[key] == MOST_MISSES:
+        if self._misses[key] == MAX_GUARD_FAILURES:
             _add(self.refused, key, f"something changes again and again: {what}")
 
-    def consider(self, key: Any, call: Call) -> None:
+    def consider(self, key: Any, call: RecordedCall) -> None:
         """Makes a replay after the second call that was the same."""
         plan, numbers = self._before.pop(key, (None, []))
         if plan is not call.plan:
@@ -113,7 +124,7 @@ class Replays:
             return
         try:
             _add(self._replays, key, Replay(call, numbers, self._vouched))
-        except Unreplayable as why:
+        except ReplayUnsupported as why:
             _add(self.refused, key, str(why))
 
 
@@ -131,7 +142,7 @@ def _is_ordinary() -> bool:
 
 
 def _add(table: dict[Any, Any], key: Any, value: Any) -> None:
-    if len(table) >= MOST_WAYS:
+    if len(table) >= MAX_CALL_SIGNATURES:
         del table[next(iter(table))]
     table[key] = value
 
@@ -144,7 +155,7 @@ def _key(value: Any) -> Any:
         return (kind, *[(name, _key(item)) for name, item in value.items()])
     if isinstance(value, Tensor):
         return value._array.shape, value._array.dtype, value._requires_grad
-    return exact_key(value) if kind in PLAIN else id(value)
+    return exact_key(value) if kind in PLAIN_TYPES else id(value)
 
 
 class _Result(NamedTuple):
@@ -158,61 +169,65 @@ class _Result(NamedTuple):
 class _Kept(NamedTuple):
     """In a result's structure: a tensor from outside."""
 
-    place: Place
+    place: TensorSource
 
 
 class Replay:
     """A function's effects as a plan between known places. Raises Unreplayable where one is not known."""
 
-    def __init__(self, call: Call, before: Sequence[Any], vouched: Collection[type] = ()) -> None:
+    def __init__(self, call: RecordedCall, before: Sequence[Any], vouched: Collection[type] = ()) -> None:
         self.plan, self.events = call.plan, call.events
         arrays = call.segment.externals
-        self._steps = [Step(event, arrays) for event in call.events if isinstance(event, Stepped)]
-        known = Known(call.args, call.kwargs, vouched)
+        self._steps = [
+            OptimizerStepReplay(event, arrays) for event in call.events if isinstance(event, OptimizerStepEvent)
+        ]
+        known = GuardedObjects(call.args, call.kwargs, vouched)
         found = call.segment.tensors
-        self._inputs: list[tuple[int, Place, Form, bool]] = []
+        self._inputs: list[tuple[int, TensorSource, Form, bool]] = []
         for external in call.segment.met:
             tensor = found[external.slot]
             place = known.of(tensor)
             if place is None:
                 size = "×".join(map(str, external.form.shape)) or "single"
-                raise Unreplayable(f"a {size} tensor from outside is made anew, or kept where it is not looked for")
+                raise ReplayUnsupported(
+                    f"a {size} tensor from outside is made anew, or kept where it is not looked for"
+                )
             if _is_watched(tensor):
-                raise Unreplayable(f"hooks on {place.what}")
+                raise ReplayUnsupported(f"hooks on {place.what}")
             self._inputs.append((external.slot, place, external.form, tensor._requires_grad))
         changes = [
             (place, found[slot]._storage.version - call.segment.versions[slot]) for slot, place, _, _ in self._inputs
         ]
         self._versions = [(place, change) for place, change in changes if change]
         self._unchanged = known.unchanged
-        self._objects = [(path, _reference(value)) for path, value in objects(call.args, call.kwargs)]
+        self._objects = [(path, _reference(value)) for path, value in object_arguments(call.args, call.kwargs)]
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
         self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
-        takes = self.plan.takes if isinstance(self.plan, Plan) else frozenset()
+        takes = self.plan.takes if isinstance(self.plan, ExecutionPlan) else frozenset()
         kept = [place for place, leaf in enumerate(self._gradients) if leaf is not None and place in takes]
-        self._handed = Handed({place: self.plan.graph.outputs[place].form for place in kept})
+        self._handed = OutputBufferPool({place: self.plan.graph.outputs[place].form for place in kept})
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
         self._check(args, kwargs)
         for leaf, had in zip(self._gradients, self._had, strict=True):
             if leaf is not None and (leaf._grad is not None) is not had:
-                raise Missed("whether there is a gradient to add to")
+                raise GuardFailed("whether there is a gradient to add to")
         externals: dict[int, Any] = {}
         for slot, place, form, wants in self._inputs:
             tensor = place.tensor(args, kwargs)
             if tensor._requires_grad is not wants or _is_watched(tensor):
-                raise Missed(f"{place.what}: whether it requires gradients, or hooks on them")
+                raise GuardFailed(f"{place.what}: whether it requires gradients, or hooks on them")
             array = tensor._array
             if type(array) is Deferred:
                 array = settled(tensor)
             if array.shape != form.shape or array.dtype != form.dtype or array.strides != form.strides:
-                raise Missed(f"{place.what}: its shape, dtype or layout")
+                raise GuardFailed(f"{place.what}: its shape, dtype or layout")
             externals[slot] = array
         storages = [(place.tensor(args, kwargs)._storage, change) for place, change in self._versions]
         versions = [(setattr, storage, "version", storage.version + change) for storage, change in storages]
-        undo = Undo()
+        undo = UndoLog()
 
         def settle(values: list[Any]) -> list[Change]:
             gradients = [
@@ -226,7 +241,7 @@ class Replay:
             values = self._run(externals, undo, settle)
         except BaseException:  # once more: the first time it may have been interrupted
             undo.roll_back()
-            make(undo.leaving())
+            apply_changes(undo.leaving())
             raise
         self._handed.take_back()
         return _filled(self._result, values, args, kwargs)
@@ -234,13 +249,13 @@ class Replay:
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises Missed where what the function's Python goes by is not as it was."""
         for path, reference in self._objects:  # the key has their ids, which others may come to have
-            if at(path, args, kwargs) is not reference():
-                raise Missed(f"argument {named(path)}: it is another object")
+            if resolve_path(path, args, kwargs) is not reference():
+                raise GuardFailed(f"argument {path_text(path)}: it is another object")
         difference = self._unchanged.difference()
         if difference is not None:
-            raise Missed(difference)
+            raise GuardFailed(difference)
 
-    def _run(self, externals: dict[int, Any], undo: Undo, settle: Settle) -> list[Any]:
+    def _run(self, externals: dict[int, Any], undo: UndoLog, settle: CommitChanges) -> list[Any]:
         """The arrays that are wanted. Gradients come to lie where those did that others have replaced."""
         try:
             MODES.undo = undo.changes
@@ -251,15 +266,15 @@ class Replay:
             return values
         except BaseException:
             undo.roll_back()
-            make(undo.leaving())
+            apply_changes(undo.leaving())
             raise
 
-    def _numbers(self, undo: Undo) -> list[Any]:
+    def _numbers(self, undo: UndoLog) -> list[Any]:
         """The numbers of this call, in their order."""
         scalars = list(self._scalars)
-        for step, numbers in zip(self._steps, advance(self._steps, undo), strict=True):
+        for step, numbers in zip(self._steps, advance_optimizers(self._steps, undo), strict=True):
             scalars[step.begin : step.end] = numbers
-        states = [event.generator.reserve(event.words) for event in self.events if isinstance(event, Drawn)]
+        states = [event.generator.reserve(event.words) for event in self.events if isinstance(event, RandomStateEvent)]
         drawn = iter(states)
         return [next(drawn) if value is _STATE else value for value in scalars]
 
@@ -280,26 +295,26 @@ def _is_watched(tensor: Tensor) -> bool:
 _STATE, _STEP = object(), object()
 
 
-def _fixed_numbers(call: Call, before: Sequence[Any]) -> list[Any]:
+def _fixed_numbers(call: RecordedCall, before: Sequence[Any]) -> list[Any]:
     """The numbers of a call that are the same in every call; marks in place of the others."""
     scalars: list[Any] = list(call.segment.scalars)
-    drawn = [event.state for event in call.events if isinstance(event, Drawn)]
+    drawn = [event.state for event in call.events if isinstance(event, RandomStateEvent)]
     if len(set(drawn)) < len(drawn):
-        raise Unreplayable("random numbers that are drawn a second time, as by a checkpoint")
+        raise ReplayUnsupported("random numbers that are drawn a second time, as by a checkpoint")
     for event in call.events:
-        if isinstance(event, Stepped):
+        if isinstance(event, OptimizerStepEvent):
             scalars[event.begin : event.end] = [_STEP] * (event.end - event.begin)
     for place, value in enumerate(scalars):
         if isinstance(value, State):
             if not drawn or drawn.pop(0) is not value:
-                raise Unreplayable("a random state that no generator gave")
+                raise ReplayUnsupported("a random state that no generator gave")
             scalars[place] = _STATE
         elif value is not _STEP and value != before[place]:
-            raise Unreplayable(f"a number that changes from call to call: {before[place]}, then {value}")
+            raise ReplayUnsupported(f"a number that changes from call to call: {before[place]}, then {value}")
     return scalars
 
 
-def _destinations(call: Call, known: Known) -> tuple[list[Tensor | None], Any]:
+def _destinations(call: RecordedCall, known: GuardedObjects) -> tuple[list[Tensor | None], Any]:
     """For each wanted array the leaf whose gradient it is, if it is one; and the structure of the result."""
     gradients = {id(leaf._grad): leaf for leaf in known.leaves if leaf._grad is not None}
     places_of: dict[int, int] = {}
@@ -310,20 +325,20 @@ def _destinations(call: Call, known: Known) -> tuple[list[Tensor | None], Any]:
     used: set[int] = set()
     result = _template(call.result, places_of, known, used)
     if places_of.keys() - used:
-        raise Unreplayable("a tensor that is kept elsewhere than in the result or as a gradient")
+        raise ReplayUnsupported("a tensor that is kept elsewhere than in the result or as a gradient")
     return outputs, result
 
 
-def _template(value: Any, places_of: dict[int, int], known: Known, used: set[int]) -> Any:
+def _template(value: Any, places_of: dict[int, int], known: GuardedObjects, used: set[int]) -> Any:
     if isinstance(value, Tensor):
         if id(value) in places_of:
             used.add(id(value))
             if value._node is not None and any(node.kept() for node in reachable([(value._node, 0)])):
-                raise Unreplayable("a result with history that backward() has not gone through yet")
+                raise ReplayUnsupported("a result with history that backward() has not gone through yet")
             return _Result(places_of[id(value)], value._node)
         place = known.of(value)
         if place is None:
-            raise Unreplayable("a result that is made anew in each call, outside of any op")
+            raise ReplayUnsupported("a result that is made anew in each call, outside of any op")
         return _Kept(place)
     if isinstance(value, dict):
         return {key: _template(item, places_of, known, used) for key, item in value.items()}
@@ -348,4 +363,4 @@ def _filled(value: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: di
     return value
 
 
-__all__ = ["Call", "Drawn", "Missed", "Replay", "Replays"]
+__all__ = ["GuardFailed", "RandomStateEvent", "RecordedCall", "Replay", "ReplayCache"]

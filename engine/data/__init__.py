@@ -52,13 +52,15 @@ from engine.data.web_dataset import WebDataset as WebDataset
 from engine.data.workers import get_worker_info as get_worker_info
 
 __all__ = [
+    "CIFAR",
+    "CSV",
+    "IDX",
+    "NPY",
     "ArraySamples",
     "ArraySplits",
     "BatchSampler",
     "Batches",
     "Blobs",
-    "CIFAR",
-    "CSV",
     "ChainDataset",
     "Circles",
     "ConcatDataset",
@@ -67,7 +69,6 @@ __all__ = [
     "Digits",
     "DistributedSampler",
     "HoldOut",
-    "IDX",
     "ImageFolder",
     "ImageList",
     "IterableDataset",
@@ -76,7 +77,6 @@ __all__ = [
     "Loaders",
     "MappedSamples",
     "Moons",
-    "NPY",
     "Parquet",
     "PickedSamples",
     "RandomSampler",

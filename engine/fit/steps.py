@@ -11,7 +11,7 @@ from typing import Any
 from engine import random
 from engine.amp import autocast
 from engine.compiler import Compiled
-from engine.compiler.progress import progress
+from engine.compiler.compile_progress import compile_state
 from engine.dtypes import BY_NAME
 from engine.events import CompileState
 from engine.fit.task import Task
@@ -43,7 +43,7 @@ class Steps:
         """After training step `number`: how steps run, if that has changed."""
         if not isinstance(self.train, Compiled):
             return None
-        state = progress(self.train, number)
+        state = compile_state(self.train, number)
         if self._told is not None and replace(state, step=self._told.step) == self._told:
             return None
         self._told = state

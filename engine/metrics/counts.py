@@ -176,4 +176,4 @@ def _divided(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
     return part / np.maximum(whole, 1)
 
 
-__all__ = ["AUC", "ClassCounts", "ConfusionMatrix", "F1", "Precision", "Recall"]
+__all__ = ["AUC", "F1", "ClassCounts", "ConfusionMatrix", "Precision", "Recall"]

@@ -93,4 +93,4 @@ class Perplexity(Mean):
         return math.exp(mean) if mean < 700 else math.inf
 
 
-__all__ = ["MeanAbsoluteError", "Perplexity", "R2", "RootMeanSquaredError"]
+__all__ = ["R2", "MeanAbsoluteError", "Perplexity", "RootMeanSquaredError"]

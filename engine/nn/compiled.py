@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.compiler.entry import compiled_of, in_place_of
-from engine.compiler.function import Compiled
+from engine.compiler.compile_api import compiled_of, compiled_replacement
+from engine.compiler.compiled_function import Compiled
 from engine.nn.module import Module
 
 
@@ -67,7 +67,7 @@ class OptimizedModule(Module):
         return key in self._orig_mod
 
 
-@in_place_of.register
+@compiled_replacement.register
 def _(model: Module, function: Callable[..., Any]) -> OptimizedModule:
     return OptimizedModule(model, function)
 

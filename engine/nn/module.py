@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from engine.backend import META, Device
-from engine.compiler import entry
+from engine.compiler import compile_api
 from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
@@ -50,8 +50,10 @@ class Module(HasHooks, Members):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Has later calls run compiled: `engine.compile` of what `forward` does, in place. Takes its arguments."""
-        known = entry.compiled_of(self.forward)
-        self.__dict__["forward"] = entry.compile(self.forward if known is None else known.function, *args, **kwargs)
+        known = compile_api.compiled_of(self.forward)
+        self.__dict__["forward"] = compile_api.compile(
+            self.forward if known is None else known.function, *args, **kwargs
+        )
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
         """What a replayed step depends on: names, dicts, and keys whose values may change."""

@@ -20,20 +20,20 @@ from engine.optim.sgd import SGD as SGD
 
 __all__ = [
     "ASGD",
+    "LBFGS",
+    "SGD",
     "Adadelta",
     "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
-    "LBFGS",
     "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
-    "SGD",
     "lr_scheduler",
     "swa_utils",
 ]

@@ -11,8 +11,8 @@ from engine.nn.averaged_model import (
 from engine.optim.lr_scheduler.swa_lr import SWALR
 
 __all__ = [
-    "AveragedModel",
     "SWALR",
+    "AveragedModel",
     "get_ema_avg_fn",
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",

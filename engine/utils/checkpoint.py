@@ -346,6 +346,6 @@ __all__ = [
     "checkpoint_sequential",
     "get_device_states",
     "noop_context_fn",
-    "set_device_states",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]

@@ -11,7 +11,7 @@ import studio
 from engine import fit
 from engine.compiler import Compiled, Explanation, explain
 from engine.compiler.explain import explanation_of
-from engine.compiler.explanation import Line
+from engine.compiler.explanation import SourceLine
 from engine.fit.steps import Steps
 from studio.lowering.program import Program
 
@@ -51,7 +51,7 @@ def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanat
     """With the canvas nodes of its lines. Lines of files that are somebody else's stay what they are."""
     updates = ", ".join(task.optimizers)
 
-    def label(line: Line) -> Line:
+    def label(line: SourceLine) -> SourceLine:
         if line.file == program.filename:
             return replace(line, node=program.node_at(line.file, line.number))
         return replace(line, code="", node=updates) if line.file.startswith(_OWN) else line

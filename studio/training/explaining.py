@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from engine import Tensor
 from engine.compiler import Explanation, explain
-from engine.compiler.progress import progress
+from engine.compiler.compile_progress import compile_state
 from engine.data import DataLoader
 from studio.document.model import Document
 from studio.lowering.program import lower
@@ -65,7 +65,7 @@ def explaining(
     yield first
     if rest := _in_last_batch(batches.train):
         compiled.traced(task, _first(batch, rest))  # it is recorded on its own, once in a training
-    while (state := progress(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
+    while (state := compile_state(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
         yield Stage("compiling", state.kernels_ready, state.kernels)
         time.sleep(_PAUSE)
     yield Stage("timing", state.kernels_ready, state.kernels)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.compiler import Explanation
-from engine.compiler.explanation import GraphBreak, Kernel, Line, Segment
-from engine.compiler.reasons import REASONS
+from engine.compiler.break_reasons import REASONS
+from engine.compiler.explanation import GraphBreak, KernelInfo, SegmentInfo, SourceLine
 from studio.document.model import Wire
 
 
@@ -70,21 +70,21 @@ def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -
     return Map(regions, bridges)
 
 
-def nodes_of(line: Line | None) -> tuple[str, ...]:
+def nodes_of(line: SourceLine | None) -> tuple[str, ...]:
     """The canvas nodes that a line stands for. Several optimizers' work is told together."""
     return tuple(line.node.split(", ")) if line is not None and line.node else ()
 
 
-def nodes_of_kernel(kernel: Kernel) -> tuple[str, ...]:
+def nodes_of_kernel(kernel: KernelInfo) -> tuple[str, ...]:
     """Each once, in the order of the ops."""
     return tuple(dict.fromkeys(name for line in kernel.lines for name in nodes_of(line)))
 
 
-def nodes_of_segment(segment: Segment) -> tuple[str, ...]:
+def nodes_of_segment(segment: SegmentInfo) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in segment.operations for name in nodes_of(one.line)))
 
 
-def _homes(segments: Iterable[Segment], names: frozenset[str]) -> dict[str, int]:
+def _homes(segments: Iterable[SegmentInfo], names: frozenset[str]) -> dict[str, int]:
     """Node → number of the segment in which its forward ops begin; its other ops, if it has no forward ones."""
     forward: dict[str, int] = {}
     other: dict[str, int] = {}
@@ -95,11 +95,11 @@ def _homes(segments: Iterable[Segment], names: frozenset[str]) -> dict[str, int]
     return {name: number for name, number in {**other, **forward}.items() if name in names}
 
 
-def _generated(segment: Segment) -> list[Kernel]:
+def _generated(segment: SegmentInfo) -> list[KernelInfo]:
     return [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
 
 
-def _groups(segment: Segment, members: frozenset[str]) -> tuple[Group, ...]:
+def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
     """Kernels that only count or add up to a single number come last: they are not what a node is about."""
     taken: set[str] = set()
     groups: list[Group] = []
@@ -116,12 +116,12 @@ def _groups(segment: Segment, members: frozenset[str]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: group.number))
 
 
-def _with_gradients(segment: Segment) -> frozenset[str]:
+def _with_gradients(segment: SegmentInfo) -> frozenset[str]:
     """Nodes that have ops of the backward pass in a segment."""
     return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line))
 
 
-def _turn(segment: Segment, backward: frozenset[str]) -> int | None:
+def _turn(segment: SegmentInfo, backward: frozenset[str]) -> int | None:
     """The number of the kernel in which the forward pass ends, that of the loss; None if there is none."""
     forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line)]
     last = next((name for name in reversed(forward) if name in backward), None)
@@ -129,7 +129,7 @@ def _turn(segment: Segment, backward: frozenset[str]) -> int | None:
     return next((number for number, kernel in kernels if last in nodes_of_kernel(kernel)), None)
 
 
-def _is_scalar(kernel: Kernel) -> bool:
+def _is_scalar(kernel: KernelInfo) -> bool:
     return all(text.startswith("scalar ") for text in kernel.makes)
 
 
@@ -177,7 +177,7 @@ def _bridge(
     return Bridge(index, REASONS[one.reason].title, node, parted, one.count, one.seconds)
 
 
-def _ended_by(segment: Segment, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
+def _ended_by(segment: SegmentInfo, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
     """Whether a break is what ended a segment; of several for one reason the one where its last op was called."""
     if segment.ended_by != one.reason:
         return False

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QProcess
 
 import engine
 
-MODULE = "engine.compiler.kernels.library.ahead"
+MODULE = "engine.compiler.kernels.library.precompile"
 _LONGEST = 2000
 """Milliseconds to wait for the end of a process that was told to end."""
 

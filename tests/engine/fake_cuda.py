@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from engine.backend import cuda_available
-from engine.compiler.kernels.cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import VARIABLE
 
 SHIM = Path(__file__).parent / "cuda_shim"
 COMPILER = shutil.which("g++")

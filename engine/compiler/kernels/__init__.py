@@ -1,10 +1,10 @@
 """Kernels for groups of nodes: generated, compiled in the background, kept on disk."""
 
-from engine.compiler.kernels.expression import Unlowered as Unlowered
-from engine.compiler.kernels.fused import Fused as Fused
-from engine.compiler.kernels.kernel import Kernel as Kernel
-from engine.compiler.kernels.kernel import compile as compile
-from engine.compiler.kernels.kernel import lowers as lowers
-from engine.compiler.kernels.kernel import reason as reason
+from engine.compiler.kernels.cpu_kernel import CpuKernel as CpuKernel
+from engine.compiler.kernels.cpu_kernel import compile as compile
+from engine.compiler.kernels.cpu_kernel import is_lowerable as is_lowerable
+from engine.compiler.kernels.cpu_kernel import lowering_failure as lowering_failure
+from engine.compiler.kernels.fused_group import FusedGroup as FusedGroup
+from engine.compiler.kernels.scalar_expression import LoweringUnsupported as LoweringUnsupported
 
-__all__ = ["Fused", "Kernel", "Unlowered", "compile", "lowers", "reason"]
+__all__ = ["CpuKernel", "FusedGroup", "LoweringUnsupported", "compile", "is_lowerable", "lowering_failure"]

@@ -17,11 +17,11 @@ import threading
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from engine.compiler.kernels.loading import Code
+from engine.compiler.kernels.object_code import ObjectCode
 
-PATIENCE = 20.0
+IDLE_SECONDS = 20.0
 """Seconds without work after which the process ends."""
-ATTENDANT = "gradwire-compile-end"
+WATCHER_THREAD_NAME = "gradwire-compile-end"
 """The thread that waits for the end of the process."""
 _START = """
 import json, signal, sys
@@ -32,7 +32,7 @@ serve()
 """
 
 
-class CompileError(Exception):
+class KernelCompileError(Exception):
     """A source could not be compiled."""
 
 
@@ -46,7 +46,7 @@ class CompileProcess:
         """It owes an answer."""
         self._owner = os.getpid()
 
-    def code_of(self, source: str, file: str) -> Code:
+    def code_of(self, source: str, file: str) -> ObjectCode:
         """The machine code of a kernel. Raises CompileError."""
         with self._lock:
             for _ in range(2):  # it may have ended just now, for lack of work
@@ -54,14 +54,14 @@ class CompileProcess:
                     return self._asked(source, file)
                 except (OSError, EOFError, ValueError):
                     self._end()
-        return compiled_here(source, file)
+        return compile_in_process(source, file)
 
     def end(self) -> None:
         """Ends the process. The next source starts another one."""
         with self._lock:
             self._end()
 
-    def _asked(self, source: str, file: str) -> Code:
+    def _asked(self, source: str, file: str) -> ObjectCode:
         if self._is_asked:  # whoever asked was interrupted, and the answer to that is still to come
             self._end()
         process = self._running()
@@ -79,8 +79,8 @@ class CompileProcess:
             raise EOFError
         self._is_asked = False
         if error is not None:
-            raise CompileError(error)
-        return Code(code, tuple(needs))
+            raise KernelCompileError(error)
+        return ObjectCode(code, tuple(needs))
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._owner != os.getpid():  # after a fork its pipes are the parent's
@@ -96,7 +96,7 @@ class CompileProcess:
             )
             atexit.unregister(self._end)
             atexit.register(self._end)
-            thread = threading.Thread(target=self._attend, args=(self._process,), name=ATTENDANT, daemon=True)
+            thread = threading.Thread(target=self._attend, args=(self._process,), name=WATCHER_THREAD_NAME, daemon=True)
             try:
                 thread.start()
             except RuntimeError as error:  # so this process compiles
@@ -122,13 +122,13 @@ class CompileProcess:
         process.wait()
 
 
-def compiled_here(source: str, file: str) -> Code:
+def compile_in_process(source: str, file: str) -> ObjectCode:
     """The machine code of a kernel, compiled in this process. Raises CompileError."""
     names: dict[str, Any] = {"__name__": __name__}
     try:
         exec(compile(source, file, "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
     except Exception as error:
-        raise CompileError(str(error)) from error
+        raise KernelCompileError(str(error)) from error
     return names["kernel"]
 
 
@@ -140,15 +140,15 @@ def serve() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, asked), daemon=True).start()
     while True:
         try:
-            line = asked.get(timeout=PATIENCE)
+            line = asked.get(timeout=IDLE_SECONDS)
         except queue.Empty:
             line = b""
         if not line:
             os._exit(0)  # the other thread may still be reading
         try:
-            code = compiled_here(*json.loads(line))
+            code = compile_in_process(*json.loads(line))
             answers.write(json.dumps([None, code.needs, len(code.code)]).encode() + b"\n" + code.code)
-        except CompileError as error:
+        except KernelCompileError as error:
             answers.write(json.dumps([str(error), (), 0]).encode() + b"\n")
         answers.flush()
 
@@ -159,4 +159,4 @@ def _read(lines: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
     asked.put(b"")
 
 
-__all__ = ["ATTENDANT", "PATIENCE", "CompileError", "CompileProcess", "compiled_here", "serve"]
+__all__ = ["IDLE_SECONDS", "WATCHER_THREAD_NAME", "CompileProcess", "KernelCompileError", "compile_in_process", "serve"]

@@ -10,7 +10,7 @@ from numba.core import compiler, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from engine.compiler.kernels.loading import ENTRY, Code
+from engine.compiler.kernels.object_code import ENTRY, ObjectCode
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
 _OBJECT = _BYTE.as_pointer()
@@ -24,17 +24,17 @@ _UNBOXED = {
 """What makes a number of a Python object, by its type."""
 
 
-def machine_code(signature: str) -> Callable[[Callable[..., None]], Code]:
+def machine_code(signature: str) -> Callable[[Callable[..., None]], ObjectCode]:
     """Compiles a function of whole numbers and floats, such as "void(int64, float64)"."""
 
-    def compiled(function: Callable[..., None]) -> Code:
+    def compiled(function: Callable[..., None]) -> ObjectCode:
         with global_compiler_lock:
             return _compiled(function, sigutils.normalize_signature(signature)[0])
 
     return compiled
 
 
-def _compiled(function: Any, arguments: Any) -> Code:
+def _compiled(function: Any, arguments: Any) -> ObjectCode:
     described: Any = cpu_target
     typing, target = described.typing_context, described.target_context
     typing.refresh()
@@ -48,7 +48,7 @@ def _compiled(function: Any, arguments: Any) -> Code:
     library.finalize()
     code, bitcode = library.serialize_using_object_code()[2]
     declared = [one.name for one in binding.parse_bitcode(bitcode).functions if one.is_declaration]
-    return Code(code, tuple(name for name in declared if not name.startswith("llvm.")))
+    return ObjectCode(code, tuple(name for name in declared if not name.startswith("llvm.")))
 
 
 def _entry(target: Any, module: Any, described: Any) -> Any:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.compiler.graph import Graph
-from engine.compiler.passes import channelwise as channelwise
-from engine.compiler.passes import rowwise as rowwise
-from engine.compiler.passes.attention import join_attention
-from engine.compiler.passes.constants import fold_constants
-from engine.compiler.passes.dead import drop_dead
-from engine.compiler.passes.duplicates import share_duplicates
-from engine.compiler.passes.simplify import simplify
-from engine.compiler.passes.split import split_compound
+from engine.compiler.ir import IRGraph
+from engine.compiler.passes import decompose_channelwise as decompose_channelwise
+from engine.compiler.passes import decompose_rowwise as decompose_rowwise
+from engine.compiler.passes.common_subexpressions import eliminate_common_subexpressions
+from engine.compiler.passes.dead_code import eliminate_dead_code
+from engine.compiler.passes.decompose import decompose_compound
+from engine.compiler.passes.fold_constants import fold_constants
+from engine.compiler.passes.fuse_attention import fuse_attention
+from engine.compiler.passes.simplify_graph import simplify_graph
 
-PASSES: tuple[Callable[[Graph], None], ...] = (
-    drop_dead, join_attention, drop_dead, split_compound, fold_constants, simplify, share_duplicates, drop_dead,
-)  # fmt: skip
+PASSES: tuple[Callable[[IRGraph], None], ...] = (
+    eliminate_dead_code,
+    fuse_attention,
+    eliminate_dead_code,
+    decompose_compound,
+    fold_constants,
+    simplify_graph,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+)
 
 
-def optimize(graph: Graph) -> None:
+def optimize(graph: IRGraph) -> None:
     """Applies all passes, in place."""
     for rewrite in PASSES:
         rewrite(graph)

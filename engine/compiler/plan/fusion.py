@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from engine.compiler.graph import Graph, Node, Unplanned, Value
 from engine.compiler.instruction import Scalar
-from engine.compiler.kernels import Fused
+from engine.compiler.ir import IRGraph, IRNode, IRValue, PlanUnsupported
+from engine.compiler.kernels import FusedGroup
 from engine.shape import count
 
-Step: TypeAlias = Node | Fused
+PlanStep: TypeAlias = IRNode | FusedGroup
 
-MOST_LOOKED_AT = 500
+MAX_SEARCHED_GROUPS = 500
 """Groups that are looked at for a way from one to another. Where there are more, the two stay apart."""
 
 
-class Growing(Protocol):
+class Candidate(Protocol):
     """What knows whether one kernel can compute some nodes."""
 
-    def take(self, nodes: Sequence[Node]) -> bool:
+    def take(self, nodes: Sequence[IRNode]) -> bool:
         """Takes in nodes, if one kernel can compute all. They stand in order, and may use the results of the others."""
         ...
 
@@ -27,7 +27,7 @@ class Growing(Protocol):
 class _Group:
     """Nodes that are to be one step, in order."""
 
-    def __init__(self, node: Node, place: int, growing: Growing | None) -> None:
+    def __init__(self, node: IRNode, place: int, growing: Candidate | None) -> None:
         self.nodes = [node]
         self.latest = place
         """The place of the latest node in this group and in all that it depends on."""
@@ -40,10 +40,10 @@ class _Group:
 class _Grouping:
     """Groups as they grow. A group takes in a node only if no way between them leads through a third group."""
 
-    def __init__(self, graph: Graph, begin: Callable[[Node], Growing | None]) -> None:
-        self.group: dict[Node, _Group] = {}
+    def __init__(self, graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> None:
+        self.group: dict[IRNode, _Group] = {}
         self.place = {node: place for place, node in enumerate(graph.nodes)}
-        self.users: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
+        self.users: dict[IRNode, list[IRNode]] = {node: [] for node in graph.nodes}
         """Of each node those that use its results, as far as they are in groups."""
         for place, node in enumerate(graph.nodes):
             self.group[node] = group = _Group(node, place, begin(node))
@@ -53,7 +53,7 @@ class _Grouping:
             if group.growing is not None:
                 self._join(node)
 
-    def _join(self, node: Node) -> None:
+    def _join(self, node: IRNode) -> None:
         """Takes `node` into the groups that compute its inputs, as far as they go together."""
         for producer in dict.fromkeys(value.producer for value in node.values):
             if node.again and producer is not None and producer.again != node.again:
@@ -91,7 +91,7 @@ class _Grouping:
         seen = set(waiting)
         while waiting:
             group = waiting.pop()
-            if group is start or len(seen) > MOST_LOOKED_AT:
+            if group is start or len(seen) > MAX_SEARCHED_GROUPS:
                 return True
             if group.latest < self.place[start.nodes[-1]]:  # it would depend on that
                 continue
@@ -109,7 +109,7 @@ class _Grouping:
                 group = waiting[-1]
                 missing = [one for one in self.before(group) if one not in order]
                 if len(waiting) > len(self.place) ** 2:
-                    raise Unplanned("groups of nodes depend on each other")
+                    raise PlanUnsupported("groups of nodes depend on each other")
                 if missing and group not in order:
                     waiting += missing
                 else:
@@ -117,7 +117,7 @@ class _Grouping:
         return list(order)
 
 
-def fuse(graph: Graph, begin: Callable[[Node], Growing | None]) -> list[Step]:
+def fuse_nodes(graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> list[PlanStep]:
     """The steps of a graph, in order: nodes that stay alone, and groups that become kernels.
 
     Args:
@@ -128,31 +128,31 @@ def fuse(graph: Graph, begin: Callable[[Node], Growing | None]) -> list[Step]:
     return [_step(group, used) for group in grouping.ordered()]
 
 
-def _step(group: _Group, used: dict[Value, int]) -> Step:
+def _step(group: _Group, used: dict[IRValue, int]) -> PlanStep:
     if group.growing is None or (
         len(group.nodes) == 1 and group.nodes[0].op.view
     ):  # a view costs nothing, a kernel a copy
         return group.nodes[0]
-    inside: dict[Value, int] = {}
+    inside: dict[IRValue, int] = {}
     for value in (value for node in group.nodes for value in node.values):
         inside[value] = inside.get(value, 0) + 1
     needed = [v for node in group.nodes for v in node.outputs if used.get(v, 0) > inside.get(v, 0)]
-    return group_of(group.nodes, needed)
+    return make_group(group.nodes, needed)
 
 
-def group_of(nodes: Sequence[Node], outputs: Sequence[Value]) -> Fused:
+def make_group(nodes: Sequence[IRNode], outputs: Sequence[IRValue]) -> FusedGroup:
     """Nodes as one group, with the results that are needed outside."""
     made = {value for node in nodes for value in node.outputs}
     read = dict.fromkeys(value for node in nodes for value in node.values)
     scalars = tuple(dict.fromkeys(scalar for node in nodes for scalar in scalars_of(node)))
     shapes = [value.shape for value in (*made, *read)]
     space = max(shapes, key=lambda shape: (count(shape), len(shape)))
-    return Fused(space, tuple(nodes), tuple(value for value in read if value not in made), scalars, tuple(outputs))
+    return FusedGroup(space, tuple(nodes), tuple(value for value in read if value not in made), scalars, tuple(outputs))
 
 
-def scalars_of(node: Node) -> list[Scalar]:
+def scalars_of(node: IRNode) -> list[Scalar]:
     """The numbers of a node that may be others each time."""
     return [one for one in (*node.inputs, *(node.statics or {}).values()) if isinstance(one, Scalar)]
 
 
-__all__ = ["Growing", "Step", "fuse", "group_of", "scalars_of"]
+__all__ = ["Candidate", "PlanStep", "fuse_nodes", "make_group", "scalars_of"]

@@ -359,8 +359,8 @@ def _reached(path: Path) -> tuple[int, int]:
 
 __all__ = [
     "Resumed",
-    "beside",
     "begin_with",
+    "beside",
     "find",
     "lock",
     "named",

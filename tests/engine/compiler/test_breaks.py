@@ -14,7 +14,7 @@ import pytest
 
 import engine
 from engine.compiler import Compiled, compile, explain
-from engine.compiler.reasons import REASONS
+from engine.compiler.break_reasons import REASONS
 from engine.errors import EngineError
 from tests.engine import fake_cupy
 from tests.engine.compiler.gallery import GALLERY

@@ -12,8 +12,8 @@ import pytest
 import engine
 from engine import nn, optim, random
 from engine.compiler import Compiled, disable, wait
-from engine.compiler.kernels.cache import COMPILER
-from engine.compiler.progress import progress
+from engine.compiler.compile_progress import compile_state
+from engine.compiler.kernels.kernel_cache import COMPILER
 
 SIZES = (24, 24, 10, 24, 10, 7, 24)
 """Of batches: each new one is recorded."""
@@ -77,7 +77,7 @@ class Training:
 def test_a_resumed_training_goes_on_bit_for_bit(resume: int) -> None:
     whole = Training()
     expected = [whole.run(number) for number in range(10)]
-    assert (progress(whole.by, 0).breaks, progress(whole.by, 0).recompiles) == (0, 2)
+    assert (compile_state(whole.by, 0).breaks, compile_state(whole.by, 0).recompiles) == (0, 2)
     first = Training()
     for number in range(resume):
         assert first.run(number) == expected[number]
@@ -92,10 +92,10 @@ def test_a_resumed_training_goes_on_bit_for_bit(resume: int) -> None:
 def test_what_stands_in_for_kernels_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Training()
     expected = [whole.run(number) for number in range(7)]
-    monkeypatch.setattr("engine.compiler.kernels.kernel.Kernel.ready", property(lambda _: False))
+    monkeypatch.setattr("engine.compiler.kernels.cpu_kernel.CpuKernel.ready", property(lambda _: False))
     other = Training()
     assert [other.run(number) for number in range(7)] == expected
-    assert progress(other.by, 0).tier == "interpreted"
+    assert compile_state(other.by, 0).tier == "interpreted"
 
 
 def test_machines_where_kernels_do_not_compile_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +105,8 @@ def test_machines_where_kernels_do_not_compile_give_the_same(monkeypatch: pytest
     def broken(_: object) -> None:
         raise ImportError("no module named llvmlite")
 
-    monkeypatch.setattr("engine.compiler.kernels.cache._loaded", broken)
-    monkeypatch.setattr("engine.compiler.kernels.cache._compiled", broken)
+    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._loaded", broken)
+    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._compiled", broken)
     monkeypatch.setattr(COMPILER, "modules", {})
     other = Training()
     found = [other.run(number) for number in range(3)]
@@ -114,7 +114,7 @@ def test_machines_where_kernels_do_not_compile_give_the_same(monkeypatch: pytest
         plan.wait()
     found += [other.run(number) for number in range(3, 7)]
     assert found == expected
-    state = progress(other.by, 0)
+    state = compile_state(other.by, 0)
     assert (state.tier, state.kernels_failed, state.kernels_ready) == ("interpreted", state.kernels, 0)
 
 

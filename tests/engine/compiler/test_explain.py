@@ -13,8 +13,8 @@ import pytest
 import engine
 from engine import compiler, nn, optim
 from engine.compiler import Compiled, Explanation, explain
-from engine.compiler.reasons import REASONS
-from engine.compiler.rewrite import rewrite
+from engine.compiler.break_reasons import REASONS
+from engine.compiler.suggest_rewrite import suggest_rewrite
 from engine.errors import CompileError
 from engine.nn import functional
 
@@ -313,12 +313,12 @@ def test_rewrites_use_the_words_of_the_line(source: str, expected: str, tmp_path
     path.write_text(f"def f(a, b, total, loss, losses):\n    {source.replace(chr(10), chr(10) + '    ')}\n")
     reason = REASONS[OF[source[0]]]
     line = 3 if reason.id == "iteration" else 2
-    assert expected in rewrite(reason, (str(path), line))
+    assert expected in suggest_rewrite(reason, (str(path), line))
 
 
 def test_a_line_that_cannot_be_understood_gets_the_reasons_own_advice() -> None:
     for reason in REASONS.values():
-        assert rewrite(reason, None) == rewrite(reason, ("<nowhere>", 3)) == reason.advice
+        assert suggest_rewrite(reason, None) == suggest_rewrite(reason, ("<nowhere>", 3)) == reason.advice
 
 
 def test_reports_can_be_reset() -> None:

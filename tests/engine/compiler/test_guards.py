@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine import data, fit, nn, optim
 from engine.compiler import Compiled
-from engine.compiler.replay import MOST_WAYS
+from engine.compiler.replay import MAX_CALL_SIGNATURES
 from engine.errors import CompileError
 from engine.nn.hooks import register_module_forward_hook
 from tests.compiled import bitwise
@@ -230,9 +230,9 @@ def test_zeros_of_both_signs_are_two_arguments() -> None:
 
 def test_arguments_that_never_come_again_are_forgotten() -> None:
     f, x = Compiled(scaled, replays=()), engine.ones(1)
-    for number in range(2 * MOST_WAYS):
+    for number in range(2 * MAX_CALL_SIGNATURES):
         f(x, number / 8)
-    assert len(f.replays._before) == MOST_WAYS  # pyright: ignore[reportPrivateUsage]
+    assert len(f.replays._before) == MAX_CALL_SIGNATURES  # pyright: ignore[reportPrivateUsage]
     for _ in range(4):
         f(x, 0.5)
     assert f.replays.count == 2

@@ -15,7 +15,7 @@ import pytest
 
 import engine
 from engine.compiler.capture import Capture
-from engine.compiler.function import Compiled
+from engine.compiler.compiled_function import Compiled
 from engine.modes import MODES
 from tests.engine.compiler.interruptions import BREAKING, MODELS, TRAININGS, Interrupter, Training, train, training
 

@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 import engine
 from engine.backend import CPU
 from engine.compiler import Compiled
-from engine.compiler import function as function_module
-from engine.compiler.graph import Graph, Node, Output, Value, check
-from engine.compiler.interpret import Interpreter
-from engine.compiler.kernels import Fused
+from engine.compiler import compiled_function as function_module
+from engine.compiler.graph_interpreter import GraphInterpreter
+from engine.compiler.ir import IRGraph, IRNode, IROutput, IRValue, verify_graph
+from engine.compiler.kernels import FusedGroup
 from engine.compiler.passes import PASSES
-from engine.compiler.passes.constants import fold_constants
-from engine.compiler.passes.dead import drop_dead
-from engine.compiler.passes.duplicates import share_duplicates
-from engine.compiler.passes.simplify import simplify
-from engine.compiler.plan import Plan
-from engine.compiler.plan.fusion import Step as PlanStep
-from engine.compiler.plan.fusion import fuse
-from engine.compiler.plan.memory import ALIGNMENT, Life, lay_out
-from engine.compiler.plan.outline import outline
-from engine.compiler.plan.steps import Decisions, decide, reads_of
+from engine.compiler.passes.common_subexpressions import eliminate_common_subexpressions
+from engine.compiler.passes.dead_code import eliminate_dead_code
+from engine.compiler.passes.fold_constants import fold_constants
+from engine.compiler.passes.simplify_graph import simplify_graph
+from engine.compiler.plan import ExecutionPlan
+from engine.compiler.plan.buffer_allocation import ALIGNMENT, Lifetime, allocate_buffers
+from engine.compiler.plan.buffer_placement import BufferPlacement, place_buffers, reads_of
+from engine.compiler.plan.fusion import PlanStep, fuse_nodes
+from engine.compiler.plan.fusion_candidate import fusion_candidate
 from engine.nn import functional
 from engine.ops.elementwise.arithmetic import add, mul, neg
 from engine.ops.linalg.matmul import matmul
@@ -41,11 +40,11 @@ from tests.engine.compiler.worlds import Step, World, steps
 
 
 @pytest.fixture
-def graph_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Graph]:
+def graph_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., IRGraph]:
     """The graph of a function's only recording, before any pass."""
 
-    def record(function: Callable[..., Any], *args: Any) -> Graph:
-        graphs: list[Graph] = []
+    def record(function: Callable[..., Any], *args: Any) -> IRGraph:
+        graphs: list[IRGraph] = []
         monkeypatch.setattr(function_module, "optimize", graphs.append)
         compiled = Compiled(function, backend="aot_eager")
         compiled(*args)
@@ -56,15 +55,15 @@ def graph_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Graph]:
     return record
 
 
-def names(graph: Graph) -> list[str]:
-    check(graph)
+def names(graph: IRGraph) -> list[str]:
+    verify_graph(graph)
     return [node.op.name for node in graph.nodes]
 
 
 X = engine.tensor([[-0.0, 0.0, 1.5], [float("nan"), float("-inf"), -2.0]])
 
 
-def test_what_nobody_uses_is_dropped(graph_of: Callable[..., Graph]) -> None:
+def test_what_nobody_uses_is_dropped(graph_of: Callable[..., IRGraph]) -> None:
     def f(x: engine.Tensor) -> engine.Tensor:
         x.exp().sum()
         functional.dropout(x, 0.5)
@@ -74,13 +73,13 @@ def test_what_nobody_uses_is_dropped(graph_of: Callable[..., Graph]) -> None:
 
     graph = graph_of(f, X)
     assert len(graph.nodes) > 4
-    drop_dead(graph)
+    eliminate_dead_code(graph)
     assert names(graph) == ["neg"]
 
 
-def test_writes_to_memory_from_outside_are_not_dropped(graph_of: Callable[..., Graph]) -> None:
+def test_writes_to_memory_from_outside_are_not_dropped(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(_write, engine.ones(2, 3))
-    drop_dead(graph)
+    eliminate_dead_code(graph)
     assert "mul" in names(graph)
     assert len(graph.writes) == 1
 
@@ -89,34 +88,34 @@ def _write(x: engine.Tensor) -> None:
     x[0].mul_(2)
 
 
-def test_what_is_computed_twice_is_computed_once(graph_of: Callable[..., Graph]) -> None:
+def test_what_is_computed_twice_is_computed_once(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(lambda x: x.exp() * 2 + x.exp() * 2, X)
-    share_duplicates(graph)
+    eliminate_common_subexpressions(graph)
     assert names(graph) == ["exp", "mul", "add"]
 
 
-def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., Graph]) -> None:
+def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(lambda x: engine.rand_like(x) + engine.rand_like(x), X)
     before = names(graph)
-    share_duplicates(graph)
+    eliminate_common_subexpressions(graph)
     assert names(graph) == before
 
 
-def test_numbers_that_may_change_are_not_taken_for_equal(graph_of: Callable[..., Graph]) -> None:
+def test_numbers_that_may_change_are_not_taken_for_equal(graph_of: Callable[..., IRGraph]) -> None:
     """Two floats that happen to be equal while recording; whole numbers and truths, which Python takes for equal."""
     graph = graph_of(lambda x: x * 2.0 + x * 2.0 + (x * 1 + x * True), X)
-    share_duplicates(graph)
+    eliminate_common_subexpressions(graph)
     assert names(graph).count("mul") == 4
 
 
-def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., Graph]) -> None:
+def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., IRGraph]) -> None:
     def f(x: engine.Tensor) -> engine.Tensor:
         first = x.exp()
         x.add_(1)
         return first + x.exp()
 
     graph = graph_of(f, engine.ones(3))
-    share_duplicates(graph)
+    eliminate_common_subexpressions(graph)
     assert names(graph).count("exp") == 2
 
 
@@ -136,11 +135,11 @@ def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., Graph]) -
     ],
 )
 def test_what_changes_nothing_is_left_out(
-    function: Callable[..., Any], left: list[str], graph_of: Callable[..., Graph]
+    function: Callable[..., Any], left: list[str], graph_of: Callable[..., IRGraph]
 ) -> None:
     graph = graph_of(lambda x: function(x).clone(), X)
-    simplify(graph)
-    drop_dead(graph)
+    simplify_graph(graph)
+    eliminate_dead_code(graph)
     assert names(graph) == left
 
 
@@ -150,14 +149,14 @@ def test_what_changes_nothing_is_left_out(
 def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, program: list[Step]) -> None:
     seen = 0
 
-    def optimize(graph: Graph) -> None:
+    def optimize(graph: IRGraph) -> None:
         nonlocal seen
         seen += 1
-        check(graph)
+        verify_graph(graph)
         for rewrite in PASSES:
             rewrite(graph)
-            check(graph)
-        check_decisions(decide(graph, fuse(graph, outline)))
+            verify_graph(graph)
+        check_decisions(place_buffers(graph, fuse_nodes(graph, fusion_candidate)))
 
     with monkeypatch.context() as patch:
         patch.setattr(function_module, "optimize", optimize)
@@ -184,12 +183,12 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
     ],
 )
 def test_arrays_of_one_number_are_computed_ahead(
-    function: Callable[..., Any], left: list[str], graph_of: Callable[..., Graph]
+    function: Callable[..., Any], left: list[str], graph_of: Callable[..., IRGraph]
 ) -> None:
     graph = graph_of(lambda x: function(x).clone(), X)
     fold_constants(graph)
-    simplify(graph)
-    drop_dead(graph)
+    simplify_graph(graph)
+    eliminate_dead_code(graph)
     assert names(graph) == left
 
 
@@ -201,8 +200,8 @@ LIVES = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(
 @settings(max_examples=500)
 @given(LIVES)
 def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
-    lives = [Life(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(drawn)]
-    layout = lay_out(lives)
+    lives = [Lifetime(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(drawn)]
+    layout = allocate_buffers(lives)
     rounded = [-(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT for life in lives]
     for one, space in zip(lives, rounded, strict=True):
         offset = layout.offsets[one.key]
@@ -227,12 +226,12 @@ SHAPE = (3, 3)
 FORM = Form.of(np.empty(SHAPE))
 
 
-def _value(node: Node | None, place: int) -> Value:
-    return Value(SHAPE, np.dtype(np.float64), CPU, node, place)
+def _value(node: IRNode | None, place: int) -> IRValue:
+    return IRValue(SHAPE, np.dtype(np.float64), CPU, node, place)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> Graph:
+def graphs(draw: st.DrawFn) -> IRGraph:
     """Nodes over 3×3 matrices: elementwise, views, products; some results handed out, some written outside."""
     slots = range(draw(st.integers(1, 4)))
     inputs = {slot: _value(None, slot) for slot in slots}
@@ -242,31 +241,31 @@ def graphs(draw: st.DrawFn) -> Graph:
         # What is near comes up more often, so that there are long ways.
         picks = [values[-1 - draw(st.integers(0, len(values) - 1))] for _ in range(2)]
         given = picks[:1] if op in (neg, permute) else picks
-        node = Node(op, list(given), {"dims": (1, 0)} if op is permute else op.defaults, mixed=False)
+        node = IRNode(op, list(given), {"dims": (1, 0)} if op is permute else op.defaults, mixed=False)
         node.outputs = [_value(node, 0)]
         nodes.append(node)
         values.append(node.out)
     chosen = draw(st.lists(st.sampled_from(values), max_size=4))
-    outputs = [Output(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate(chosen)]
+    outputs = [IROutput(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate(chosen)]
     writes = {slot: draw(st.sampled_from(values)) for slot in slots if draw(st.booleans())}
     writes = {slot: value for slot, value in writes.items() if value is not inputs[slot]}
-    outputs += [Output(slot, writes[slot], FORM, (), slot, slot) for slot in writes if draw(st.booleans())]
-    graph = Graph(inputs, nodes, outputs, writes, dict.fromkeys(slots, FORM))
-    check(graph)
+    outputs += [IROutput(slot, writes[slot], FORM, (), slot, slot) for slot in writes if draw(st.booleans())]
+    graph = IRGraph(inputs, nodes, outputs, writes, dict.fromkeys(slots, FORM))
+    verify_graph(graph)
     return graph
 
 
-def check_order(graph: Graph, found: Sequence[PlanStep]) -> None:
+def check_order(graph: IRGraph, found: Sequence[PlanStep]) -> None:
     """Each node is in one step, and steps read only what earlier steps have made."""
     place = {node: i for i, node in enumerate(graph.nodes)}
     known, done = set(graph.inputs.values()), []
     for step in found:
-        nodes = list(step.nodes) if isinstance(step, Fused) else [step]
-        inside: set[Value] = set()
+        nodes = list(step.nodes) if isinstance(step, FusedGroup) else [step]
+        inside: set[IRValue] = set()
         for node in nodes:
             assert all(value in known or value in inside for value in node.values)
             inside.update(node.outputs)
-        if isinstance(step, Fused):
+        if isinstance(step, FusedGroup):
             assert set(step.inputs) == {value for node in nodes for value in node.values} - inside
             others = [node for node in graph.nodes if node not in nodes]
             wanted = {value for node in others for value in node.values} | set(graph.results())
@@ -283,7 +282,7 @@ class Few:
     def __init__(self, fusible: set[str], most: int) -> None:
         self.fusible, self.left = fusible, most - 1
 
-    def take(self, nodes: Sequence[Node]) -> bool:
+    def take(self, nodes: Sequence[IRNode]) -> bool:
         fits = len(nodes) <= self.left and all(node.op.name in self.fusible for node in nodes)
         self.left -= len(nodes) * fits
         return fits
@@ -291,18 +290,18 @@ class Few:
 
 @settings(max_examples=400)
 @given(graphs(), st.sets(st.sampled_from(["neg", "add", "mul", "permute", "matmul"])), st.integers(1, 6))
-def test_groups_form_no_circle_and_keep_the_order(graph: Graph, fusible: set[str], most: int) -> None:
-    drop_dead(graph)
-    check_order(graph, fuse(graph, lambda node: Few(fusible, most) if node.op.name in fusible else None))
+def test_groups_form_no_circle_and_keep_the_order(graph: IRGraph, fusible: set[str], most: int) -> None:
+    eliminate_dead_code(graph)
+    check_order(graph, fuse_nodes(graph, lambda node: Few(fusible, most) if node.op.name in fusible else None))
 
 
 def test_a_way_through_a_group_that_has_grown() -> None:
     """What comes earlier may depend on what comes later, by way of nodes of one group."""
     a, b = _value(None, 0), _value(None, 1)
-    nodes: list[Node] = []
+    nodes: list[IRNode] = []
 
-    def made(op: Op, *inputs: Value) -> Value:
-        nodes.append(Node(op, list(inputs), op.defaults, mixed=False))
+    def made(op: Op, *inputs: IRValue) -> IRValue:
+        nodes.append(IRNode(op, list(inputs), op.defaults, mixed=False))
         nodes[-1].outputs = [_value(nodes[-1], 0)]
         return nodes[-1].out
 
@@ -311,26 +310,26 @@ def test_a_way_through_a_group_that_has_grown() -> None:
     second = made(neg, b)
     grown = made(add, first, made(matmul, second, second))
     last = made(add, second, product)  # would it be computed with `second`, both would wait for `first`, in one group
-    outputs = [Output(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate((grown, last))]
-    graph = Graph({0: a, 1: b}, nodes, outputs, {}, dict.fromkeys((0, 1), FORM))
-    check_order(graph, fuse(graph, lambda node: None if node.op is matmul else Few({"neg", "add"}, 9)))
+    outputs = [IROutput(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate((grown, last))]
+    graph = IRGraph({0: a, 1: b}, nodes, outputs, {}, dict.fromkeys((0, 1), FORM))
+    check_order(graph, fuse_nodes(graph, lambda node: None if node.op is matmul else Few({"neg", "add"}, 9)))
 
 
 @settings(max_examples=200)
 @given(graphs())
-def test_groups_that_kernels_compute(graph: Graph) -> None:
-    drop_dead(graph)
-    found = fuse(graph, outline)
+def test_groups_that_kernels_compute(graph: IRGraph) -> None:
+    eliminate_dead_code(graph)
+    found = fuse_nodes(graph, fusion_candidate)
     check_order(graph, found)
-    check_decisions(decide(graph, found))
+    check_decisions(place_buffers(graph, found))
 
 
-def check_decisions(found: Decisions) -> None:
+def check_decisions(found: BufferPlacement) -> None:
     """What lies in shared memory is there as long as somebody reads it or a view of it; what is outside, too."""
-    end, read = len(found.steps), dict[Value, int]()
-    views = {step.out: step.values[0] for step in found.steps if isinstance(step, Node) and step.op.view}
+    end, read = len(found.steps), dict[IRValue, int]()
+    views = {step.out: step.values[0] for step in found.steps if isinstance(step, IRNode) and step.op.view}
 
-    def note(value: Value, number: int) -> None:
+    def note(value: IRValue, number: int) -> None:
         read[value] = number
         if value in views:
             note(views[value], number)
@@ -352,11 +351,11 @@ def check_decisions(found: Decisions) -> None:
 
 @settings(max_examples=300)
 @given(graphs(), st.integers(0, 2**32 - 1))
-def test_plans_compute_what_the_graph_says(graph: Graph, seed: int) -> None:
+def test_plans_compute_what_the_graph_says(graph: IRGraph, seed: int) -> None:
     """The plan runs twice, since its memory holds what the last run left; kernels are not waited for."""
     random = np.random.default_rng(seed)
-    drop_dead(graph)
-    plan, interpreter = Plan(graph), Interpreter(graph)
+    eliminate_dead_code(graph)
+    plan, interpreter = ExecutionPlan(graph), GraphInterpreter(graph)
     for _ in range(2):
         given = {slot: random.normal(size=SHAPE) for slot in graph.inputs}
         copies = {slot: array.copy() for slot, array in given.items()}
@@ -394,7 +393,7 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
         compiled()
         compiled()
         (ran,) = compiled.traced()
-        assert isinstance(ran.plan, Plan)
+        assert isinstance(ran.plan, ExecutionPlan)
         return ran.plan.memory
 
     assert memory(checkpoint) < 0.7 * memory(lambda function, value: function(value))

@@ -12,7 +12,7 @@ import pytest
 import engine
 from engine import nn, optim
 from engine.compiler.explain import explain
-from engine.compiler.plan import Plan
+from engine.compiler.plan import ExecutionPlan
 from engine.nn import functional
 from tests.engine import fake_cuda, fake_cupy
 from tests.engine.fake_cuda import DEVICES, STAND_IN, needs_compiler
@@ -121,7 +121,7 @@ CASES: dict[str, tuple[Callable[..., Any], Arrays]] = {
 def test_plans_compute_on_a_gpu_what_they_compute_on_the_cpu(case: str, exact: bool) -> None:
     function, there = compiled_on("cuda", *CASES[case])
     _, here = compiled_on("cpu", *CASES[case])
-    assert all(isinstance(one, Plan) and one.is_fused for one in plans(function))
+    assert all(isinstance(one, ExecutionPlan) and one.is_fused for one in plans(function))
     assert any(one.kernels for one in plans(function))
     exact &= case not in ("gradients", "views")
     for mine, cpu in zip(there, here, strict=True):

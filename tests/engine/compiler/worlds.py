@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine import nn, optim
-from engine.compiler.arrays import owner
+from engine.compiler.array_memory import memory_owner
 from engine.nn import functional
 from engine.random import default_generator
 from engine.utils.checkpoint import checkpoint
@@ -287,7 +287,7 @@ def see(world: World, values: Sequence[Any], error: str) -> Seen:
 def _shares(arrays: Sequence[Any]) -> list[tuple[int, int]]:
     parts: dict[int, list[int]] = {}
     for number, array in enumerate(arrays):
-        parts.setdefault(id(owner(array)), []).append(number)
+        parts.setdefault(id(memory_owner(array)), []).append(number)
     bounds = {i: np.lib.array_utils.byte_bounds(arrays[i]) for part in parts.values() if len(part) > 1 for i in part}
     return [
         (i, j) for i, (a, b) in bounds.items() for j, (c, d) in bounds.items() if j < i and a < d and c < b and a < b

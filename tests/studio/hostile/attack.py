@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.kernels import compile_process
-from engine.compiler.kernels.cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import VARIABLE
 from engine.io import save_file
 from studio import cli
 from studio.cli.sweep import worker_pool

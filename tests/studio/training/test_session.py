@@ -211,7 +211,7 @@ def test_threads_end(session, tmp_path: Path) -> None:
     assert run.join(SECONDS)
     for thread in set(threading.enumerate()) - before:
         # The compile process, and the thread that waits for its end, serve all sessions.
-        if thread.name.startswith("gradwire") and thread.name != compile_process.ATTENDANT:
+        if thread.name.startswith("gradwire") and thread.name != compile_process.WATCHER_THREAD_NAME:
             thread.join(SECONDS)
             assert not thread.is_alive(), thread.name
 

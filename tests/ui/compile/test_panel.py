@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
-from engine.compiler.reasons import REASONS
+from engine.compiler.break_reasons import REASONS
 from studio.document import edits
 from studio.training.explaining import Stage
 from studio.ui.panels.compile.compile_panel import CompilePanel

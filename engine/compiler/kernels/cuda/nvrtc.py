@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from engine.backend import Device, namespace
-from engine.compiler.kernels.expression import Unlowered
+from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Products and sums are rounded one by one, as on the CPU, so that both devices compute the same numbers; kernels wait
@@ -19,7 +19,7 @@ THREADS, PATIENCE = 4, 5.0
 _NAME = re.compile(r'extern "C" __global__ void .*?(\w+)\(const Layout')
 
 
-class Compilation:
+class CudaCompilation:
     """The functions of a source on a device, once they are compiled."""
 
     def __init__(self, source: str, title: str, device: Device) -> None:
@@ -54,7 +54,7 @@ class Compilation:
                     _ = function.kernel if hasattr(function, "kernel") else None  # which compiles it for this device
                     self.functions[name] = function
         except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
-            self.error = Unlowered(f"{self.title} did not compile: {error}")
+            self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
         self._done.set()
 
@@ -63,17 +63,17 @@ class _Compiler:
     """Compilations by source, and the threads that do them: NVRTC compiles several at a time."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, Device], Compilation] = {}
+        self._known: dict[tuple[str, Device], CudaCompilation] = {}
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[Compilation] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[CudaCompilation] = queue.SimpleQueue()
         self._threads = 0
 
-    def load(self, source: str, title: str, device: Device) -> Compilation:
+    def load(self, source: str, title: str, device: Device) -> CudaCompilation:
         with self._lock:
             found = self._known.get((source, device))
             is_new = found is None
             if found is None:
-                found = self._known[source, device] = Compilation(source, title, device)
+                found = self._known[source, device] = CudaCompilation(source, title, device)
                 self._queue.put(found)
                 if self._threads < THREADS:
                     self._start()
@@ -108,4 +108,4 @@ class _Compiler:
 COMPILER = _Compiler()
 load = COMPILER.load
 
-__all__ = ["COMPILER", "OPTIONS", "Compilation", "load"]
+__all__ = ["COMPILER", "OPTIONS", "CudaCompilation", "load"]

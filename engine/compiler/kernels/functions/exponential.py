@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import float32, int32, int64, njit
 
-from engine.compiler.kernels.functions.instructions import bits, copysign, fabs, from_bits
+from engine.compiler.kernels.functions.llvm_instructions import bits, copysign, fabs, from_bits
 
 inlined: Any = njit(nogil=True, error_model="numpy", inline="never")
 """Each product and each sum is rounded on its own, also where the CPU could do both at once."""

@@ -7,7 +7,7 @@ from math import inf, nan
 from numba import float32, int32, int64
 
 from engine.compiler.kernels.functions.exponential import inlined
-from engine.compiler.kernels.functions.instructions import bits, from_bits
+from engine.compiler.kernels.functions.llvm_instructions import bits, from_bits
 
 
 @inlined

@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from engine.compiler.explanation import Explanation, GraphBreak, Guard, Kernel, Line, Recompiled, Segment
-from engine.compiler.reasons import REASONS
+from engine.compiler.break_reasons import REASONS
+from engine.compiler.explanation import (
+    Explanation,
+    GraphBreak,
+    GuardInfo,
+    KernelInfo,
+    RecompileInfo,
+    SegmentInfo,
+    SourceLine,
+)
 from studio.training.regions import nodes_of, nodes_of_kernel, nodes_of_segment
 from studio.ui import number_format
 from studio.ui.window import help_page
@@ -55,7 +63,7 @@ def of_break(one: GraphBreak) -> Detail:
     return Detail(reason.title, summary, nodes, tuple(facts), code, title, mark, one.reason)
 
 
-def of_segment(segment: Segment) -> Detail:
+def of_segment(segment: SegmentInfo) -> Detail:
     """An island of compiled code."""
     facts = [("Runs", _how(segment))]
     if segment.memory or segment.held:
@@ -75,7 +83,7 @@ def of_segment(segment: Segment) -> Detail:
     )
 
 
-def of_kernel(kernel: Kernel, number: int) -> Detail:
+def of_kernel(kernel: KernelInfo, number: int) -> Detail:
     """A generated kernel; or the call of an op's own one, which has number 0."""
     facts = [("Ops", " + ".join(_tallied(kernel.ops)))]
     facts += [("Reads", ", ".join(_tallied(kernel.reads)) or "nothing"), ("Makes", ", ".join(_tallied(kernel.makes)))]
@@ -90,7 +98,7 @@ def of_kernel(kernel: Kernel, number: int) -> Detail:
     return Detail(kernel.ops[0], "by the op's own kernel", nodes_of_kernel(kernel), tuple(facts))
 
 
-def of_recompile(one: Recompiled) -> Detail:
+def of_recompile(one: RecompileInfo) -> Detail:
     """A step that went another way than those before it."""
     at = "" if one.expected_line in (None, one.line) else f", {place(one.expected_line)}"
     facts = [
@@ -140,14 +148,14 @@ def speed(found: Explanation) -> str:
     return f"{compiled}, {how} than eager mode ({eager})"
 
 
-def place(line: Line | None) -> str:
+def place(line: SourceLine | None) -> str:
     """A node of the canvas, or file and line."""
     if line is None:
         return "unknown place"
     return line.node or f"{Path(line.file).name}:{line.number}"
 
 
-def _how(segment: Segment) -> str:
+def _how(segment: SegmentInfo) -> str:
     made = sum(kernel.kind == "kernel" for kernel in segment.kernels)
     own = sum(kernel.kind == "call" for kernel in segment.kernels)
     if segment.how != "fused":
@@ -157,10 +165,10 @@ def _how(segment: Segment) -> str:
     return " and ".join(parts) or "nothing but views"
 
 
-def _guards(segment: Segment) -> list[str]:
+def _guards(segment: SegmentInfo) -> list[str]:
     """The arrays that must look the same for the recording to be found again."""
 
-    def told(guard: Guard) -> str:
+    def told(guard: GuardInfo) -> str:
         return f"{guard.array}{', written to' if guard.written else ''}"
 
     counts = Counter(map(told, segment.guards))
@@ -170,7 +178,7 @@ def _guards(segment: Segment) -> list[str]:
     return texts
 
 
-def _listing(segment: Segment) -> str:
+def _listing(segment: SegmentInfo) -> str:
     """For each line of the program what was recorded there."""
     rows: list[tuple[str, str]] = []
     for (line, backward), members in groupby(segment.operations, lambda one: (one.line, one.backward)):

@@ -9,8 +9,8 @@ from PySide6.QtCore import QItemSelectionModel, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
-from engine.compiler.explanation import Explanation, Kernel, Segment
-from engine.compiler.reasons import REASONS
+from engine.compiler.break_reasons import REASONS
+from engine.compiler.explanation import Explanation, KernelInfo, SegmentInfo
 from studio.training.regions import nodes_of, nodes_of_kernel
 from studio.ui import number_format
 from studio.ui.panels.compile.detail import place
@@ -112,7 +112,7 @@ class Outline(QTreeWidget):
             row.setToolTip(0, one.what[:1].upper() + one.what[1:])
         top.setExpanded(True)
 
-    def _add_segment(self, segment: Segment) -> QTreeWidgetItem:
+    def _add_segment(self, segment: SegmentInfo) -> QTreeWidgetItem:
         made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
         kernels = number_format.count(len(made), "kernels") if segment.how == "fused" else segment.how
         top = self._row(
@@ -132,7 +132,7 @@ class Outline(QTreeWidget):
                 row.setToolTip(0, kernel.note or "Computed by the op’s own kernel")
         return top
 
-    def _add_kernel(self, top: QTreeWidgetItem, segment: int, number: int, kernel: Kernel) -> None:
+    def _add_kernel(self, top: QTreeWidgetItem, segment: int, number: int, kernel: KernelInfo) -> None:
         nodes = nodes_of_kernel(kernel)
         row = self._row(
             top, Key("kernel", segment, number), f"Kernel {number}", ", ".join(nodes), f"{len(kernel.ops)}",

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from engine.backend import Device, namespace, to_host
-from engine.compiler.graph import Value
-from engine.compiler.kernels.cuda import Kernel
+from engine.compiler.ir import IRValue
+from engine.compiler.kernels.cuda import CudaKernel
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels.groups import Group
 
 CUDA = Device("cuda")
 
 
-def kernel_of(group: Group, shape: Sequence[int], outputs: Sequence[Value], in_place: Any = ()) -> Kernel:
+def kernel_of(group: Group, shape: Sequence[int], outputs: Sequence[IRValue], in_place: Any = ()) -> CudaKernel:
     """The kernel for arrays in the order of memory that they have."""
     fused = group.fused(shape, outputs, in_place)
     given = [group.arrays[value] for value in fused.inputs]
     strides = [tuple(step // array.itemsize for step in array.strides) for array in given]
     replaced = {output: strides[source] for output, source in in_place}
-    return Kernel(fused, [*strides, *[replaced.get(place) for place in range(len(outputs))]], CUDA)
+    return CudaKernel(fused, [*strides, *[replaced.get(place) for place in range(len(outputs))]], CUDA)
 
 
-def run(group: Group, shape: Sequence[int], outputs: Sequence[Value]) -> list[Any]:
+def run(group: Group, shape: Sequence[int], outputs: Sequence[IRValue]) -> list[Any]:
     """The outputs as the kernel computes them."""
     kernel = kernel_of(group, shape, outputs)
     given = [there(group.arrays[value]) for value in kernel.fused.inputs]

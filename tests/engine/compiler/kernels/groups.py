@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from engine.backend import CPU, Device
-from engine.compiler.graph import Node, Value
 from engine.compiler.instruction import Constant, Scalar
-from engine.compiler.kernels import Fused, Kernel, compile
-from engine.compiler.sequential import compute_call, is_mixed
+from engine.compiler.ir import IRNode, IRValue
+from engine.compiler.kernels import CpuKernel, FusedGroup, compile
+from engine.compiler.sequential_executor import compute_call, is_mixed
 from engine.ops.record import REGISTRY, Op
 
 
@@ -24,14 +24,14 @@ class Group:
 
     def __init__(self, device: Device = CPU) -> None:
         self.device = device
-        self.nodes: list[Node] = []
-        self.arrays: dict[Value, Any] = {}
-        self.inputs: list[Value] = []
+        self.nodes: list[IRNode] = []
+        self.arrays: dict[IRValue, Any] = {}
+        self.inputs: list[IRValue] = []
         self.scalars: list[float] = []
 
-    def input(self, array: Any) -> Value:
+    def input(self, array: Any) -> IRValue:
         array = np.asarray(array)
-        value = Value(array.shape, array.dtype, self.device)
+        value = IRValue(array.shape, array.dtype, self.device)
         self.inputs.append(value)
         self.arrays[value] = array
         return value
@@ -43,13 +43,13 @@ class Group:
     def add(self, name: str | Op, *inputs: Any, **statics: Any) -> Any:
         """A node; floats among the statics and inputs become run-time numbers. Returns its result or results."""
         op = REGISTRY[name] if isinstance(name, str) else name
-        given = [self.arrays[one] if isinstance(one, Value) else one for one in inputs]
+        given = [self.arrays[one] if isinstance(one, IRValue) else one for one in inputs]
         whole = {**op.defaults, **statics}
         found = compute_call(op, given, whole, CPU, is_mixed(given))
-        operands = [one if isinstance(one, Value) else self._operand(one) for one in inputs]
+        operands = [one if isinstance(one, IRValue) else self._operand(one) for one in inputs]
         kept = {k: self.scalar(v) if type(v) is float else v for k, v in whole.items()}
-        node = Node(op, operands, kept, is_mixed(given))
-        node.outputs = [Value(one.shape, one.dtype, self.device, node, place) for place, one in enumerate(found)]
+        node = IRNode(op, operands, kept, is_mixed(given))
+        node.outputs = [IRValue(one.shape, one.dtype, self.device, node, place) for place, one in enumerate(found)]
         self.arrays.update(zip(node.outputs, found, strict=True))
         self.nodes.append(node)
         return node.out if len(found) == 1 else node.outputs
@@ -57,13 +57,13 @@ class Group:
     def _operand(self, number: Any) -> Any:
         return self.scalar(number) if type(number) is float else Constant(number)
 
-    def fused(self, shape: Sequence[int], outputs: Sequence[Value], in_place: Any = ()) -> Fused:
+    def fused(self, shape: Sequence[int], outputs: Sequence[IRValue], in_place: Any = ()) -> FusedGroup:
         used = {value for node in self.nodes for value in node.values}
         inputs = tuple(value for value in self.inputs if value in used)
         scalars = tuple(Scalar(place) for place in range(len(self.scalars)))
-        return Fused(tuple(shape), tuple(self.nodes), inputs, scalars, tuple(outputs), tuple(in_place))
+        return FusedGroup(tuple(shape), tuple(self.nodes), inputs, scalars, tuple(outputs), tuple(in_place))
 
-    def run(self, shape: Sequence[int], outputs: Sequence[Value]) -> list[Any]:
+    def run(self, shape: Sequence[int], outputs: Sequence[IRValue]) -> list[Any]:
         """The outputs as a compiled kernel computes them."""
         fused = self.fused(shape, outputs)
         given = [self.arrays[value] for value in fused.inputs]
@@ -75,7 +75,7 @@ class Group:
         return found
 
 
-def check_stand_in(kernel: Kernel, inputs: Sequence[Any], scalars: Sequence[float], found: Sequence[Any]) -> None:
+def check_stand_in(kernel: CpuKernel, inputs: Sequence[Any], scalars: Sequence[float], found: Sequence[Any]) -> None:
     """Fails unless NumPy computes the very bits that the kernel has computed; which NaN it is does not matter."""
     others = [np.full_like(one, 66) for one in found]
     with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ import pytest
 
 import engine
 from engine.compiler import Compiled
-from engine.compiler.graph import Node
+from engine.compiler.ir import IRNode
 from engine.nn import functional
 from engine.ops.attend import attend, attend_slopes
 
@@ -42,7 +42,7 @@ def ops_of(compiled: Any, given: list[engine.Tensor]) -> set[str]:
     while waiting:
         node = waiting.pop()
         waiting += node.children.values()
-        found |= {step.op.name for plan in node.plans.values() for step in plan.steps if isinstance(step, Node)}
+        found |= {step.op.name for plan in node.plans.values() for step in plan.steps if isinstance(step, IRNode)}
     return {name for name in found if name.startswith("att")}
 
 

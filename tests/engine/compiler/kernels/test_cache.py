@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.kernels import Unlowered, cache, compile, loading
+from engine.compiler.kernels import LoweringUnsupported, compile, kernel_cache, object_code
 from engine.compiler.kernels.compile_process import CompileProcess
 from tests.engine.compiler.kernels.groups import Group
 
@@ -27,16 +27,16 @@ assert np.allclose(found, group.arrays[out], rtol=1e-6), found
 
 
 def _run(folder: Path, count: int = 1, end: str = "") -> None:
-    environment = {**os.environ, cache.VARIABLE: str(folder)}
+    environment = {**os.environ, kernel_cache.VARIABLE: str(folder)}
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM + end], env=environment) for _ in range(count)]
     assert [one.wait(120) for one in running] == [0] * count
 
 
-def _kept(folder: Path) -> tuple[Path, str, cache.Code]:
+def _kept(folder: Path) -> tuple[Path, str, object_code.ObjectCode]:
     """The one file in a folder, and what it holds."""
     (path,) = folder.glob("*/gradwire_kernel_*")
-    source = json.loads(path.read_bytes()[len(cache.MAGIC) + 32 :].partition(b"\n")[0])["source"]
-    code = cache.read(path, source)
+    source = json.loads(path.read_bytes()[len(kernel_cache.MAGIC) + 32 :].partition(b"\n")[0])["source"]
+    code = kernel_cache.read(path, source)
     assert code is not None
     return path, source, code
 
@@ -52,26 +52,26 @@ def test_what_is_damaged_is_compiled_again(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for damaged in (b"", b"damaged", whole[:-1], whole[:2000], whole[:-9] + b"?" + whole[-8:]):
         path.write_bytes(damaged)
-        assert cache.read(path, source) is None
+        assert kernel_cache.read(path, source) is None
     _run(tmp_path)
     _kept(tmp_path)
 
 
 def test_what_others_have_written_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kernel"
-    cache.write(path, "source", cache.Code(b"code", ()))
-    assert cache.read(path, "source") == cache.Code(b"code", ())
-    assert cache.read(path, "another source") is None
+    kernel_cache.write(path, "source", object_code.ObjectCode(b"code", ()))
+    assert kernel_cache.read(path, "source") == object_code.ObjectCode(b"code", ())
+    assert kernel_cache.read(path, "another source") is None
     monkeypatch.setattr(os, "getuid", lambda: 1 + path.stat().st_uid, raising=False)
-    assert cache.read(path, "source") is None
+    assert kernel_cache.read(path, "source") is None
 
 
 def test_code_that_needs_what_is_not_here_is_compiled_again(tmp_path: Path) -> None:
     _run(tmp_path)
     path, source, code = _kept(tmp_path)
-    cache.write(path, source, cache.Code(code.code, (*code.needs, "nobody_has_this")))
+    kernel_cache.write(path, source, object_code.ObjectCode(code.code, (*code.needs, "nobody_has_this")))
     with pytest.raises(ImportError, match="nobody_has_this"):
-        loading.loaded(cache.Code(code.code, ("nobody_has_this",)))
+        object_code.load_function(object_code.ObjectCode(code.code, ("nobody_has_this",)))
     _run(tmp_path)
     assert _kept(tmp_path)[2].needs == code.needs
 
@@ -95,14 +95,14 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
         path = folder / f"gradwire_kernel_{age}"
         path.write_bytes(b"x" * 100)
         os.utime(path, (1000 - age, 1000 - age))
-    cache.tidy(tmp_path, 250)
+    kernel_cache.evict_oldest(tmp_path, 250)
     assert sorted(path.name for path in folder.iterdir()) == ["gradwire_kernel_0", "gradwire_kernel_1"]
 
 
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
-    monkeypatch.setenv(cache.VARIABLE, str(blocked))
+    monkeypatch.setenv(kernel_cache.VARIABLE, str(blocked))
     group = Group()
     x = group.input(np.ones((2, 3), np.float32))
     out = group.add("sub", group.add("mul", x, 5.5), x)
@@ -110,10 +110,10 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatc
 
 
 def test_what_does_not_compile_is_never_ready() -> None:
-    module = cache.Module("kernel = 1 / 0", "a mistake")
+    module = kernel_cache.KernelModule("kernel = 1 / 0", "a mistake")
     module.build(CompileProcess())
     assert not module.ready
-    with pytest.raises(Unlowered, match="a mistake did not compile"):
+    with pytest.raises(LoweringUnsupported, match="a mistake did not compile"):
         module.wait()
 
 

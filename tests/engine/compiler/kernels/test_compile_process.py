@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from engine.compiler.kernels import compile_process
-from engine.compiler.kernels.compile_process import CompileError, CompileProcess
-from engine.compiler.kernels.loading import loaded
+from engine.compiler.kernels.compile_process import CompileProcess, KernelCompileError
+from engine.compiler.kernels.object_code import load_function
 
 SOURCE = """
 from engine.compiler.kernels.machine_code import machine_code
@@ -26,7 +26,9 @@ def kernel(number):
     pass
 """
 FAILS = "raise ValueError('not a kernel')"
-TELLS = "import os\nfrom engine.compiler.kernels.loading import Code\nkernel = Code(str(os.getpid()).encode(), ())\n"
+TELLS = (
+    "import os\nfrom engine.compiler.kernels.object_code import Code\nkernel = Code(str(os.getpid()).encode(), ())\n"
+)
 
 
 @pytest.fixture
@@ -42,14 +44,14 @@ def where(process: CompileProcess) -> int:
 
 
 def test_code_comes_from_another_process_and_runs_here(process: CompileProcess) -> None:
-    function = loaded(process.code_of(SOURCE, "file"))
+    function = load_function(process.code_of(SOURCE, "file"))
     function(3)
     assert where(process) == where(process) != os.getpid()
 
 
 def test_a_mistake_is_told_and_the_process_goes_on(process: CompileProcess) -> None:
     before = where(process)
-    with pytest.raises(CompileError, match="not a kernel"):
+    with pytest.raises(KernelCompileError, match="not a kernel"):
         process.code_of(FAILS, "file")
     assert where(process) == before
 
@@ -90,7 +92,7 @@ def test_where_none_can_be_started_it_is_compiled_here(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
     assert where(process) == os.getpid()
-    with pytest.raises(CompileError, match="not a kernel"):
+    with pytest.raises(KernelCompileError, match="not a kernel"):
         process.code_of(FAILS, "file")
 
 
@@ -138,7 +140,7 @@ def test_nothing_is_left_of_one_that_has_ended(process: CompileProcess) -> None:
     threads = set(threading.enumerate())
     before = where(process)
     for thread in set(threading.enumerate()) - threads:
-        assert thread.name == compile_process.ATTENDANT
+        assert thread.name == compile_process.WATCHER_THREAD_NAME
         thread.join(60)
     assert not psutil.pid_exists(before), "on POSIX one that nobody waits for stays as a zombie"
     assert process._process is None

@@ -13,7 +13,7 @@ import pytest
 from llvmlite import binding
 
 import engine
-from engine.compiler.kernels.library import attention
+from engine.compiler.kernels.library import attention_kernels
 from engine.nn import functional
 
 FEATURES = "+avx2,+fma,+sse4.2,+bmi,+bmi2,+f16c,+lzcnt,+popcnt,+movbe"
@@ -64,4 +64,4 @@ def test_bits_do_not_depend_on_the_cpu(tmp_path: Path) -> None:
 
 
 def test_blocks_hold_whole_tiles_of_every_cpu() -> None:
-    assert attention.BLOCK % 8 == attention.BLOCK % 6 == 0
+    assert attention_kernels.BLOCK % 8 == attention_kernels.BLOCK % 6 == 0

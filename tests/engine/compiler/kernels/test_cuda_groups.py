@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 import engine
 from engine.backend import Device, to_host
-from engine.compiler.kernels import Unlowered
-from engine.compiler.kernels.cuda.launches import launches_of
-from engine.compiler.kernels.program import program_of
-from engine.compiler.kernels.schedule import scheduled
+from engine.compiler.kernels import LoweringUnsupported
+from engine.compiler.kernels.cuda.launch_planning import plan_launches
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.kernel_schedule import schedule_program
 from engine.ops.record import REGISTRY
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels import cuda_groups
@@ -166,12 +166,12 @@ def test_what_others_still_read_is_written_over_last() -> None:
     mean = group.add("mean", group.add("sub", x, running), dim=0)
     moved = group.add("lerp", running, mean, 0.1)
     fused = group.fused((200, 9), [moved, mean], ((0, 1),))
-    schedule = scheduled(program_of(fused))
-    launches = launches_of(schedule, (200, 9), ((0, 1),))
+    schedule = schedule_program(program_of(fused))
+    launches = plan_launches(schedule, (200, 9), ((0, 1),))
     assert [one.kind for one in launches] == ["columns", "totals"]
     centred = group.add("sub", x, mean)
     fused = group.fused((200, 9), [moved, group.add("add", centred, running)], ((0, 1),))
-    launches = launches_of(scheduled(program_of(fused)), (200, 9), ((0, 1),))
+    launches = plan_launches(schedule_program(program_of(fused)), (200, 9), ((0, 1),))
     assert [store.place for store in launches[-1].stores] == [0]
 
 
@@ -222,7 +222,7 @@ def test_halves_are_rounded_after_each_op(dtype: Any) -> None:
 def test_halves_are_nothing_for_kernels_of_the_cpu() -> None:
     group = Group()
     out = group.add("add", group.input(np.ones(3, np.float16)), 1.0)
-    with pytest.raises(Unlowered, match="there are no kernels for float16"):
+    with pytest.raises(LoweringUnsupported, match="there are no kernels for float16"):
         program_of(group.fused((3,), [out]))
 
 
@@ -233,8 +233,8 @@ def test_random_groups(case: Any) -> None:
     if not outputs:
         return
     try:
-        scheduled(program_of(group.fused(shape, outputs)))
-    except Unlowered:
+        schedule_program(program_of(group.fused(shape, outputs)))
+    except LoweringUnsupported:
         return
     for mine, cpu in zip(cuda_groups.run(group, shape, outputs), group.run(shape, outputs), strict=True):
         same_bits(mine, cpu)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler.kernels.expression import Expression, walk
-from engine.compiler.kernels.program import program_of
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.scalar_expression import Expression, walk
 from tests.engine import fake_cupy
 from tests.engine.compiler.kernels import cuda_groups
 from tests.engine.compiler.kernels.groups import Group

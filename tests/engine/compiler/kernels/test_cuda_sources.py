@@ -17,11 +17,11 @@ import pytest
 
 import engine
 from engine.backend import Device
-from engine.compiler.graph import Node, Value
-from engine.compiler.kernels import Fused
-from engine.compiler.kernels.cuda import kernel as kernel_module
-from engine.compiler.kernels.cuda.grid import MOST_BLOCKS, Grid, grid_of
-from engine.compiler.kernels.cuda.nvrtc import OPTIONS, Compilation
+from engine.compiler.ir import IRNode, IRValue
+from engine.compiler.kernels import FusedGroup
+from engine.compiler.kernels.cuda import cuda_kernel as kernel_module
+from engine.compiler.kernels.cuda.launch_grid import MOST_BLOCKS, Grid, grid_of
+from engine.compiler.kernels.cuda.nvrtc import OPTIONS, CudaCompilation
 from engine.ops.record import REGISTRY
 from tests.engine.compiler.kernels.groups import Group
 
@@ -38,20 +38,20 @@ class Case:
         self.group = Group(CUDA)
         self.in_place: list[tuple[int, int]] = []
 
-    def array(self, *shape: int, dtype: Any = np.float32) -> Value:
+    def array(self, *shape: int, dtype: Any = np.float32) -> IRValue:
         return self.group.input(np.ones(shape, dtype))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return lambda *inputs, **statics: self.group.add(name, *inputs, **statics)
 
-    def mean_of(self, x: Value, dim: Any) -> Value:
+    def mean_of(self, x: IRValue, dim: Any) -> IRValue:
         return self.group.add("mean", x, dim=dim, keepdim=True)
 
-    def source(self, shape: Sequence[int], outputs: Sequence[Value]) -> str:
+    def source(self, shape: Sequence[int], outputs: Sequence[IRValue]) -> str:
         fused = self.group.fused(shape, outputs, self.in_place)
         given = [self.group.arrays[value] for value in fused.inputs]
         strides = [tuple(step // array.itemsize for step in array.strides) for array in given]
-        return kernel_module.Kernel(fused, [*strides, *[None] * len(outputs)]).source
+        return kernel_module.CudaKernel(fused, [*strides, *[None] * len(outputs)]).source
 
 
 def bias_relu(case: Case) -> str:
@@ -154,7 +154,7 @@ CASES: list[Callable[[Case], str]] = [
 
 @pytest.fixture(autouse=True)
 def _written_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_module, "load", Compilation)
+    monkeypatch.setattr(kernel_module, "load", CudaCompilation)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -174,11 +174,11 @@ def test_cudas_compiler_takes_them(architecture: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "index"), [(1 << 29, "int"), (1 << 31, "long long")])
 def test_elements_are_counted_in_64_bits_where_32_are_too_few(size: int, index: str) -> None:
-    x = Value((size,), np.dtype(np.float32), CUDA)
-    node = Node(REGISTRY["neg"], [x], None, False)
-    node.outputs = [Value(x.shape, x.dtype, CUDA, node)]
-    fused = Fused(x.shape, (node,), (x,), (), tuple(node.outputs))
-    kernel = kernel_module.Kernel(fused)
+    x = IRValue((size,), np.dtype(np.float32), CUDA)
+    node = IRNode(REGISTRY["neg"], [x], None, False)
+    node.outputs = [IRValue(x.shape, x.dtype, CUDA, node)]
+    fused = FusedGroup(x.shape, (node,), (x,), (), tuple(node.outputs))
+    kernel = kernel_module.CudaKernel(fused)
     assert f"typedef {index} Index;" in kernel.source
     assert kernel.written.functions[0].fields["n0"] == size
 
@@ -213,7 +213,7 @@ def test_elements_are_counted_in_what_a_thread_moves_at_once() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] != ["--update"]:
         sys.exit("--update writes the sources anew")
-    kernel_module.load = Compilation  # pyright: ignore[reportAttributeAccessIssue]
+    kernel_module.load = CudaCompilation  # pyright: ignore[reportAttributeAccessIssue]
     GOLDEN.mkdir(exist_ok=True)
     for one in CASES:
         (GOLDEN / f"{one.__name__}.cu").write_text(one(Case()), encoding="utf-8")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from engine.backend import CPU
-from engine.compiler.graph import Node, Operand, Value
 from engine.compiler.instruction import Constant
-from engine.compiler.kernels import team
-from engine.compiler.kernels.cache import COMPILER
+from engine.compiler.ir import IRNode, IROperand, IRValue
+from engine.compiler.kernels import thread_pool
+from engine.compiler.kernels.kernel_cache import COMPILER
 from engine.compiler.kernels.library import routine_of, start_helpers
-from engine.compiler.kernels.library.routine import kernel
-from engine.compiler.kernels.team import TEAM
+from engine.compiler.kernels.library.routines import library_kernel
+from engine.compiler.kernels.thread_pool import THREAD_POOL
 from engine.ops.indexing.index import Place, put_zeros
 from engine.ops.record import Op
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
@@ -25,17 +25,17 @@ from engine.ops.spatial.pool import max_windows, spread_picked
 from engine.ops.spatial.windows import Windows
 
 
-def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[Node, list[Any]]:
+def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[IRNode, list[Any]]:
     """A node, and what NumPy makes of it in double precision."""
     wide = [a.astype(np.float64) if a is not None and a.dtype.kind == "f" else a for a in arrays]
     found = op.kernel(np, *wide, **statics)
     found = list(found) if isinstance(found, tuple) else [found]
-    inputs: list[Operand] = [Constant(None) if a is None else Value(a.shape, a.dtype, CPU) for a in arrays]
-    node = Node(op, inputs, statics, False)
+    inputs: list[IROperand] = [Constant(None) if a is None else IRValue(a.shape, a.dtype, CPU) for a in arrays]
+    node = IRNode(op, inputs, statics, False)
     dtype = next(a.dtype for a in arrays if a is not None and a.dtype.kind == "f")
     kinds = [dtype if one.dtype.kind == "f" else one.dtype for one in found]
     node.outputs = [
-        Value(one.shape, kind, CPU, node, i) for i, (one, kind) in enumerate(zip(found, kinds, strict=True))
+        IRValue(one.shape, kind, CPU, node, i) for i, (one, kind) in enumerate(zip(found, kinds, strict=True))
     ]
     return node, found
 
@@ -139,9 +139,9 @@ def test_lstm(steps: int, batch: int, size: int, reverse: bool, dtype: Any, give
     wide = [a if a is None else a.astype(np.float64) for a in (*arrays[1:], *upper)]
     expected = lstm_layer_slopes.kernel(np, *insides, *wide, **statics)
     given_here = [results[3].view(np.uint8), results[4].view(np.uint8), results[0], *arrays[1:], *upper]
-    inputs: list[Operand] = [Constant(None) if a is None else Value(a.shape, a.dtype, CPU) for a in given_here]
-    node = Node(lstm_layer_slopes, inputs, statics, True)
-    node.outputs = [Value(one.shape, np.dtype(dtype), CPU, node, i) for i, one in enumerate(expected)]
+    inputs: list[IROperand] = [Constant(None) if a is None else IRValue(a.shape, a.dtype, CPU) for a in given_here]
+    node = IRNode(lstm_layer_slopes, inputs, statics, True)
+    node.outputs = [IRValue(one.shape, np.dtype(dtype), CPU, node, i) for i, one in enumerate(expected)]
     slopes = [np.empty(one.shape, dtype) for one in expected]
     routine = routine_of(node)
     assert routine is not None
@@ -174,8 +174,8 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
             [spread_picked.kernel(np, g, number, image, windows)],
         ),
     ):
-        node = Node(op, [Value(a.shape, a.dtype, CPU) for a in arrays], given, True)
-        node.outputs = [Value(a.shape, a.dtype, CPU, node, i) for i, a in enumerate(expected)]
+        node = IRNode(op, [IRValue(a.shape, a.dtype, CPU) for a in arrays], given, True)
+        node.outputs = [IRValue(a.shape, a.dtype, CPU, node, i) for i, a in enumerate(expected)]
         routine = routine_of(node)
         if routine is None:
             assert op is max_windows
@@ -234,22 +234,22 @@ def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request:
         (max_windows, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
         (put_zeros, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (Place(0),)}),
     ]
-    kernel("serve", np.dtype(np.float32))
+    library_kernel("serve_pool", np.dtype(np.float32))
     for op, arrays, statics in calls:
         node, _ = node_of(op, arrays, statics)
-        monkeypatch.setattr(team, "PART", 1e-9)
-        monkeypatch.setattr(team, "LEAST", 0)
+        monkeypatch.setattr(thread_pool, "MIN_PART_NANOSECONDS", 1e-9)
+        monkeypatch.setattr(thread_pool, "MIN_PARALLEL_NANOSECONDS", 0)
         routine = routine_of(node)
         assert routine is not None
         COMPILER.wait()
         start_helpers()
         found = []
         for threads in (1, 2, 5):
-            before = TEAM.offers
-            request.addfinalizer(partial(TEAM.resize, TEAM.size))
-            TEAM.resize(threads)
+            before = THREAD_POOL.offers
+            request.addfinalizer(partial(THREAD_POOL.resize, THREAD_POOL.size))
+            THREAD_POOL.resize(threads)
             results = [np.zeros(value.shape, value.dtype) for value in node.outputs]
             routine(*arrays, *results)
             found.append([one.tobytes() for one in results])
-            assert (TEAM.offers > before) == (threads > 1)
+            assert (THREAD_POOL.offers > before) == (threads > 1)
         assert found[0] == found[1] == found[2]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler.kernels import reason
-from engine.compiler.kernels.expression import Expression, walk
-from engine.compiler.kernels.program import program_of
+from engine.compiler.kernels import lowering_failure
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.scalar_expression import Expression, walk
 from engine.ops.record import REGISTRY, Op
 from tests.engine.compiler.kernels.groups import Group
 from tests.engine.ops.sampler import samples
@@ -57,7 +57,7 @@ def _groups(dtype: Any, kind: str) -> dict[Any, list[Any]]:
             continue
         for args, kwargs in _calls(op, dtype):
             trial = Group()
-            if not _added(trial, op, args, kwargs) or reason(trial.nodes[0]) is not None:
+            if not _added(trial, op, args, kwargs) or lowering_failure(trial.nodes[0]) is not None:
                 continue
             (node,) = trial.nodes
             space = node.values[0].shape if kind == "reduce" else np.broadcast_shapes(*(v.shape for v in node.values))

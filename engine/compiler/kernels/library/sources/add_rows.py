@@ -4,19 +4,19 @@ from numba import float32 as number
 from numba import int64
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements, memory
-from engine.compiler.kernels.sharing import shared
-from engine.compiler.kernels.team import Call
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.thread_pool import CallWords
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
 def kernel(share, rows, positions, results, count, size, width):
     """Columns of `count` rows of `width` numbers, for a result of `size` rows."""
     call = memory(share, int64, 0)
-    if call[Call.COUNT] != 0:
+    if call[CallWords.COUNT] != 0:
         shared(share, 0)
         return
-    first, last = call[Call.FIRST], call[Call.LAST]
+    first, last = call[CallWords.FIRST], call[CallWords.LAST]
     x, where, out = elements(rows, number, 1), elements(positions, int64, 2), elements(results, number, 3)
     for row in range(size):
         to = out + row * width

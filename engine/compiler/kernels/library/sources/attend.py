@@ -3,13 +3,13 @@
 from numba import float32 as number
 from numba import int64
 
-from engine.compiler.kernels.blocks import address, copies, products
+from engine.compiler.kernels.blocked_matmul import address, copies, products
 from engine.compiler.kernels.functions import added, exp32, exp64, larger
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements, memory, wide_vectors
-from engine.compiler.kernels.sharing import shared
-from engine.compiler.kernels.team import Call
-from engine.compiler.kernels.tiles import LANES, ROWS
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory, wide_vectors
+from engine.compiler.kernels.register_tiles import LANES, ROWS
+from engine.compiler.kernels.thread_pool import CallWords
 
 lanes, width = LANES[number], number.bitwidth // 8
 multiply = products(number)
@@ -22,10 +22,10 @@ def kernel(share, told, queries, keys, values, results, weights, scale, place):
     """Heads. `told` are the settings of an `Attention`, `place` memory of each thread."""
     wide_vectors()
     call = memory(share, int64, 0)
-    if call[Call.COUNT] != 0:
+    if call[CallWords.COUNT] != 0:
         shared(share, place)
         return
-    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
+    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
     settings = elements(told, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]

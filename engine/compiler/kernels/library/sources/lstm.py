@@ -6,11 +6,11 @@ from numba import int64
 from engine.compiler.kernels.functions import exp32 as exp
 from engine.compiler.kernels.functions import tanh32 as tanh
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements, memory
-from engine.compiler.kernels.rows import compiled, lay_weight, multiply
-from engine.compiler.kernels.sharing import shared
-from engine.compiler.kernels.team import Call
-from engine.compiler.kernels.tiles import LANES, ROWS
+from engine.compiler.kernels.packed_matmul import compiled, lay_weight, multiply
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.register_tiles import LANES, ROWS
+from engine.compiler.kernels.thread_pool import CallWords
 
 lanes = LANES[number]
 one = number(1.0)
@@ -43,10 +43,10 @@ def kernel(
 ):  # fmt: skip
     """Sequences. `place` is memory of each thread; the numbers before it say what is where in it."""
     call = memory(share, int64, 0)
-    if call[Call.COUNT] != 0:
+    if call[CallWords.COUNT] != 0:
         shared(share, place)
         return
-    first, last, place = call[Call.FIRST], call[Call.LAST], call[Call.PLACE]
+    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
     gates, start_h, start_c = elements(gates_, number, 1), elements(h_, number, 2), elements(c_, number, 3)
     weight, out = elements(weight_, number, 4), elements(out_, number, 5)
     h, c = elements(last_h, number, 6), elements(last_c, number, 7)

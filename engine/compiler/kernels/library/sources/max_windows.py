@@ -6,11 +6,11 @@ from numba import float32 as number
 from numba import int32, int64, uint8
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.memory import elements, memory, scratch
-from engine.compiler.kernels.sharing import shared
-from engine.compiler.kernels.team import Call
-from engine.compiler.kernels.tiles import LANES
-from engine.compiler.kernels.windows import compare
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.pooling_windows import compare
+from engine.compiler.kernels.raw_memory import elements, memory, scratch
+from engine.compiler.kernels.register_tiles import LANES
+from engine.compiler.kernels.thread_pool import CallWords
 
 LANE = LANES[number]
 lowest = number(-inf)
@@ -21,10 +21,10 @@ next_ones, every_other = compare(1), compare(2)
 def kernel(share, told, images, results, picked):
     """Planes. `told` are the settings of `Pool`, whose windows are 1 or 2 apart."""
     call = memory(share, int64, 0)
-    if call[Call.COUNT] != 0:
+    if call[CallWords.COUNT] != 0:
         shared(share, 0)
         return
-    first, last = call[Call.FIRST], call[Call.LAST]
+    first, last = call[CallWords.FIRST], call[CallWords.LAST]
     settings = elements(told, int64, 0)
     height, width, rows, columns, tall, broad = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5],

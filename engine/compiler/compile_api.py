@@ -1,0 +1,209 @@
+"""What users call: `engine.compile`, and PyTorch's names of `torch.compiler`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.compiler.break_reasons import DISABLED, EXPLICIT
+from engine.compiler.compiled_function import COMPILED_FUNCTIONS, DEFAULT_BACKEND, Compiled
+from engine.compiler.kernels.cuda.nvrtc import COMPILER as NVRTC
+from engine.compiler.kernels.kernel_cache import COMPILER
+from engine.errors import CompileError
+from engine.modes import MODES
+
+BACKENDS = {
+    DEFAULT_BACKEND: "fused kernels, and memory planned ahead",
+    "aot_eager": "the cleaned graph, op by op",
+    "eager": "the recording, op by op",
+}
+"""By what recordings are run, most to least is done to them. The names are PyTorch's for the like."""
+
+MODES_OF_PYTORCH = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+) -> Any:
+    """`model`, a function or module, with its ops recorded and run together. Also a decorator, with or without options.
+
+    Python runs on every call; what is compiled is the ops that it calls. So a compiled function means the same as the
+    function itself, whatever it does besides.
+
+    Args:
+        model: a function, or a module, which stays usable as one
+        fullgraph: raise CompileError at the first graph break, with its reason and line
+        dynamic: makes no difference: each combination of shapes is recorded once, when it is met first
+        backend: "inductor" (the default) fuses ops to kernels, "aot_eager" only tidies the graph, "eager" does neither;
+            the latter two are for finding out where a difference comes from
+        mode: makes no difference: memory is always planned ahead, and there is nothing to tune
+        options: there are none
+        name: what `explain` calls it
+        disable: return `model` as it is
+
+    Raises CompileError for a backend, mode or option that there is not, and for what cannot be compiled.
+    """
+    settings: dict[str, Any] = {
+        "fullgraph": fullgraph, "dynamic": dynamic, "backend": backend, "mode": mode, "options": options,
+        "name": name, "disable": disable,
+    }  # fmt: skip
+    chosen = _backend(backend)
+    _check(mode, options)
+    if model is None:
+        return functools.partial(compile, **settings)
+    if disable:
+        return model
+    _check_callable(model)
+    return compiled_replacement(model, Compiled(model, fullgraph=fullgraph, backend=chosen, name=name))
+
+
+@functools.singledispatch
+def compiled_replacement(model: Any, function: Callable[..., Any]) -> Any:
+    """What is called instead of `model` and runs `function`: that itself, but modules are to stay modules."""
+    return function
+
+
+@functools.singledispatch
+def compiled_of(function: Any) -> Compiled | None:
+    """The compiled function behind something that `compile` returned; None for anything else."""
+    return function if isinstance(function, Compiled) else None
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """`fn` as it is: a compiled function records the ops of all that it calls. Also takes a list of functions."""
+    return fn
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """`fn` kept out of compiled functions that call it: its ops run one by one. Also a decorator.
+
+    Each call from a compiled function is a graph break.
+
+    Args:
+        recursive: always, as what `fn` calls runs within it
+        reason: why, for whoever reads the code
+    """
+    if not recursive:
+        raise CompileError(
+            "disable(recursive=False): what a function calls runs within it.", in_code="Leave out recursive=False."
+        )
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def apart(*args: Any, **kwargs: Any) -> Any:
+        if MODES.capture is None:
+            return fn(*args, **kwargs)
+        with MODES.capture.suspended(DISABLED, getattr(fn, "__name__", type(fn).__name__)):
+            return fn(*args, **kwargs)
+
+    return compiled_replacement(fn, apart)
+
+
+def graph_break() -> None:
+    """Has a compiled function run what it has recorded so far, and begin anew. Elsewhere nothing happens."""
+    if MODES.capture is not None:
+        MODES.capture.demand(MODES.capture.segment, EXPLICIT)
+
+
+def reset() -> None:
+    """Has all compiled functions forget what they have recorded."""
+    for compiled in list(COMPILED_FUNCTIONS):
+        compiled.reset()
+
+
+def wait() -> None:
+    """Returns once all kernels are compiled that compiled functions have asked for.
+
+    Until then NumPy computes the same numbers.
+    """
+    COMPILER.wait()
+    NVRTC.wait()
+
+
+def is_compiling() -> bool:
+    """Whether a compiled function is being called, so that ops are recorded."""
+    return MODES.capture is not None
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """Whether a function is being exported: never."""
+    return False
+
+
+def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
+    """What `compile(backend=…)` takes; without those for finding mistakes, unless `exclude_tags` is empty."""
+    return sorted(BACKENDS) if "debug" not in exclude_tags else [DEFAULT_BACKEND]
+
+
+def get_default_backend() -> str:
+    """What `compile` uses if nothing is chosen."""
+    return DEFAULT_BACKEND
+
+
+def _backend(backend: str | Callable[..., Any] | None) -> str:
+    if backend is None:
+        return DEFAULT_BACKEND
+    if not isinstance(backend, str):
+        raise CompileError(
+            "compile(backend=…): backends cannot be functions, since there is no torch.fx graph to hand them. "
+            f"{_choices(BACKENDS)}"
+        )
+    if backend not in BACKENDS:
+        raise CompileError(f"compile(backend={backend!r}): there is no such backend. {_choices(BACKENDS)}")
+    return backend
+
+
+def _check(mode: str | None, options: Mapping[str, Any] | None) -> None:
+    if mode is not None and options:
+        raise CompileError("compile() takes either mode or options, not both")
+    if mode is not None and mode not in MODES_OF_PYTORCH:
+        raise CompileError(f"compile(mode={mode!r}): there is no such mode. {_choices(MODES_OF_PYTORCH)}")
+    if options:
+        raise CompileError(f"compile(options=…): there is no option {next(iter(options))!r}. Leave options out.")
+
+
+def _check_callable(model: Any) -> None:
+    name = getattr(model, "__qualname__", type(model).__name__)
+    if not callable(model) or isinstance(model, type):
+        what = f"the class {name}; compile an instance or a function of it" if isinstance(model, type) else repr(model)
+        raise CompileError(f"compile() takes a function or a module, not {what}")
+    if inspect.isgeneratorfunction(model) or inspect.isasyncgenfunction(model):
+        raise CompileError(
+            f"compile(): {name} is a generator, whose body runs when somebody asks for its values, not when it is "
+            "called. Compile the function that computes one value."
+        )
+    if inspect.iscoroutinefunction(model):
+        raise CompileError(
+            f"compile(): {name} is async, so other code may run in its midst. Compile a plain function that it calls."
+        )
+
+
+def _choices(names: Any) -> str:
+    return f"Choose one of: {', '.join(names)}."
+
+
+__all__ = [
+    "compile",
+    "disable",
+    "get_default_backend",
+    "graph_break",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+]

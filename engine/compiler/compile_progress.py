@@ -1,0 +1,37 @@
+"""How far a compiled function has come, for whoever shows that while it is called again and again."""
+
+from __future__ import annotations
+
+from engine.compiler.compiled_function import Compiled
+from engine.compiler.plan import ExecutionPlan
+from engine.events import CompileState, Tier
+
+
+def compile_state(compiled: Compiled, step: int) -> CompileState:
+    """How a function runs after the call that is step `step` of a training."""
+    plans = [plan for plan in compiled.plans if isinstance(plan, ExecutionPlan)]
+    kernels = [kernel for plan in plans for kernel in plan.kernels.values()]
+    return CompileState(
+        step=step,
+        tier=tier(compiled),
+        breaks=sum(ran.reason is not None for ran in compiled.last),
+        recompiles=compiled.report.recompiled,
+        kernels=len(kernels),
+        kernels_ready=sum(kernel.ready for kernel in kernels),
+        kernels_failed=sum(kernel.failure is not None for kernel in kernels),
+    )
+
+
+def tier(compiled: Compiled) -> Tier:
+    """How the last call ran, by the slowest of its segments."""
+    if compiled.replayed is not None:
+        return "replayed" if compiled.replayed.plan.is_fused else "interpreted"
+    segments = [ran for ran in compiled.last if ran.node.depth]
+    if any(not ran.known for ran in segments):
+        return "recording"
+    if not all(isinstance(ran.plan, ExecutionPlan) and ran.plan.is_fused for ran in segments):
+        return "interpreted"
+    return "compiled"
+
+
+__all__ = ["compile_state", "tier"]

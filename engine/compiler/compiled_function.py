@@ -1,0 +1,245 @@
+"""`engine.compile`: a function whose ops are recorded, looked up among known recordings, and run together."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+import weakref
+from collections.abc import Callable, Collection
+from threading import Lock
+from time import perf_counter
+from types import FunctionType
+from typing import Any, Protocol
+
+from engine.compiler.atomic_changes import CommitChanges, apply_changes, no_changes
+from engine.compiler.capture import Capture
+from engine.compiler.compile_report import CompileReport, SegmentRun
+from engine.compiler.graph_interpreter import GraphInterpreter
+from engine.compiler.instruction import TraceNode
+from engine.compiler.ir import PlanUnsupported, build_graph, verify_graph
+from engine.compiler.passes import optimize
+from engine.compiler.plan import ExecutionPlan
+from engine.compiler.plan_description import PlanDescription
+from engine.compiler.replay import GuardFailed, RecordedCall, Replay, ReplayCache
+from engine.compiler.sequential_executor import SequentialExecutor
+from engine.dtypes import DType, get_default_dtype
+from engine.errors import CompileError
+from engine.graph import Place
+from engine.modes import MODES
+
+DEFAULT_BACKEND = "inductor"
+"""The backend that fuses. PyTorch's name for its own one, so that programs that ask for it run."""
+
+
+class Executor(Protocol):
+    """A way to run a recording."""
+
+    def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
+        """The arrays in the wanted slots, from what was found outside (by slot) and the numbers of this call.
+
+        Writes reach the external arrays themselves, together with what `settle` says. If an exception ends the run
+        before that, nothing has changed.
+        """
+        ...
+
+    def wait(self) -> None:
+        """Returns once nothing of it is left to be compiled."""
+        ...
+
+    def describe(self) -> PlanDescription:
+        """What it does, for `explain`."""
+        ...
+
+
+class Compiled:
+    """A compiled function. Python runs on every call; the ops that it calls are run together where that is possible."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        fullgraph: bool = False,
+        exact: bool = False,
+        replays: Collection[type] | None = None,
+        backend: str = DEFAULT_BACKEND,
+        name: str | None = None,
+    ) -> None:
+        if replays is not None and (not isinstance(function, FunctionType) or function.__closure__):
+            raise CompileError(
+                f"{function!r} cannot be replayed: take a plain function that gets all it uses as arguments"
+            )
+        # A module's attributes are its state, and no business of this object's.
+        updated = ("__dict__",) if inspect.isroutine(function) else ()
+        functools.update_wrapper(self, function, updated=updated)
+        self.function = function
+        self.fullgraph = fullgraph
+        self.exact = exact
+        """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
+        self.vouched = replays
+        """Not None: the function, and methods of these classes and of the engine's, go by their arguments and what
+        these lead to, and by nothing else, so that the function can run without its Python. Only who has generated
+        them can know; `engine.compile` never says so."""
+        self.may_replay = replays is not None
+        self.backend = backend
+        """How recordings are run: fused, or more simply for comparison."""
+        self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
+        self._lock = Lock()
+        COMPILED_FUNCTIONS.add(self)
+        self.roots: dict[tuple[Place, DType], TraceNode] = {}
+        """Line of a break, None for the function's start, and default dtype → root of what is recorded from there."""
+        self.report = CompileReport()
+        self.replays = ReplayCache(replays or ())
+        self.recorded = 0
+        """Calls in all recordings together."""
+        self.plans: list[Executor] = []
+        """Of all recordings."""
+        self.last: tuple[SegmentRun, ...] = ()
+        """The segments of the last call that ran Python."""
+        self.replayed: Replay | None = None
+        """By what the last call ran without Python, if it did."""
+        self.seconds = 0.0
+        """That the last call took."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if MODES.capture is not None:  # part of what is being compiled
+            return self.function(*args, **kwargs)
+        began = perf_counter()
+        try:
+            if self.may_replay:
+                return self._replayed(args, kwargs)
+            return self._captured(Capture(self), args, kwargs)
+        finally:
+            self.seconds = perf_counter() - began
+
+    def _replayed(self, args: Any, kwargs: Any) -> Any:
+        """A call without Python, once it is known what the function does."""
+        key, replay = self.replays.find(args, kwargs)
+        if replay is not None:
+            try:
+                result = replay.run(args, kwargs)
+                self.replays.count += 1
+                self.replayed = replay
+                return result
+            except GuardFailed as missed:
+                self.replays.miss(key, str(missed))
+        had = self.replays.with_gradients(key, args, kwargs)
+        capture = Capture(self)
+        result = self._captured(capture, args, kwargs)
+        whole = capture.whole
+        if whole is not None and had is not None:
+            self.replays.consider(key, RecordedCall(args, kwargs, result, whole, whole.plan, capture.events, had))
+        return result
+
+    def traced(self, *args: Any, **kwargs: Any) -> list[SegmentRun]:
+        """Calls the function. Returns what its segments were, in order."""
+        self._captured(Capture(self, traced=True), args, kwargs)
+        return list(self.last)
+
+    def _captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+        try:
+            return self._recorded(capture, args, kwargs)
+        except BaseException as error:
+            capture.abandon(error)
+            raise
+        finally:
+            apply_changes(capture.undo.leaving())
+            self.last, self.replayed = tuple(capture.ran), None
+            capture.close()
+
+    def _recorded(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+        """The function's result, with its ops recorded and run.
+
+        An error ends the function as in eager mode: what was recorded before it is run. What comes from outside, such
+        as Ctrl+C, ends it as if it had not been called since the last graph break.
+        """
+        try:
+            try:
+                MODES.undo = capture.undo.changes
+                MODES.capture = capture
+                result = self.function(*args, **kwargs)
+            except Exception:
+                capture.finish()
+                raise
+            capture.finish()
+            return result
+        except BaseException as error:
+            capture.abandon(error)
+            raise
+        finally:
+            apply_changes(capture.undo.leaving())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def root_at(self, where: Place) -> TraceNode:
+        """Where recordings begin: those of the function, or those that follow a break at a line."""
+        return self.roots.setdefault((where, get_default_dtype()), TraceNode(None, None, ()))
+
+    def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
+        """How to compute the slots `wanted` of the recording that ends at `node`."""
+        found = node.plans.get(wanted)
+        if found is None:
+            with self._lock:  # several threads may come here with one new recording
+                found = node.plans.get(wanted)
+                if found is None:
+                    found = node.plans[wanted] = self._planned(node, wanted)
+                    self.plans.append(found)
+        return found
+
+    def _planned(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
+        if self.backend == "eager":
+            return SequentialExecutor(node, wanted, "backend='eager' was asked for")
+        try:
+            graph = build_graph(node, wanted)
+        except PlanUnsupported as why:
+            return SequentialExecutor(node, wanted, str(why))
+        optimize(graph)
+        verify_graph(graph)
+        if self.backend == "aot_eager":
+            return GraphInterpreter(graph, "backend='aot_eager' was asked for")
+        try:
+            return ExecutionPlan(graph)
+        except PlanUnsupported as why:
+            return GraphInterpreter(graph, str(why))
+
+    def reset(self) -> None:
+        """Forgets all recordings."""
+        self.report, self.recorded = CompileReport(), 0
+        self.roots, self.plans, self.last = {}, [], ()
+        self.replays = ReplayCache(self.vouched or ())
+
+    def __reduce__(self) -> Any:
+        """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""
+        found: Any = sys.modules.get(self.__module__)
+        path = getattr(self, "__qualname__", "")  # partial functions have none
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return path if found is self else (_rebuilt, (self.function, *self._settings()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
+
+    def _settings(self) -> tuple[bool, bool, Collection[type] | None, str, str]:
+        return self.fullgraph, self.exact, self.vouched, self.backend, self.name
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}>"
+
+
+def _rebuilt(
+    function: Callable[..., Any],
+    fullgraph: bool,
+    exact: bool,
+    replays: Collection[type] | None,
+    backend: str,
+    name: str,
+) -> Compiled:
+    return Compiled(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
+
+
+COMPILED_FUNCTIONS: weakref.WeakSet[Compiled] = weakref.WeakSet()
+"""All that `engine.compiler.reset` is about."""
+
+__all__ = ["COMPILED_FUNCTIONS", "Compiled", "Executor"]

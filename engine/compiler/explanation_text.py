@@ -1,0 +1,243 @@
+"""An explanation as text for people."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from textwrap import shorten, wrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.compiler.explanation import (
+        Explanation,
+        GraphBreak,
+        KernelInfo,
+        OperationInfo,
+        RecompileInfo,
+        ReplayInfo,
+        SegmentInfo,
+        SourceLine,
+    )
+
+WIDTH = 110
+MAX_ROWS = 40
+"""Lines for one segment; longer ones are cut in the middle."""
+MAX_SEGMENTS = 6
+MIN_REPORTED_BYTES = 1024
+"""Bytes of memory."""
+MAX_RECOMPILES = 8
+
+
+def explanation_text(found: Explanation, *, source: bool = False) -> str:
+    """The whole text. With `source`, the code of generated kernels too."""
+    parts = [_head(found)]
+    kinds = _kinds(found.segments)
+    parts += ["\n".join(_segment(alike, source=source)) for alike in kinds[:MAX_SEGMENTS]]
+    if len(kinds) > MAX_SEGMENTS:
+        parts.append(f"and {_counted(sum(map(len, kinds[MAX_SEGMENTS:])), 'more segment')}, each after a break")
+    parts += ["\n".join(_break(number, one)) for number, one in enumerate(found.breaks, start=1)]
+    if found.replays.count or found.replays.refused:
+        parts.append("\n".join(_replays(found.replays)))
+    if found.recompiles:
+        parts.append("\n".join(_recompiles(found.recompiles)))
+    return "\n\n".join(parts)
+
+
+def _head(found: Explanation) -> str:
+    breaks = sum(one.count for one in found.breaks)
+    causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
+    ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)
+    speed = f"{ratio:.1f} times as fast as" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
+    compared = f", {speed} eager mode ({time_text(found.eager_seconds)})" if found.eager_seconds else ""
+    lines = [
+        f"{found.name}: {_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}",
+        f"  one call takes {time_text(found.compiled_seconds)}{compared}",
+    ]
+    if found.first_seconds:
+        lines.append(f"  the first call, which was recorded, took {time_text(found.first_seconds)}")
+    return "\n".join(lines)
+
+
+def _kinds(segments: Iterable[SegmentInfo]) -> list[list[SegmentInfo]]:
+    """Those that do the same, such as the rounds of a loop, together."""
+    found: dict[Any, list[SegmentInfo]] = {}
+    for one in segments:
+        lines = tuple((op.op, op.line, op.outputs) for op in one.operations)
+        found.setdefault((lines, one.ended_by, one.how), []).append(one)
+    return list(found.values())
+
+
+def _segment(alike: Sequence[SegmentInfo], *, source: bool) -> Iterator[str]:
+    segment = alike[0]
+    made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
+    ops = _counted(len(segment.operations), "op")
+    how = segment.how if not made else f"{segment.how} to {_counted(len(made), 'kernel')}"
+    times = "" if len(alike) == 1 else f", {_times(len(alike)).lower()} a call"
+    seconds = sum(one.seconds for one in alike)
+    yield f"Segment {_numbers(alike)}: {ops}, {how}{times}, {time_text(seconds)}{' in all' if times else ''}"
+    if segment.note:
+        yield f"  not fused: {segment.note}"
+    yield from _columns(_rows(segment.operations))
+    for number, kernel in enumerate(made, start=1):
+        yield from _kernel(number, kernel, source=source)
+    if segment.how == "fused":
+        yield from _alone(segment)
+    if segment.held >= MIN_REPORTED_BYTES:
+        yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
+    yield from _guards(segment)
+    if segment.plans > 1:
+        yield f"  has {segment.plans} plans, as other results were held at its end"
+    end = "the end of the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
+    yield f"  ended by {end}"
+
+
+def _numbers(segments: Sequence[SegmentInfo]) -> str:
+    numbers = [str(one.number) for one in segments]
+    return ", ".join(numbers if len(numbers) <= 4 else [*numbers[:3], "…", numbers[-1]])
+
+
+def _rows(operations: Sequence[OperationInfo]) -> list[tuple[str, str, str]]:
+    """For each line of the program: place, code, and what was recorded there."""
+    rows: list[tuple[str, str, str]] = []
+    for (line, backward), members in groupby(operations, lambda one: (one.line, one.backward)):
+        ops = list(members)
+        place = ("backward of " if backward else "") + location_text(line)
+        rows.append((place, "" if line is None or backward else line.code, f"{_names(ops)} → {ops[-1].outputs[0]}"))
+    if len(rows) > MAX_ROWS:
+        half = MAX_ROWS // 2
+        rows[half:-half] = [("…", "", f"{len(rows) - MAX_ROWS} more lines")]
+    return rows
+
+
+def _names(ops: Sequence[OperationInfo]) -> str:
+    names = [f"{one.op}_" if one.writes else one.op for one in ops]
+    runs = [(name, len(list(same))) for name, same in groupby(names)]
+    return shorten(", ".join(name if n == 1 else f"{n}× {name}" for name, n in runs), 60, placeholder=" …")
+
+
+def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    first = max((len(place) for place, _, _ in rows), default=0)
+    second = min(max((len(text) for _, text, _ in rows), default=0), 42)
+    for place, text, ops in rows:
+        fitting = text if len(text) <= second else text[: second - 1] + "…"
+        yield f"  {place:{first}}  {fitting:{second}}  {ops}".rstrip()
+
+
+def _kernel(number: int, kernel: KernelInfo, *, source: bool) -> Iterator[str]:
+    ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
+    note = f" ({kernel.note})" if kernel.note else ""
+    places = list(dict.fromkeys(map(location_text, kernel.lines)))
+    where = f" ({', '.join(places if len(places) <= 3 else [*places[:2], '…'])})" if places else ""
+    yield f"  kernel {number}{where}: {ops} → {', '.join(_tallied(kernel.makes))}{note}"
+    if source and kernel.source:
+        yield from ("    | " + text for text in kernel.source.rstrip().splitlines())
+
+
+def _guards(segment: SegmentInfo) -> Iterator[str]:
+    """What it takes from outside: the same shapes find the recording again."""
+    same = _tallied(f"{one.array}{' (written to)' if one.written else ''}" for one in segment.guards)
+    if segment.numbers:
+        same.append(f"{_counted(segment.numbers, 'number')} that may change")
+    if same:
+        yield from _listed("found again for", same)
+
+
+def _listed(label: str, items: Iterable[str]) -> Iterator[str]:
+    """Items over several lines, none of them broken up."""
+    text = ", ".join(one.replace(" ", "\u00a0") for one in items)
+    yield from (part.replace("\u00a0", " ") for part in _wrapped(label, text))
+
+
+def _tallied(texts: Iterable[str]) -> list[str]:
+    """Each text once, with how often it is there."""
+    return [text if n == 1 else f"{n}× {text}" for text, n in Counter(texts).items()]
+
+
+def _alone(segment: SegmentInfo) -> Iterator[str]:
+    """What ops' own kernels compute."""
+    alone = [one for one in segment.kernels if one.kind == "call"]
+    why = ((one.ops[0], one.note.removeprefix(f"{one.ops[0]}: ")) for one in alone)
+    if alone:
+        yield from _listed("by their own kernels", _tallied(f"{op} ({note})" if note else op for op, note in why))
+
+
+def _replays(replays: ReplayInfo) -> Iterator[str]:
+    yield f"Without Python: {_counted(replays.count, 'call')}"
+    yield from (
+        f"  Python ran again once {text} was not as before" for text, _ in Counter(replays.missed).most_common(5)
+    )
+    yield from (f"  Python runs on every call, because {text}" for text in dict.fromkeys(replays.refused))
+
+
+def _break(number: int, one: GraphBreak) -> Iterator[str]:
+    code = "" if one.line is None else f"   {one.line.code}"
+    yield f"Break {number}: {one.reason}   {location_text(one.line)}{code}"
+    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f"; needed is the result of {one.op}"
+    yield from _wrapped("Because", f"{one.what}{of}")
+    after = _counted(one.after, "op") if one.after else "none"
+    yield (
+        f"  {_times(one.count)} a call, {_counted(one.before, 'op')} before it and {after} after it; "
+        f"what was needed took {time_text(one.seconds)} to compute{' in all' if one.count > 1 else ''}"
+    )
+    yield from _wrapped("Instead", one.rewrite)
+    yield f"  More: {one.help}"
+
+
+_OF_CALLS = {"shape", "device", "observed", "limit", "exposed", "disabled"}
+"""Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
+
+
+def _recompiles(recompiles: Sequence[RecompileInfo]) -> Iterator[str]:
+    yield f"Recompiles: {len(recompiles)}"
+    for one in recompiles[:MAX_RECOMPILES]:
+        code = f"   {one.line.code}" if one.line and one.line.code else ""
+        yield f"  call {one.call}, after {_counted(one.after, 'op')} as before: {location_text(one.line)}{code}"
+        at = "" if one.expected_line in (None, one.line) else f" at {location_text(one.expected_line)}"
+        yield f"    expected {one.expected}{at}, got {one.got}"
+        yield from (f"    {text}" for text in one.differences)
+    if len(recompiles) > MAX_RECOMPILES:
+        yield f"  and {len(recompiles) - MAX_RECOMPILES} more"
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return wrap(
+        f"{label}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def location_text(line: SourceLine | None) -> str:
+    """A node of the canvas, or file and line."""
+    if line is None:
+        return "somewhere"
+    return line.node or f"{os.path.basename(line.file)}:{line.number}"
+
+
+def time_text(seconds: float) -> str:
+    """ "14 µs", "0.52 ms", "1.3 s"."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms"), (1.0, "s")):
+        if seconds * factor < 1000 or unit == "s":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError
+
+
+def bytes_text(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
+
+
+def _times(count: int) -> str:
+    return "Once" if count == 1 else "Twice" if count == 2 else f"{count} times"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+__all__ = ["bytes_text", "explanation_text", "location_text", "time_text"]

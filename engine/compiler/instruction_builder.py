@@ -1,0 +1,68 @@
+"""What can be told of a call that has just run: an instruction, by which it is known from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.backend import Device, MetaArray
+from engine.compiler.instruction import Instruction
+from engine.compiler.sequential_executor import is_mixed
+from engine.dtypes import BY_NAME
+from engine.graph import Place
+from engine.modes import MODES
+from engine.observe import call_site
+from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.movement.strides import as_strided
+from engine.ops.record import Op
+from engine.tensors.deferred import Form
+from engine.tensors.dispatch.kernels import infer
+from engine.tensors.dispatch.run import shares_memory
+
+
+def build_instruction(
+    op: Op,
+    slots: tuple[Any, ...],
+    statics: dict[str, Any],
+    device: Device,
+    arrays: Sequence[Any],
+    values: Sequence[Any] | None,
+    first: int,
+) -> Instruction:
+    """The instruction of a call with these arrays, whose results have slots from `first` on; None was written to."""
+    mixed, (where, backward) = is_mixed(arrays), call_origin()
+    if values is None:
+        return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where, backward)
+    outputs = tuple(range(first, first + len(values)))
+    views = op.view and shares_memory(values[0], arrays[0])
+    forms = tuple(map(Form.of, values))
+    return Instruction(op, slots, statics, outputs, forms, views, False, mixed, device, where, backward)
+
+
+def call_origin() -> tuple[Place, bool]:
+    """The line that calls an op, or whose gradient is computed; and whether a backward pass is under way."""
+    walk = MODES.walk
+    if walk is None:
+        return call_site(), False
+    return (None if walk.node is None else walk.node.where) or call_site(), True
+
+
+def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:
+    """Whether the shapes of the results follow from those of the inputs, whatever the numbers in them."""
+    specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
+    try:
+        found = infer(op, specs, statics)
+    except Exception:  # noqa: BLE001 - a rule says no in many ways, and the kernel has already run
+        return False
+    found = found if isinstance(found, tuple) else (found,)
+    return [tuple(one.shape) for one in found] == [form.shape for form in forms]
+
+
+def depends_on_memory_layout(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> bool:
+    """Whether what a view shows follows from where elements lie in memory, which plans choose themselves."""
+    if op is as_strided:
+        return True
+    return op is reinterpret and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize
+
+
+__all__ = ["build_instruction", "call_origin", "depends_on_memory_layout", "has_inferable_shape"]

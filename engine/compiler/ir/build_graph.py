@@ -1,0 +1,162 @@
+"""From a recording, whose calls share and write memory, to a graph of values.
+
+Each memory of the recording has a root slot. A write through any view of it makes a new value of the whole memory; what
+is read afterwards is computed from that. Writes to memory from outside happen once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.backend import META, Device, MetaArray
+from engine.compiler.instruction import Constant, ExternalInput, Instruction, Scalar, Slot, TraceNode
+from engine.compiler.ir.ir_graph import IRGraph, IRNode, IROperand, IROutput, IRValue, PlanUnsupported
+from engine.dtypes import from_numpy
+from engine.graph import Place
+from engine.ops.movement.primitives import cast
+from engine.ops.record import Op
+from engine.tensors.deferred import Form
+from engine.tensors.dispatch.in_place import OVERWRITE
+from engine.tensors.dispatch.run import compute_promoted
+
+
+def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:
+    """The graph of the recording that ends at `node`, with the arrays in the slots `wanted` as outputs.
+
+    Raises:
+        Unplanned: memory from outside is written to that the recording has met as several tensors.
+    """
+    path = node.path()
+    builder = _Builder()
+    for place in path:
+        for external in place.externals:
+            builder.meet(external)
+        builder.add(place.call)
+    return builder.finish(wanted)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.graph = IRGraph({}, [], [], {})
+        self.externals: dict[int, ExternalInput] = {}
+        self.roots: dict[int, tuple[int, tuple[tuple[Op, Any], ...]]] = {}
+        """Slot → root of its memory and the view ops from there."""
+        self.forms: dict[int, Form] = {}
+        self.now: dict[int, IRValue] = {}
+        """Root → what its memory holds by now."""
+        self.views: dict[tuple[IRValue, int, Any], IRValue] = {}
+        """View ops that were applied to a value already, by their ids."""
+
+    def meet(self, external: ExternalInput) -> None:
+        slot, form = external.slot, external.form
+        self.externals[slot] = external
+        self.roots[slot], self.forms[slot] = (slot, ()), form
+        value = IRValue(form.shape, form.dtype, external.device, None, slot)
+        self.graph.inputs[slot] = self.now[slot] = value
+        self.graph.forms[slot] = form
+
+    def add(self, call: Instruction) -> None:
+        if call.views:
+            first = call.inputs[0]
+            assert isinstance(first, Slot)
+            root, chain = self.roots[first.number]
+            (slot,) = call.outputs
+            self.roots[slot], self.forms[slot] = (root, (*chain, (call.op, call.statics))), call.forms[0]
+            return
+        inputs = [self.read(one.number) if isinstance(one, Slot) else one for one in call.inputs]
+        if call.in_place:
+            self.write(call, inputs)
+            return
+        made = self.node(call.op, inputs, call.statics, [(f.shape, f.dtype) for f in call.forms], call)
+        for slot, form, value in zip(call.outputs, call.forms, made.outputs, strict=True):
+            self.roots[slot], self.forms[slot], self.now[slot] = (slot, ()), form, value
+
+    def node(
+        self, op: Op, inputs: Sequence[IROperand], statics: Any, specs: Sequence[tuple[Any, Any]], call: Instruction
+    ) -> IRNode:
+        return self._node(op, inputs, statics, specs, call.device, call.mixed, call.where, call.again)
+
+    def _node(
+        self,
+        op: Op,
+        inputs: Sequence[IROperand],
+        statics: Any,
+        specs: Sequence[tuple[Any, Any]],
+        device: Device,
+        mixed: bool,
+        where: Place,
+        again: int = 0,
+    ) -> IRNode:
+        node = IRNode(op, list(inputs), statics, mixed, (where,), again)
+        node.outputs = [IRValue(tuple(shape), dtype, device, node, i) for i, (shape, dtype) in enumerate(specs)]
+        self.graph.nodes.append(node)
+        return node
+
+    def read(self, slot: int) -> IRValue:
+        """What a slot holds by now."""
+        root, chain = self.roots[slot]
+        value = self.now[root]
+        for op, statics in chain:
+            key = (value, id(op), _frozen(statics))
+            found = self.views.get(key)
+            if found is None:
+                array = MetaArray(value.shape, value.dtype)
+                seen = compute_promoted(op, [array], _example(statics), META)
+                node = self._node(op, [value], statics, [(seen.shape, seen.dtype)], value.device, False, None)
+                found = self.views[key] = node.out
+            value = found
+        return value
+
+    def write(self, call: Instruction, inputs: list[IROperand]) -> None:
+        root, chain = self.roots[call.outputs[0]]
+        old, form = inputs[0], self.forms[call.outputs[0]]
+        assert isinstance(old, IRValue)
+        arrays = [MetaArray(one.shape, one.dtype) if isinstance(one, IRValue) else _example(one) for one in inputs]
+        result = compute_promoted(call.op, arrays, _example(call.statics), META)
+        if tuple(result.shape) != form.shape:
+            raise PlanUnsupported(f"{call.op.name}_() writes {result.shape} over {form.shape}")
+        value = self.node(call.op, inputs, call.statics, [(result.shape, result.dtype)], call).out
+        if value.dtype != form.dtype:
+            dtype = from_numpy(form.dtype)
+            value = self.node(cast, [value], {"dtype": dtype}, [(value.shape, form.dtype)], call).out
+        whole = self.now[root]
+        if chain:
+            value = self.node(OVERWRITE, [whole, value], {"chain": chain}, [(whole.shape, whole.dtype)], call).out
+        self.now[root] = value
+
+    def _refuse_shared(self, written: int) -> None:
+        """What shares the memory may have been met before the write or after it."""
+        shares = self.externals[written].shares_with is not None
+        if shares or any(other.shares_with == written for other in self.externals.values()):
+            raise PlanUnsupported("memory that several tensors from outside share is written to")
+
+    def finish(self, wanted: Sequence[int]) -> IRGraph:
+        graph = self.graph
+        graph.writes = {slot: self.now[slot] for slot, value in graph.inputs.items() if self.now[slot] is not value}
+        for slot in graph.writes:
+            self._refuse_shared(slot)
+        for slot in wanted:
+            root, chain = self.roots[slot]
+            external = root if root in self.externals else None
+            graph.outputs.append(IROutput(slot, self.now[root], self.forms[root], chain, external, root))
+        return graph
+
+
+def _example(value: Any) -> Any:
+    """A value as the shape rules take it: any number will do in the place of one that may change."""
+    kind = type(value)
+    if kind is Scalar:
+        return 1.0
+    if kind is Constant:
+        return value.value
+    if kind is tuple or kind is list:
+        return kind(map(_example, value))
+    return {name: _example(one) for name, one in value.items()} if kind is dict else value
+
+
+def _frozen(statics: Any) -> Any:
+    return repr(sorted(statics.items(), key=lambda item: item[0])) if statics else None
+
+
+__all__ = ["build_graph"]

@@ -1,0 +1,31 @@
+"""Whether a graph is one: run in tests after every pass."""
+
+from __future__ import annotations
+
+from engine.compiler.ir.ir_graph import IRGraph, IRValue
+
+
+def verify_graph(graph: IRGraph) -> None:
+    """Raises AssertionError for a graph whose parts do not fit together."""
+    known: set[IRValue] = set(graph.inputs.values())
+    for slot, value in graph.inputs.items():
+        assert value.producer is None, f"input {slot} has a producer"
+        assert value.place == slot, f"input {slot} says it is {value.place}"
+    for node in graph.nodes:
+        for value in node.values:
+            assert value in known, f"{node.op.name} uses a value before it is computed"
+        assert node.outputs, f"{node.op.name} makes nothing"
+        for place, value in enumerate(node.outputs):
+            assert value.producer is node, f"a result of {node.op.name} names another producer"
+            assert value.place == place, f"result {place} of {node.op.name} says it is {value.place}"
+            assert value not in known, f"{node.op.name} stands in the graph twice"
+        known.update(node.outputs)
+    for slot, value in graph.writes.items():
+        given = graph.inputs[slot]
+        assert value in known, f"what is written to {slot} is not computed"
+        assert (value.shape, value.dtype) == (given.shape, given.dtype), f"{value} does not fit {given}"
+    for output in graph.outputs:
+        assert output.external is not None or output.value in known, f"output {output.slot} is not computed"
+
+
+__all__ = ["verify_graph"]

@@ -1,0 +1,150 @@
+"""Products of matrices in memory, a tile after the other. Imports numba.
+
+Each element is one chain of products added with one rounding, from the first to the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, njit, types
+
+from engine.compiler.kernels.raw_memory import HEADER, memory
+from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, WIDE, Tile
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+HEIGHTS, PANEL = ((14, 8, 4, 2, 1), 2) if WIDE else ((6, 4, 3, 2, 1), 1)
+"""Rows of tiles, and vectors in a row of a panel: the sums of the largest fill the registers."""
+
+
+def tile(rows: int, vectors: int) -> Any:
+    """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i]."""
+
+    @intrinsic(prefer_literal=False)
+    def code_of(
+        typing: Any, factors: Any, down: Any, along: Any, x: Any, step: Any, count: Any, out: Any, pitch: Any, adds: Any
+    ) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            factors_, down_, along_, x_, step_, count_, out_, pitch_, adds_ = given
+            tile = Tile(context, builder, x.dtype)
+            lines = [builder.mul(down_, _index(row)) for row in range(rows)]
+            places = [
+                builder.add(builder.mul(pitch_, _index(row)), _index(vector * tile.lanes))
+                for row in range(rows)
+                for vector in range(vectors)
+            ]
+
+            def next_sums(k: Any, sums: list[Any]) -> list[Any]:
+                seen, own = builder.mul(k, step_), builder.mul(k, along_)
+                found = [tile.load(x, x_, builder.add(seen, _index(one * tile.lanes))) for one in range(vectors)]
+                new: list[Any] = []
+                for row, line in enumerate(lines):
+                    factor = tile.spread(tile.number(factors, factors_, builder.add(line, own)))
+                    new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
+                return new
+
+            for place in places:
+                tile.expect(out, out_, place)
+
+            def write(start: list[Any]) -> None:
+                for place, value in zip(places, tile.loop(count_, start, next_sums), strict=True):
+                    tile.store(out, out_, place, value)
+
+            with builder.if_else(builder.icmp_signed("==", adds_, _index(0))) as (fresh, more):
+                with fresh:
+                    write(tile.zeros(rows * vectors))
+                with more:
+                    write([tile.load(out, out_, place) for place in places])
+            return context.get_dummy_value()
+
+        index = types.int64
+        return types.void(factors, index, index, x, index, index, out, index, index), code
+
+    return code_of
+
+
+def _index(number: int) -> Any:
+    return ir.Constant(ir.IntType(64), number)
+
+
+@njit(nogil=True, error_model="numpy")
+def address(array):
+    """Where the elements of the array with this id begin."""
+    return memory(array + HEADER, types.int64, 1)[0]
+
+
+def products(number: Any) -> Any:
+    """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i] for all rows and so many vectors of i.
+
+    Memory is told by its address. With `adds`, what is in `out` already is where the sums begin.
+    """
+    lanes, width = LANES[number], number.bitwidth // 8
+    most, two, one = (tile(ROWS, size) for size in (VECTORS, 2, 1))
+    line, single = tile(1, VECTORS), tile(1, 1)
+
+    @njit(nogil=True, error_model="numpy")
+    def multiply(factors, down, along, x, step, count, out, pitch, rows, vectors, adds):
+        row = 0
+        while row < rows:
+            full = row + ROWS <= rows
+            own = memory(factors + row * down * width, number, 1)
+            vector = 0
+            while vector < vectors:
+                seen = memory(x + vector * lanes * width, number, 2)
+                to = memory(out + (row * pitch + vector * lanes) * width, number, 3)
+                if full:
+                    if vector + VECTORS <= vectors:
+                        most(own, down, along, seen, step, count, to, pitch, adds)
+                        vector += VECTORS
+                    elif vector + 2 <= vectors:
+                        two(own, down, along, seen, step, count, to, pitch, adds)
+                        vector += 2
+                    else:
+                        one(own, down, along, seen, step, count, to, pitch, adds)
+                        vector += 1
+                elif vector + VECTORS <= vectors:
+                    line(own, down, along, seen, step, count, to, pitch, adds)
+                    vector += VECTORS
+                else:
+                    single(own, down, along, seen, step, count, to, pitch, adds)
+                    vector += 1
+            row += ROWS if full else 1
+
+    return multiply
+
+
+def copies(number: Any) -> tuple[Any, Any, Any]:
+    """Rows into padded rows, rows into padded columns, and padded rows times a factor back into rows, by addresses."""
+
+    @njit(nogil=True, error_model="numpy")
+    def padded(x, step, rows, columns, out, pitch):
+        source, to = memory(x, number, 1), memory(out, number, 2)
+        for row in range(rows):
+            for column in range(columns):
+                to[row * pitch + column] = source[row * step + column]
+            for column in range(columns, pitch):
+                to[row * pitch + column] = number(0.0)
+
+    @njit(nogil=True, error_model="numpy")
+    def turned(x, step, rows, columns, out, pitch):
+        source, to = memory(x, number, 1), memory(out, number, 2)
+        for column in range(columns):
+            for row in range(rows):
+                to[column * pitch + row] = source[row * step + column]
+            for row in range(rows, pitch):
+                to[column * pitch + row] = number(0.0)
+
+    @njit(nogil=True, error_model="numpy")
+    def back(x, pitch, rows, columns, out, step, factor):
+        source, to = memory(x, number, 1), memory(out, number, 2)
+        for row in range(rows):
+            for column in range(columns):
+                to[row * step + column] = source[row * pitch + column] * factor
+
+    return padded, turned, back
+
+
+__all__ = ["HEIGHTS", "PANEL", "address", "copies", "products", "tile"]

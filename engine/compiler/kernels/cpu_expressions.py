@@ -1,0 +1,238 @@
+"""Scalar expressions as text for numba. Integers keep their dtype and floats theirs: numba alone would widen both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.kernels.scalar_expression import FLOAT, TRUTH, Expression, LoweringUnsupported
+
+CHEAP_COST, EXPENSIVE_COST = 1, 12
+"""What computing an expression costs, in additions."""
+
+NAMES = {"?": "boolean", "f": "float32", "d": "float64", "b": "int8", "h": "int16", "i": "int32", "l": "int64",
+         "q": "int64", "B": "uint8", "H": "uint16", "I": "uint32", "L": "uint64", "Q": "uint64"}  # fmt: skip
+"""numba's names of dtypes."""
+
+_OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
+                "greater_equal": ">="}  # fmt: skip
+ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+_OWN = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}", "log2": "log2_{}",
+        "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
+"""Functions of ours, by the bits of the dtype."""
+_SHARED = {"maximum", "minimum", "fmax", "fmin"}
+"""Functions of ours that serve all dtypes."""
+_OF_FLOATS = {"remainder", "floor_divide", "fmod"}
+"""Functions of ours that serve both float dtypes; whole numbers may be divided by 0, which must raise."""
+LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh",
+            "arctan2"}  # fmt: skip
+"""Functions of the C library, one element at a time, in double precision."""
+SIMPLE_POWERS = {2.0: "square", 1.0: "positive", 0.5: "sqrt"}
+"""By their exponent."""
+
+
+class ImportedNames:
+    """What a generated module imports."""
+
+    def __init__(self) -> None:
+        self.functions: set[str] = set()
+        self.types: set[str] = set()
+        self.mathematics: set[str] = set()
+
+    def function(self, name: str) -> str:
+        self.functions.add(name)
+        return name
+
+    def type(self, dtype: Any) -> str:
+        name = NAMES[np.dtype(dtype).char]
+        self.types.add(name)
+        return name
+
+    def math(self, name: str) -> str:
+        self.mathematics.add(name)
+        return name
+
+
+def literal(value: Any, dtype: Any, names: ImportedNames) -> str:
+    """A constant."""
+    dtype = np.dtype(dtype)
+    if dtype == TRUTH:
+        return repr(bool(value))
+    if dtype.kind != "f":
+        return f"{names.type(dtype)}({int(value)})"
+    if math.isnan(value) or math.isinf(value):
+        text = names.math("nan") if math.isnan(value) else ("-" if value < 0 else "") + names.math("inf")
+    else:
+        text = repr(float(value)) if dtype == np.float64 else repr(float(str(np.float32(value))))
+    return text if dtype == np.float64 else f"{names.type(dtype)}({text})"
+
+
+def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    """An expression whose arguments are these texts. Raises Unlowered."""
+    kind = one.args[0].dtype.kind if one.args else one.dtype.kind
+    if one.name in _OPERATORS:
+        return _arithmetic(one, args, names)
+    if one.name in _COMPARISONS:
+        return f"({args[0]} {_COMPARISONS[one.name]} {args[1]})"
+    special = _SPECIAL.get(one.name)
+    if special is not None:
+        return special(one, args, names)
+    if one.name in ROUNDINGS:
+        return args[0] if kind in "iub" else f"{names.function(one.name)}({args[0]})"
+    own = own_function(one)
+    if own is not None:
+        return _kept(one, f"{names.function(own)}({', '.join(args)})", names)
+    if one.name in LIBRARY and kind == "f":
+        wide = ", ".join(f"{names.type(FLOAT)}({arg})" for arg in args)
+        return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({wide}))"
+    raise LoweringUnsupported(f"numpy.{one.name} has no scalar form")
+
+
+def own_function(one: Expression) -> str | None:
+    """The function of ours that computes an expression, if one does."""
+    kind = one.args[0].dtype.kind if one.args else one.dtype.kind
+    if (one.name in _OWN or one.name == "power") and kind == "f":
+        return _OWN.get(one.name, "power{}").format(one.dtype.itemsize * 8)
+    return one.name if one.name in _SHARED or (one.name in _OF_FLOATS and kind == "f") else None
+
+
+def _of_library(name: str) -> str:
+    return name.replace("arc", "a")
+
+
+def _kept(one: Expression, found: str, names: ImportedNames) -> str:
+    """Numba computes small whole numbers in 64 bits."""
+    return f"{names.type(one.dtype)}({found})" if one.dtype.kind in "iu" and one.dtype.itemsize < 8 else found
+
+
+def _arithmetic(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    sign = _OPERATORS[one.name]
+    if one.dtype == TRUTH:
+        sign = {"+": "|", "*": "&"}.get(sign, sign)
+    return _kept(one, f"({args[0]} {sign} {args[1]})", names)
+
+
+def _cast(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    source = one.args[0].dtype
+    if one.dtype == TRUTH:
+        return f"({args[0]} != {literal(0, source, names)})"
+    return f"{names.type(one.dtype)}({args[0]})"
+
+
+def _negative(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    return _kept(one, f"(-{args[0]})", names)
+
+
+def _absolute(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    if one.dtype.kind == "f":
+        return f"{names.function('fabs')}({args[0]})"
+    if one.dtype.kind in "ub":
+        return args[0]
+    return _kept(one, f"abs({args[0]})", names)
+
+
+def _truths(sign: str) -> Callable[..., str]:
+    def made(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+        parts = [
+            given if arg.dtype == TRUTH else f"({given} != {literal(0, arg.dtype, names)})"
+            for given, arg in zip(args, one.args, strict=True)
+        ]
+        return f"({parts[0]} {sign} {parts[1]})"
+
+    return made
+
+
+def _not(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    source = one.args[0].dtype
+    return f"({args[0]} == {literal(0, source, names)})" if source != TRUTH else f"({args[0]} == False)"
+
+
+def _invert(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    return _not(one, args, names) if one.dtype == TRUTH else _kept(one, f"(~{args[0]})", names)
+
+
+def _of_float(template: str) -> Callable[..., str]:
+    """A test of a float that no whole number passes, or all do."""
+
+    def made(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+        if one.args[0].dtype.kind != "f":
+            return repr(one.name == "isfinite")
+        size = literal(math.inf, one.args[0].dtype, names)
+        return template.format(x=args[0], size=f"{names.function('fabs')}({args[0]})", inf=size)
+
+    return made
+
+
+def _signbit(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    return f"({names.function('bits')}({args[0]}) < 0)"
+
+
+def _power(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
+    exponent = one.args[1]
+    if one.dtype.kind != "f":
+        raise LoweringUnsupported("whole powers have no scalar form")
+    simple = SIMPLE_POWERS.get(exponent.value) if exponent.name == "number" else None
+    if simple is not None:
+        return _SPECIAL[simple](one, args, names)
+    return f"{names.function(own_function(one) or 'power')}({args[0]}, {args[1]})"
+
+
+_SPECIAL: dict[str, Callable[..., str]] = {
+    "cast": _cast,
+    "where": lambda one, args, names: f"({args[1]} if {args[0]} else {args[2]})",
+    "true_divide": lambda one, args, names: f"({args[0]} / {args[1]})",
+    "divide": lambda one, args, names: f"({args[0]} / {args[1]})",
+    "negative": _negative,
+    "positive": lambda one, args, names: args[0],
+    "absolute": _absolute,
+    "fabs": _absolute,
+    "square": lambda one, args, names: _kept(one, f"({args[0]} * {args[0]})", names),
+    "reciprocal": lambda one, args, names: f"({literal(1, one.dtype, names)} / {args[0]})",
+    "sqrt": lambda one, args, names: f"{names.function('sqrt')}({args[0]})",
+    "copysign": lambda one, args, names: f"{names.function('copysign')}({args[0]}, {args[1]})",
+    "logical_and": _truths("&"),
+    "logical_or": _truths("|"),
+    "logical_xor": _truths("^"),
+    "logical_not": _not,
+    "invert": lambda one, args, names: (
+        _not(one, args, names) if one.dtype == TRUTH else _kept(one, f"(~{args[0]})", names)
+    ),
+    "isnan": _of_float("({x} != {x})"),
+    "isfinite": _of_float("({size} < {inf})"),
+    "isinf": _of_float("({size} == {inf})"),
+    "signbit": _signbit,
+    "power": _power,
+}
+_DOUBLED = {"square", "isnan", "power"}
+"""Whose text holds an argument twice."""
+
+
+def cost(one: Expression) -> int:
+    """What computing it costs, in additions, given its arguments."""
+    if one.name in ("input", "number", "scalar", "size", "index", "cast"):
+        return 0
+    if one.name in _OWN or one.name in LIBRARY or one.name in _OF_FLOATS or one.name == "power":
+        return EXPENSIVE_COST
+    return 4 if one.name in ("true_divide", "divide", "sqrt", "floor_divide", "reciprocal") else CHEAP_COST
+
+
+def repeats_argument(one: Expression) -> bool:
+    """Whether its text holds an argument twice, so that the argument should have a name."""
+    return one.name in _DOUBLED or one.name in ("where", "isfinite", "isinf")
+
+
+__all__ = [
+    "LIBRARY",
+    "ROUNDINGS",
+    "SIMPLE_POWERS",
+    "ImportedNames",
+    "cost",
+    "expression_text",
+    "literal",
+    "own_function",
+    "repeats_argument",
+]

@@ -1,0 +1,284 @@
+"""Kernels for the CPU, as source for numba."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from engine.compiler.kernels.cpu_expressions import ImportedNames
+from engine.compiler.kernels.kernel_program import KernelProgram
+from engine.compiler.kernels.kernel_schedule import KernelSchedule, Store
+from engine.compiler.kernels.loop_layout import LoopLayout
+from engine.compiler.kernels.partitioned_pass import Partition, PartitionedPass
+from engine.compiler.kernels.reduction_source import identity_text
+from engine.compiler.kernels.row_writer import RowWriter, SourceScope
+from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
+from engine.compiler.kernels.thread_pool import CallWords
+
+MAX_ARRAYS = 48
+"""Arrays of one kernel; `memory.py` can tell as many apart."""
+ALWAYS = ("elements", "memory", "wide_vectors")
+"""What each kernel imports from there."""
+
+
+class CpuSourceWriter:
+    """Writes the source of one kernel."""
+
+    def __init__(
+        self,
+        program: KernelProgram,
+        schedule: KernelSchedule,
+        layout: LoopLayout,
+        accesses: dict[Any, int],
+        in_place: dict[int, int],
+    ) -> None:
+        self.program, self.schedule, self.layout = program, schedule, layout
+        self.accesses = accesses
+        """Input expression by id, or −1 − place of an output → access in the layout."""
+        self.in_place = in_place
+        self.names = ImportedNames()
+        self.body: list[str] = []
+        self.count = 0
+        self.reaches: dict[int, frozenset[int]] = {}
+        self.stages: dict[int, int] = {}
+        self.phases: dict[int, int] = {}
+        self.memory: list[str] = []
+        """Lines that make memory for columns and stashes."""
+        self.freeing: list[str] = []
+        self.parts: dict[int, str] = {}
+        """Sums over rows by id → what rows are added to: a number, or memory with one for each element of a row."""
+        self.finals: dict[int, str] = {}
+        """Sums over rows by id → an element of them when they are complete, with a place for its index."""
+        self.inner = frozenset(schedule.inner)
+        self.outer = frozenset(schedule.outer)
+        self.loops = list(enumerate(layout.loops))
+        self.places = 1
+        self.spans: dict[int, str] = {}
+        """Of loops that parts share."""
+        self.shares = Partition()
+
+    # -- the whole
+
+    def source(self, title: str) -> str:
+        parts = PartitionedPass(self)
+        self.top = parts.after
+        for stage in range(1 + max((self.stage(one.expression) for one in self.schedule.stores), default=0)):
+            self._pass(stage, parts)
+        arguments, header = self._arguments()
+        self.shares = parts.shares
+        return self._module(title, arguments, [*header, *parts.lines()])
+
+    def _module(self, title: str, arguments: list[str], lines: list[str]) -> str:
+        kinds = ", ".join("float64" if name.startswith("number") else "int64" for name in arguments)
+        self.names.types |= {"int64", *(["float64"] if "float64" in kinds else [])}
+        imports = []
+        if self.names.mathematics:
+            imports += [f"from math import {', '.join(sorted(self.names.mathematics))}", ""]
+        imports += [f"from numba import {', '.join(sorted(self.names.types))}", ""]
+        if self.names.functions:
+            imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
+        used = {"address", "allocated", "freed", "scratch"} & {
+            one for line in lines for one in re.findall(r"\w+", line)
+        }
+        imports += ["from engine.compiler.kernels.machine_code import machine_code"]
+        imports += [f"from engine.compiler.kernels.raw_memory import {', '.join(sorted({*used, *ALWAYS}))}"]
+        imports += ["from engine.compiler.kernels.parallel_calls import shared", "", ""]
+        return "\n".join([
+            f'"""{title}"""', "", *imports, f'@machine_code("void({kinds})")',
+            f"def kernel({', '.join(arguments)}):", *("    " + line for line in lines), "",
+        ])  # fmt: skip
+
+    def _arguments(self) -> tuple[list[str], list[str]]:
+        header = [
+            "wide_vectors()",
+            "call = memory(share, int64, 0)",
+            f"told = memory(call[{CallWords.REST}], int64, 0)",
+        ]
+        sizes = ", ".join(self.size(place) for place, _ in self.loops)
+        header.append(f"{sizes} = {', '.join(f'told[{place}]' for place in range(len(self.loops)))}")
+        told = len(self.loops)
+        for access in range(len(self.layout.steps)):
+            for place, step in enumerate(self.layout.steps[access]):
+                if step is None:
+                    header.append(f"{self.step(access, place)} = told[{told}]")
+                    told += 1
+        arguments = ["share"]
+        if len(self.program.inputs) + len(self.program.outputs) >= MAX_ARRAYS:
+            raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
+        for index, value in enumerate(self.program.inputs):
+            arguments.append(f"array{index}")
+            header.append(f"x{index} = elements(array{index}, {self.names.type(value.dtype)}, {index + 1})")
+        arguments += [f"number{index}" for index in range(len(self.program.scalars))]
+        for index, (_, value) in enumerate(self.program.outputs):
+            if index in self.in_place:
+                continue
+            place = len(self.program.inputs) + 1 + index
+            arguments.append(f"result{index}")
+            header.append(f"out{index} = elements(result{index}, {self.names.type(value.dtype)}, {place})")
+        return arguments, header
+
+    def size(self, place: int) -> str:
+        return f"n{place}"
+
+    def span(self, place: int) -> str:
+        """From where to where a loop goes."""
+        return self.spans.get(place, self.size(place))
+
+    def step(self, access: int, place: int) -> str:
+        return f"step{access}_{place}"
+
+    def new(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    # -- one pass
+
+    def reach(self, one: Expression) -> frozenset[int]:
+        return self.schedule.reach(one, self.reaches)
+
+    def stage(self, one: Expression) -> int:
+        return self.schedule.stage(one, self.stages)
+
+    def phase(self, one: Expression) -> int:
+        return self.schedule.phase(one, self.phases)
+
+    def _pass(self, stage: int, parts: PartitionedPass) -> None:
+        stores = [one for one in self.schedule.stores if self.stage(one.expression) == stage]
+        sums = self._sums_over_rows(stage)
+        if not self.outer:
+            over_rows = stores if stage == 0 else []
+        else:
+            over_rows = [one for one in stores if one.axes & self.outer or self._rows(one.expression)]
+        if stage == 0:
+            parts.write(over_rows, sums)
+        else:
+            self._nest(over_rows, sums, self.top, outer=True)
+        rest = [one for one in stores if one not in over_rows]
+        self._nest(rest, [], self.top, outer=False)
+
+    def _rows(self, one: Expression) -> bool:
+        return bool(self.reach(one) & self.outer)
+
+    def _sums_over_rows(self, stage: int) -> list[Expression]:
+        """Reductions over rows that are complete after this pass."""
+        found: dict[int, Expression] = {}
+        stack = [store.expression for store in self.schedule.stores]
+        seen: set[int] = set()
+        while stack:
+            one = stack.pop()
+            if id(one) in seen:
+                continue
+            seen.add(id(one))
+            stack.extend(one.args)
+            over_rows = one.name == "reduce" and not self.schedule.is_of_row(one)
+            if over_rows and self.stage(one) == stage + 1:
+                found[id(one)] = one
+        return list(found.values())[::-1]
+
+    def _nest(self, stores: list[Store], sums: list[Expression], top: SourceScope, *, outer: bool) -> None:
+        """Loops over rows, or just one row, and in each row the loops over its elements; by who called the kernel."""
+        if not stores and not sums:
+            return
+        loops = [(place, loop) for place, loop in self.loops if not loop.inner] if outer else []
+        chunk, after = self._begin_sums(sums, top)
+        roots = [*[one.expression for one in stores], *[one.args[0] for one in sums]]
+        needed = list(self.schedule.below(roots))
+        row = SourceScope(1 + len(loops), top) if loops else SourceScope(1, top)
+        bases = self.bases(needed, stores, [place for place, _ in loops])
+        opening: list[str] = []
+        for depth, (place, _) in enumerate(loops):
+            opening.append("    " * depth + f"for i{place} in range({self.size(place)}):")
+            opening += ["    " * (depth + 1) + line for line in bases.get(place, [])]
+        RowWriter(self, row, stores, sums, needed).write()
+        if chunk:
+            opening.insert(0, "rows = 0")
+            full = [f"if rows == {self.schedule.order.chunk}:", *("    " + line for line in chunk), "    rows = 0"]
+            row.lines += ["rows += 1", *full]
+        indent = "    " * len(loops)
+        top.lines += [*opening, *(indent + line for line in row.lines), *chunk, *after]
+
+    def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
+        """Pointers to where a row begins, by the loop that moves them."""
+        self.pointers: dict[int, str] = {}
+        found: dict[int, list[str]] = {}
+        arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
+        arrays += [(self.accesses[-1 - store.place], self.target(store.place)) for store in stores]
+        for access, base in dict(arrays).items():
+            for place in loops:
+                if self.layout.steps[access][place] != 0:
+                    name = f"{base}_{access}_{place}"
+                    found.setdefault(place, []).append(f"{name} = {base} + i{place} * {self.step(access, place)}")
+                    base = name
+            self.pointers[access] = base
+        return found
+
+    def target(self, place: int) -> str:
+        return f"x{self.in_place[place]}" if place in self.in_place else f"out{place}"
+
+    # -- sums over rows
+
+    def _begin_sums(self, sums: list[Expression], top: SourceScope) -> tuple[list[str], list[str]]:
+        """What is done after each chunk of rows, and after the last row."""
+        chunk, after = list[str](), list[str]()
+        for one in sums:
+            how, start = one.value[0], identity_text(one.value[0], one.dtype, self.names)
+            added = how == "add" and one.dtype.kind == "f"
+            if self.reach(one):
+                self._begin_columns(one, start, top, chunk, added=added)
+                continue
+            name, part = self.new(), self.new()
+            self.parts[id(one)] = part if added else name
+            top.names[id(one)] = name
+            if not added:
+                top.lines.append(f"{name} = {start}")
+                continue
+            self.names.types.add("float64")
+            exact = self.names.function("compensated")
+            top.lines.append(f"{part} = lost_{part} = total_{name} = lost_{name} = 0.0")
+            chunk += [
+                f"total_{name}, lost_{name} = {exact}(total_{name}, lost_{name}, {part} + lost_{part})",
+                f"{part} = lost_{part} = 0.0",
+            ]
+            after.append(f"{name} = {self.names.type(one.dtype)}(total_{name} + lost_{name})")
+        return chunk, after
+
+    def _begin_columns(self, one: Expression, start: str, top: SourceScope, chunk: list[str], *, added: bool) -> None:
+        """Sums with a number for each element of a row."""
+        part = self.parts[id(one)] = self.memory_of_row(one.dtype)
+        self.finals[id(one)] = f"{part}[{{}}]"
+        top.lines += [f"for k in range({self.row_size()}):", f"    {part}[k] = {start}"]
+        if added:
+            total = self.memory_of_row(FLOAT)
+            self.finals[id(one)] = (
+                f"{self.names.type(one.dtype)}({total}[{{}}])" if one.dtype != FLOAT else f"{total}[{{}}]"
+            )
+            top.lines.append(f"    {total}[k] = 0.0")
+            chunk += [f"for k in range({self.row_size()}):", f"    {total}[k] += {part}[k]", f"    {part}[k] = {start}"]
+
+    def row_size(self) -> str:
+        return " * ".join(self.size(place) for place, loop in self.loops if loop.inner)
+
+    def memory_of_row(self, dtype: Any) -> str:
+        """New memory for a number for each element of a row."""
+        name = f"row{self.places}"
+        self.memory.append(f"{name} = allocated({self.row_size()}, {self.names.type(dtype)}, {self.place()})")
+        self.freeing.append(f"freed({name})")
+        return name
+
+    def scratch(self, dtype: Any) -> str:
+        """Memory for a block."""
+        name = f"part{self.places}"
+        block = self.schedule.order.block
+        self.memory.append(f"{name} = scratch({block}, {self.names.type(dtype)}, {self.place()})")
+        return name
+
+    def place(self) -> int:
+        place = len(self.program.inputs) + len(self.program.outputs) + self.places
+        self.places += 1
+        if place >= MAX_ARRAYS:
+            raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
+        return place
+
+
+__all__ = ["MAX_ARRAYS", "CpuSourceWriter"]

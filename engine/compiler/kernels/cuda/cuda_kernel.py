@@ -1,0 +1,178 @@
+"""A kernel for a GPU, with the protocol of the CPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backend import Device
+from engine.compiler.kernels.cuda.cuda_module import CudaSource, KernelSpec, LaunchFunction
+from engine.compiler.kernels.cuda.cuda_source import source_of
+from engine.compiler.kernels.cuda.launch_grid import Grid, grid_of
+from engine.compiler.kernels.cuda.nvrtc import CudaCompilation, load
+from engine.compiler.kernels.fused_group import FusedGroup
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.kernel_schedule import schedule_program
+from engine.compiler.kernels.loop_layout import Strides, contiguous_strides
+
+ALIGNMENT = 256
+"""Bytes, at multiples of which the kernel's own memory is cut up."""
+
+
+class CudaKernel:
+    """What computes a fused group on a GPU: one launch or several, in the current stream.
+
+    Args:
+        strides: of inputs and outputs in elements, where they are not in C's order
+        device: the GPU, if not that of the outputs
+
+    Raises:
+        Unlowered: when it is made
+    """
+
+    def __init__(
+        self, fused: FusedGroup, strides: Sequence[Strides | None] | None = None, device: Device | None = None
+    ) -> None:
+        self.fused = fused
+        self.name = str(fused)
+        self.program = program_of(fused)
+        self.schedule = schedule_program(self.program)
+        for output, source in fused.in_place:
+            self.schedule.check_written_over(output, source)
+        values = [*fused.inputs, *fused.outputs]
+        chosen = [contiguous_strides(value.shape) for value in values]
+        for place, given in enumerate(strides or ()):
+            chosen[place] = chosen[place] if given is None else given
+        self.written: CudaSource = source_of(
+            KernelSpec(self.program, self.schedule, chosen, dict(fused.in_place), self.name)
+        )
+        self.source = self.written.text
+        self.device = device or fused.outputs[0].device
+        self._compilation: CudaCompilation = load(self.source, self.name, self.device)
+        replaced = {output for output, _ in fused.in_place}
+        self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
+        self._bound: Callable[..., None] | None = None
+
+    @property
+    def outputs_forms(self) -> list[tuple[tuple[int, ...], Any]]:
+        """Shape and dtype of each output."""
+        return [(value.shape, value.dtype) for value in self.fused.outputs]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is compiled. It never is where `failure` says why."""
+        return self._compilation.ready
+
+    @property
+    def failure(self) -> str | None:
+        """Why it could not be compiled."""
+        return None if self._compilation.error is None else str(self._compilation.error)
+
+    def wait(self) -> None:
+        """Returns once it is compiled. Raises Unlowered if that fails."""
+        self._compilation.wait()
+
+    @property
+    def grids(self) -> list[Grid]:
+        """How many threads each of its launches has."""
+        block = self.schedule.order.block
+        return [
+            grid_of(one.kind, one.outer, one.inner, block=block, parts=one.parts, width=one.width)
+            for one in self.written.functions
+        ]
+
+    @property
+    def scratch(self) -> int:
+        """Bytes that it needs between its launches, for nobody else to see."""
+        return sum(map(_room, self.written.memory))
+
+    def bind(self, memory: Any = None) -> Callable[..., None]:
+        """What computes: called with all input arrays, the numbers, and the outputs.
+
+        Outputs that are written over inputs are left out. The arrays must have the shapes and strides of this kernel.
+
+        Args:
+            memory: bytes on the device to keep sums in between launches, `scratch` at least; without, it makes its own
+        """
+        self._compilation.wait()
+        xp, functions = self._compilation.xp, self._compilation.functions
+        own = _cut(self.written, memory if memory is not None or not self.scratch else xp.empty(self.scratch, np.uint8))
+        calls = [
+            _Call(functions[one.name], grid, self._picks(one), _layout(one, self.written.index), own)
+            for one, grid in zip(self.written.functions, self.grids, strict=True)
+        ]
+
+        def run(*given: Any) -> None:
+            for call in calls:
+                call(given)
+
+        return run
+
+    def _picks(self, function: LaunchFunction) -> list[tuple[str, int]]:
+        """For each parameter after the layout: what it is, and its place among what the bound function is given."""
+        numbers, outputs = len(self.fused.inputs), len(self.fused.inputs) + len(self.fused.scalars)
+        starts = {"input": 0, "number": numbers}
+        found: list[tuple[str, int]] = []
+        for kind, place in function.arguments[1:]:
+            if kind == "memory":
+                found.append(("own", place))
+            elif kind == "output":
+                found.append(("given", outputs + self._returned.index(place)))
+            else:
+                found.append(("number" if kind == "number" else "given", starts[kind] + place))
+        return found
+
+    def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
+        """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
+        if len(self._returned) != len(outputs):
+            outputs = [outputs[place] for place in self._returned]
+        if self._bound is None:
+            self._bound = self.bind()
+        self._bound(*inputs, *scalars, *outputs)
+
+
+class _Call:
+    """One launch, with what is the same in each."""
+
+    __slots__ = ("arguments", "function", "grid", "numbers", "picks")
+
+    def __init__(
+        self, function: Any, grid: Grid, picks: list[tuple[str, int]], layout: Any, own: Sequence[Any]
+    ) -> None:
+        self.function, self.grid = function, grid
+        self.arguments = [layout, *(own[place] if kind == "own" else None for kind, place in picks)]
+        self.picks = [(at, place) for at, (kind, place) in enumerate(picks, 1) if kind == "given"]
+        self.numbers = [(at, place) for at, (kind, place) in enumerate(picks, 1) if kind == "number"]
+
+    def __call__(self, given: Sequence[Any]) -> None:
+        arguments = self.arguments.copy()
+        for at, place in self.picks:
+            arguments[at] = given[place]
+        for at, place in self.numbers:
+            arguments[at] = float(given[place])
+        self.function(self.grid.blocks, self.grid.threads, tuple(arguments))
+
+
+def _layout(function: LaunchFunction, index: Any) -> Any:
+    """The structure that a launch is told sizes and steps in; an array of one element is handed over by value."""
+    found = np.zeros((), [(name, index) for name in function.fields])
+    for name, value in function.fields.items():
+        found[name] = value
+    return found
+
+
+def _room(memory: Any) -> int:
+    return -(-memory.count * memory.dtype.itemsize // ALIGNMENT) * ALIGNMENT
+
+
+def _cut(source: CudaSource, memory: Any) -> list[Any]:
+    found, start = list[Any](), 0
+    for one in source.memory:
+        found.append(memory[start : start + _room(one)])
+        start += _room(one)
+    return found
+
+
+__all__ = ["ALIGNMENT", "CudaKernel"]

@@ -1,0 +1,57 @@
+"""CUDA C++ for a kernel. The text depends on dtypes and steps, but on no sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.compiler.kernels.cuda import translate_functions
+from engine.compiler.kernels.cuda.column_reductions import ColumnReductionWriter, PartialSumWriter
+from engine.compiler.kernels.cuda.cuda_module import CudaModule, CudaSource, KernelSpec
+from engine.compiler.kernels.cuda.elementwise_launch import ElementwiseWriter
+from engine.compiler.kernels.cuda.launch_planning import LaunchKind, plan_launches
+from engine.compiler.kernels.cuda.launch_writer import LaunchWriter
+from engine.compiler.kernels.cuda.row_reductions import RowBlockWriter, RowReductionWriter
+
+ROOM = 1 << 30
+"""Beyond, 32 bits are not enough to count elements and steps with room for a last turn of a loop."""
+
+
+_WRITERS: dict[LaunchKind, type[LaunchWriter]] = {
+    "elements": ElementwiseWriter,
+    "rows": RowReductionWriter,
+    "blocks": RowBlockWriter,
+    "columns": ColumnReductionWriter,
+    "totals": PartialSumWriter,
+}
+
+
+def source_of(given: KernelSpec) -> CudaSource:
+    """Writes a kernel. Raises Unlowered."""
+    module = CudaModule(given)
+    launches = plan_launches(given.schedule, given.program.space, tuple(given.in_place.items()))
+    found = [_WRITERS[launch.kind](module, launch, number).write() for number, launch in enumerate(launches)]
+    wide = _reach(given) >= ROOM
+    calls = translate_functions.definitions(module.text.functions)
+    blocks = [*calls, *module.helpers.values(), *(text for text, _ in found)]
+    include = ["#include <cuda_fp16.h>"] if "half" in module.text.functions else []
+    text = "\n".join([
+        f"// {given.title}", *include, f"typedef {'long long' if wide else 'int'} Index;", "",
+        "namespace kernels {", "",
+        *[line for block in blocks for line in (block, "")], "}", "",
+    ])  # fmt: skip
+    index = np.dtype(np.int64 if wide else np.int32)
+    return CudaSource(text, tuple(function for _, function in found), tuple(module.memory), index)
+
+
+def _reach(given: KernelSpec) -> int:
+    """The largest count or step that is met."""
+    sizes = [1]
+    for size in given.program.space:
+        sizes[0] *= size
+    values = [*given.program.inputs, *[value for _, value in given.program.outputs]]
+    for value, steps in zip(values, given.strides, strict=True):
+        sizes.append(sum((size - 1) * abs(step) for size, step in zip(value.shape, steps, strict=True)))
+    return max(sizes)
+
+
+__all__ = ["source_of"]

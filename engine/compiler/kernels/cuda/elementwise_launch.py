@@ -1,0 +1,155 @@
+"""Launches that compute elements one by one, or several neighbours at once where they lie side by side."""
+
+from __future__ import annotations
+
+from engine.compiler.kernels.cuda.cuda_expressions import storage_type
+from engine.compiler.kernels.cuda.cuda_module import CudaScope
+from engine.compiler.kernels.cuda.launch_writer import LaunchWriter
+from engine.compiler.kernels.kernel_schedule import Store
+from engine.compiler.kernels.scalar_expression import Expression
+
+BYTES, MOST = 16, 8
+"""What a thread moves at once, and how many elements at most."""
+
+
+class ElementwiseWriter(LaunchWriter):
+    """Threads go through all elements in turns."""
+
+    def body(self) -> list[str]:
+        self.element_name = f"element{self.number}"
+        self._write_element()
+        self.width = self._width()
+        inner = self.places(inner=True)
+        lines = [
+            f"const Index size = {self.size(inner)}, step = gridDim.x * (Index)blockDim.x;",
+            "const Index thread = blockIdx.x * (Index)blockDim.x + threadIdx.x;",
+        ]
+        first = "thread"
+        if self.width > 1:
+            first = "first + thread"
+            lines += ["Index first = 0;", *self._several(inner)]
+        one = [*self.indices("k", inner), *self._called(self.element, "")]
+        return [*lines, f"for (Index k = {first}; k < size; k += step) {{", *("    " + line for line in one), "}"]
+
+    def before(self) -> list[str]:
+        return self._element
+
+    # -- one element
+
+    def _write_element(self) -> None:
+        """A function that computes an element from those that it is handed."""
+        inside = self.inside = CudaScope(self.scope)
+        self.indexed: list[str] = []
+        self.count_uses([store.expression for store in self.launch.stores])
+        ends = [f"{self._result(store)} = {self._stored(store, inside)};" for store in self.launch.stores]
+        lines = [*self.scope.lines, *inside.lines, *ends]
+        self.inside = None
+        self.scope.lines.clear()
+        given = [f"const {storage_type(one.dtype)} a{access}" for one, access in self._reads()]
+        given += [f"const Index {name}" for name in self.indexed]
+        given += [f"const double {name}" for (kind, _), name in self.arguments.items() if kind == "number"]
+        self.sizes = [name for name in self.fields if name.startswith("size")]
+        given += [f"const Index {name}" for name in self.sizes]
+        given += [f"{storage_type(store.expression.dtype)}& {self._result(store)}" for store in self.launch.stores]
+        self._element = [
+            f"__device__ __forceinline__ void {self.element_name}({', '.join(given)}) {{",
+            *("    " + line for line in [*self.top.lines, *lines]), "}",
+        ]  # fmt: skip
+        self.top.lines.clear()
+
+    def _reads(self) -> list[tuple[Expression, int]]:
+        return [(one, self.access[id(one)]) for one in self.needed if id(one) in self.access]
+
+    def _result(self, store: Store) -> str:
+        return f"r{self.access[('store', store.place)]}"
+
+    def _stored(self, store: Store, scope: CudaScope) -> str:
+        return self.text.stored(store.expression.dtype, self.use(store.expression, scope))
+
+    def leaf(self, one: Expression) -> str:
+        return self.text.loaded(one.dtype, f"a{self.access[id(one)]}")
+
+    def index(self, one: Expression) -> str:
+        found = super().index(one)
+        name = found.removeprefix("(long long)")
+        if name.startswith("i") and name not in self.indexed:
+            self.indexed.append(name)
+        return found
+
+    def field(self, name: str, value: int) -> str:
+        super().field(name, value)
+        return name
+
+    # -- many
+
+    def _width(self) -> int:
+        """How many neighbours a thread computes at once: 1 if not all arrays have them side by side, or repeat one."""
+        last = [steps[-1] for steps in self.layout.steps]
+        if any(step not in (0, 1) for step in last):
+            return 1
+        sizes = [one.dtype.itemsize for one, access in self._reads() if last[access] == 1]
+        sizes += [store.expression.dtype.itemsize for store in self.launch.stores]
+        if any(last[self.access["store", store.place]] != 1 for store in self.launch.stores):
+            return 1
+        return min(BYTES // max(sizes), MOST)
+
+    def _several(self, inner: list[int]) -> list[str]:
+        """The loop over packs. What it needs is told where sizes are in the way, and found where addresses are."""
+        width, last = self.width, [steps[-1] for steps in self.layout.steps]
+        self.module.helper("Pack")
+        packs = [access for access, step in enumerate(last) if step == 1]
+        steps = [
+            self.fields[f"step{access}_{place}"]
+            for access in packs for place in inner[:-1] if self.layout.steps[access][place] is None
+        ]  # fmt: skip
+        whole = len(inner) == 1 or self.fields[f"n{inner[-1]}"] % width == 0
+        is_wide = whole and all(step % width == 0 for step in steps)
+        self.fields["wide"] = int(is_wide)
+        aligned = [f"is_aligned<{width}>({name})" for name in dict.fromkeys(self.pointers[one] for one in packs)]
+        lines = [f"const Index k = pack * {width};", *self.indices("k", inner), *self._called(self._pack, "lane")]
+        found = [
+            f"if ({' && '.join(['at.wide', *aligned])}) {{",
+            f"    for (Index pack = thread; pack < size / {width}; pack += step) {{",
+            *("        " + one for one in lines), "    }", f"    first = size / {width} * {width};", "}",
+        ]  # fmt: skip
+        if not is_wide:
+            self.width = 1
+        return found
+
+    def _pack(self, key: object) -> str:
+        """An element of an array, or the pack that begins there."""
+        found = self.element(key)
+        if self.layout.steps[self.access[key]][-1] != 1:
+            return found
+        return f"loaded<{self._packed}>(&{found})"
+
+    @property
+    def _packed(self) -> int:
+        return self._width()
+
+    def _called(self, element: object, lane: str) -> list[str]:
+        """Lines that load, compute and store: one element, or the `lane`s of several."""
+        last = [steps[-1] for steps in self.layout.steps]
+        width = self._packed
+        lines, given = list[str](), list[str]()
+        for one, access in self._reads():
+            pack = bool(lane) and last[access] == 1
+            kind = f"Pack<{storage_type(one.dtype)}, {width}>" if pack else storage_type(one.dtype)
+            lines.append(f"const {kind} a{access} = {element(id(one))};")  # pyright: ignore[reportCallIssue]
+            given.append(f"a{access}.at[lane]" if pack else f"a{access}")
+        places = self.places(inner=True)
+        given += [f"{name} + lane" if lane and name == f"i{places[-1]}" else name for name in self.indexed]
+        given += [name for (kind, _), name in self.arguments.items() if kind == "number"]
+        given += [f"at.{name}" for name in self.sizes]
+        ends = list[str]()
+        for store in self.launch.stores:
+            name, kind = self._result(store), storage_type(store.expression.dtype)
+            lines.append(f"Pack<{kind}, {width}> {name};" if lane else f"{kind} {name};")
+            given.append(f"{name}.at[lane]" if lane else name)
+            target = self.element(("store", store.place))
+            ends.append(f"*(Pack<{kind}, {width}>*)&{target} = {name};" if lane else f"{target} = {name};")
+        call = f"{self.element_name}({', '.join(given)});"
+        return [*lines, f"for (int lane = 0; lane < {width}; ++lane) {call}" if lane else call, *ends]
+
+
+__all__ = ["ElementwiseWriter"]

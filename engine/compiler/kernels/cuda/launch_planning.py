@@ -1,0 +1,252 @@
+"""Which launches compute a schedule on a GPU, one after the other.
+
+Threads of one launch cannot wait for each other, but for those of a block. What is summed up over more than one block
+is therefore written to memory in parts, which a second launch adds up, in the order that the schedule states; no two
+threads ever add to one number. What a later launch needs of an earlier one's sums is kept in memory, all else is
+computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.compiler.kernels.kernel_schedule import Axes, KernelSchedule, Store
+from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported
+
+LaunchKind = Literal["elements", "rows", "blocks", "columns", "totals"]
+"""What a launch does: it computes elements one by one; goes through rows, each in one block of threads, with all loops
+over them; adds up blocks of long rows; adds up chunks of columns; or adds up what one of the last two left."""
+
+FEW_ROWS, MANY_BLOCKS = 64, 64
+"""Rows of more blocks are cut up, if there are fewer of them than a GPU has multiprocessors."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """One launch. Outer axes are those over rows, which columns are summed over; inner ones are those of a row."""
+
+    kind: LaunchKind
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
+    reduces: tuple[Expression, ...] = ()
+    """What is complete after it."""
+    stores: tuple[Store, ...] = ()
+    """Outputs that it writes on the way."""
+    after: tuple[Store, ...] = ()
+    """Outputs that it writes once its sums are complete."""
+    saved: tuple[Expression, ...] = ()
+    """Of what it reduces, that which is kept in memory for later launches."""
+    is_part: bool = False
+    """It leaves parts, for the next launch to add up."""
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Along which axes its sums lie."""
+        return {"columns": self.inner, "totals": self.inner}.get(self.kind, self.outer)
+
+    def roots(self) -> Iterator[Expression]:
+        """What it computes from elements."""
+        if self.kind != "totals":
+            yield from (one.args[0] for one in self.reduces)
+        yield from (store.expression for store in (*self.stores, *self.after))
+
+
+def plan_launches(
+    schedule: KernelSchedule, space: Sequence[int], in_place: Sequence[tuple[int, int]]
+) -> list[KernelLaunch]:
+    """Raises Unlowered where an output cannot be written over an input."""
+    late: set[int] = set()
+    while True:
+        found = _Planner(schedule, space, late).launches()
+        wrong = set(_overwritten(found, schedule, in_place))
+        if not wrong:
+            return found
+        if wrong <= late:
+            raise LoweringUnsupported("an output is written over an input that other threads read")
+        late |= wrong
+
+
+def part_count(order_size: int, size: int) -> int:
+    """Into how many parts of a size something is cut."""
+    return -(-size // order_size)
+
+
+def is_sequential(one: Expression) -> bool:
+    """Whether rows are combined one after the other, without chunks."""
+    return one.value[0] == "multiply" and one.dtype.kind == "f"
+
+
+class _Planner:
+    def __init__(self, schedule: KernelSchedule, space: Sequence[int], late: set[int]) -> None:
+        self.schedule, self.space, self.late = schedule, space, late
+        self.known: dict[int, Axes] = {}
+        self.done: set[int] = set()
+        self.left = list(schedule.stores)
+        self.found: list[KernelLaunch] = []
+        rows, row = self._size(schedule.outer), self._size(schedule.inner)
+        self.rows_whole = rows >= FEW_ROWS or part_count(schedule.order.block, row) <= MANY_BLOCKS
+
+    def _size(self, axes: Iterable[int]) -> int:
+        size = 1
+        for axis in axes:
+            size *= self.space[axis]
+        return size
+
+    def launches(self) -> list[KernelLaunch]:
+        while self.left:
+            rows = self._rows_ready() if self.rows_whole else []
+            sums = [] if rows else self._sums_ready()
+            if rows:
+                self._add_rows(rows)
+            elif sums:
+                self._add_sums(sums)
+            else:
+                self._add_elements()
+        return self.found
+
+    # -- what is missing
+
+    def missing(self, root: Expression) -> list[Expression]:
+        """Reductions that `root` needs and that are not done, those that need no others first."""
+        return [one for one in dependencies([root], self.done) if one.name == "reduce" and id(one) not in self.done]
+
+    def _wanted(self) -> list[Expression]:
+        found = {id(one): one for store in self.left for one in self.missing(store.expression)}
+        return list(found.values())
+
+    def reach(self, one: Expression) -> Axes:
+        return self.schedule.reach(one, self.known)
+
+    # -- rows
+
+    def _rows_ready(self) -> list[Expression]:
+        """Reductions of rows that need nothing but reductions of rows."""
+        of_row = self.schedule.is_of_row
+        return [one for one in self._wanted() if all(of_row(each) for each in self.missing(one))]
+
+    def _add_rows(self, reduces: list[Expression]) -> None:
+        schedule, ready = self.schedule, {id(one) for one in reduces}
+        whole = frozenset((*schedule.inner, *schedule.outer))
+        stores = []
+        for store in self.left:
+            needs = self.missing(store.expression)
+            fits = all(id(one) in ready for one in needs) and store.place not in self.late
+            if fits and (needs or store.axes == whole):
+                stores.append(store)
+        self._take(stores)
+        saved = self._seen_later(reduces)
+        self.found.append(
+            KernelLaunch("rows", schedule.outer, schedule.inner, tuple(reduces), tuple(stores), (), saved)
+        )
+        self.done |= ready
+
+    def _seen_later(self, reduces: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Which of these, once they are done, later launches see."""
+        mine = {id(one): one for one in reduces}
+        waiting = [one for store in self.left for one in self.missing(store.expression) if id(one) not in mine]
+        roots = [*[store.expression for store in self.left], *[arg for one in waiting for arg in one.args]]
+        used = {id(one) for one in dependencies(roots, self.done | set(mine))}
+        return tuple(one for key, one in mine.items() if key in used)
+
+    # -- sums of many blocks
+
+    def _sums_ready(self) -> list[Expression]:
+        """Those that wait for nothing and run over the same axes as the first of them."""
+        ready = [one for one in self._wanted() if self.missing(one) == [one]]
+        if not ready:
+            return []
+        first = self._form(ready[0])
+        return [one for one in ready if self._form(one) == first]
+
+    def _form(self, one: Expression) -> tuple[object, ...]:
+        return frozenset(one.value[1]), self.reach(one), is_sequential(one) and not self.schedule.is_of_row(one)
+
+    def _add_sums(self, reduces: list[Expression]) -> None:
+        schedule, order = self.schedule, self.schedule.order
+        over = tuple(sorted(reduces[0].value[1]))
+        kept = tuple(sorted(self.reach(reduces[0])))
+        of_row = schedule.is_of_row(reduces[0])
+        chunk = order.block if of_row else self._size(over) if is_sequential(reduces[0]) else order.chunk
+        is_part = part_count(chunk, self._size(over)) > 1 or of_row
+        axes = frozenset((*over, *kept))
+        stores = [one for one in self.left if one.axes == axes and self._is_ready(one)]
+        self._take(stores)
+        waiting = {id(one) for one in reduces}
+        after = [one for one in self.left if one.axes == frozenset(kept) and self._is_ready(one, waiting)]
+        self._take(after)
+        saved = self._seen_later(reduces)
+        kind: LaunchKind = "blocks" if of_row else "columns"
+        outer, inner = (kept, over) if of_row else (over, kept)
+        if is_part:
+            self.found.append(KernelLaunch(kind, outer, inner, tuple(reduces), tuple(stores), is_part=True))
+            self.found.append(KernelLaunch("totals", over, kept, tuple(reduces), (), tuple(after), saved))
+        else:
+            self.found.append(KernelLaunch(kind, outer, inner, tuple(reduces), tuple(stores), tuple(after), saved))
+        self.done |= waiting
+
+    def _is_ready(self, store: Store, besides: Set[int] = frozenset()) -> bool:
+        """Whether nothing is missing for an output, or only what comes now."""
+        return store.place not in self.late and all(id(one) in besides for one in self.missing(store.expression))
+
+    # -- elements
+
+    def _add_elements(self) -> None:
+        ready = [one for one in self.left if self._is_ready(one)]
+        ready = ready or [one for one in self.left if not self.missing(one.expression)]
+        axes = ready[0].axes
+        stores = [one for one in ready if one.axes == axes]
+        self._take(stores)
+        self.found.append(KernelLaunch("elements", (), tuple(sorted(axes)), (), tuple(stores)))
+
+    def _take(self, stores: Sequence[Store]) -> None:
+        places = {one.place for one in stores}
+        self.left = [one for one in self.left if one.place not in places]
+
+
+def _overwritten(
+    launches: list[KernelLaunch], schedule: KernelSchedule, in_place: Sequence[tuple[int, int]]
+) -> Iterator[int]:
+    """Outputs that would be written over an input while threads other than the writing one have yet to read it."""
+    replaced = dict(in_place)
+    done: set[int] = set()
+    reads: list[set[int]] = []
+    for launch in launches:
+        reads.append({one.value[0] for one in dependencies(launch.roots(), done) if one.name == "input"})
+        done |= {id(one) for one in launch.reduces}
+    for number, launch in enumerate(launches):
+        later = set().union(*reads[number + 1 :])
+        for store in (*launch.stores, *launch.after):
+            source = replaced.get(store.place)
+            if source is None:
+                continue
+            alone = launch.kind in ("elements", "totals") or (store in launch.stores and _is_own(store, launch))
+            if source in later or (source in reads[number] and not alone):
+                yield store.place
+
+
+def _is_own(store: Store, launch: KernelLaunch) -> bool:
+    """Whether no thread writes an element that another one reads; those of a row wait for each other."""
+    whole = frozenset((*launch.outer, *launch.inner))
+    return store.axes == whole or (launch.kind == "rows" and store.axes == frozenset(launch.outer))
+
+
+def dependencies(roots: Iterable[Expression], done: Iterable[int]) -> list[Expression]:
+    """What `roots` are computed from, arguments first; without what lies below the reductions that are done."""
+    kept, found = set(done), dict[int, Expression]()
+    stack = [(root, False) for root in reversed(list(roots))]
+    visited: set[int] = set()
+    while stack:
+        one, ready = stack.pop()
+        if ready:
+            found[id(one)] = one
+        elif id(one) not in visited:
+            visited.add(id(one))
+            stack.append((one, True))
+            if id(one) not in kept:
+                stack += [(arg, False) for arg in reversed(one.args)]
+    return list(found.values())
+
+
+__all__ = ["KernelLaunch", "LaunchKind", "dependencies", "is_sequential", "part_count", "plan_launches"]

@@ -1,0 +1,279 @@
+"""Writes a launch: a function of CUDA C++, what it is told, and what it is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from engine.compiler.kernels.cuda.cuda_expressions import register_type, repeats_argument, storage_type
+from engine.compiler.kernels.cuda.cuda_module import Argument, CudaModule, CudaScope, LaunchFunction
+from engine.compiler.kernels.cuda.launch_grid import most_threads
+from engine.compiler.kernels.cuda.launch_planning import KernelLaunch, dependencies
+from engine.compiler.kernels.kernel_schedule import Axes, Store
+from engine.compiler.kernels.loop_layout import AxisStrides, arrange_loops
+from engine.compiler.kernels.scalar_expression import Expression
+
+LONG = 60
+"""Characters of an expression from which on its parts get names."""
+NAMES = {"input": "x", "number": "number", "output": "out", "memory": "memory"}
+
+
+class LaunchWriter:
+    """What all kinds of launches have in common."""
+
+    width = 1
+    """Elements that a thread reads at once."""
+
+    def __init__(self, module: CudaModule, launch: KernelLaunch, number: int) -> None:
+        self.module, self.launch, self.number = module, launch, number
+        self.given, self.text = module.given, module.text
+        self.name = f"{launch.kind}{number}"
+        self.looped: Axes = frozenset(launch.inner)
+        """Axes along which a thread goes."""
+        self.top = CudaScope()
+        self.scope = CudaScope(self.top)
+        """Of what does not change while a thread goes along."""
+        self.inside: CudaScope | None = None
+        self.fields: dict[str, int] = {}
+        """Of the layout, and their values."""
+        self.arguments: dict[Argument, str] = {}
+        """What it is called with, and the parameters' names."""
+        self.written: set[str] = set()
+        own = [id(one) for one in launch.reduces] if launch.kind == "totals" else []
+        self.needed = dependencies(launch.roots(), {*module.finals, *own})
+        self.saved = {id(one): module.keep(one.dtype, module.size(self.axes(one))) for one in launch.saved}
+        self._count = 0
+        self._uses: dict[int, int] = {}
+        self._late: dict[int, bool] = {}
+        self._arrange()
+
+    def body(self) -> list[str]:
+        """Lines of the function."""
+        raise NotImplementedError
+
+    def before(self) -> list[str]:
+        """Lines that stand before it."""
+        return []
+
+    def write(self) -> tuple[str, LaunchFunction]:
+        """The function as text, and how to call it."""
+        body = self.body()
+        layout = f"Layout{self.number}"
+        given = ", ".join([f"const {layout} at", *self._parameters()])
+        bounds = f"__launch_bounds__({most_threads(self.launch.kind)})"
+        text = "\n".join([
+            *self.before(), f"struct {layout} {{ Index {', '.join(self.fields)}; }};",
+            f'extern "C" __global__ void {bounds} {self.name}({given}) {{',
+            *("    " + line for line in [*self.top.lines, *body]), "}",
+        ])  # fmt: skip
+        self.module.finals.update(self.saved)
+        arguments: tuple[Argument, ...] = (("layout", self.number), *self.arguments)
+        rows, row = self.module.size(self.launch.outer), self.module.size(self.launch.inner)
+        parts = self.fields.get("parts", 1)
+        return text, LaunchFunction(
+            self.name, self.launch.kind, arguments, dict(self.fields), rows, row, parts, self.width
+        )
+
+    def _parameters(self) -> Iterator[str]:
+        for (kind, place), name in self.arguments.items():
+            if kind == "number":
+                yield f"const double {name}"
+            else:
+                constant = "" if name in self.written else "const "
+                yield f"{constant}{storage_type(self._dtype(kind, place))}* __restrict__ {name}"
+
+    def _dtype(self, kind: str, place: int) -> Any:
+        if kind == "memory":
+            return self.module.memory[place].dtype
+        program = self.given.program
+        return program.inputs[place].dtype if kind == "input" else program.outputs[place][1].dtype
+
+    # -- arrays
+
+    def _arrange(self) -> None:
+        """Chooses the loops, by how all arrays go through them."""
+        self.access: dict[Any, int] = {}
+        """Input or sum, ("store", place) or ("save", sum) → access of the layout."""
+        self.pointers: list[str] = []
+        accesses: list[AxisStrides] = []
+        for key, target, along in self._accesses():
+            self.access[key] = len(accesses)
+            accesses.append(along)
+            self.pointers.append(self.parameter(target))
+            if isinstance(key, tuple):
+                self.written.add(self.pointers[-1])
+        indexed = frozenset(one.value for one in self.needed if one.name == "index")
+        launch = self.launch
+        self.layout, told = arrange_loops(self.given.program.space, launch.inner, launch.outer, accesses, indexed)
+        self.loops = list(enumerate(self.layout.loops))
+        rest = iter(told)
+        self.fields.update({f"n{place}": next(rest) for place, _ in self.loops})
+        for access, steps in enumerate(self.layout.steps):
+            told_places = [place for place, step in enumerate(steps) if step is None]
+            self.fields.update({f"step{access}_{place}": next(rest) for place in told_places})
+
+    def _accesses(self) -> Iterator[tuple[Any, Argument, AxisStrides]]:
+        given, finals = self.given, self.module.finals
+        for one in self.needed:
+            if one.name == "input":
+                place, axes = one.value
+                yield id(one), ("input", place), _along(given.strides[place], axes)
+            elif id(one) in finals:
+                yield id(one), ("memory", finals[id(one)]), self.along(one)
+        for store in (*self.launch.stores, *self.launch.after):
+            placed, _ = given.program.outputs[store.place]
+            source = given.in_place.get(store.place)
+            target: Argument = ("output", store.place) if source is None else ("input", source)
+            yield (
+                ("store", store.place),
+                target,
+                _along(given.strides[len(given.program.inputs) + store.place], placed.axes),
+            )
+        for one in self.launch.saved:
+            yield ("save", id(one)), ("memory", self.saved[id(one)]), self.along(one)
+
+    def parameter(self, target: Argument) -> str:
+        """The name of what the launch is called with."""
+        return self.arguments.setdefault(target, f"{NAMES[target[0]]}{target[1]}")
+
+    def axes(self, one: Expression) -> tuple[int, ...]:
+        return tuple(sorted(self.reach(one)))
+
+    def along(self, one: Expression) -> AxisStrides:
+        """How a sum that is kept lies in memory."""
+        found, step = AxisStrides(), 1
+        for axis in reversed(self.axes(one)):
+            found[axis] = step
+            step *= self.given.program.space[axis]
+        return found
+
+    def field(self, name: str, value: int) -> str:
+        """What the launch is told under a name."""
+        self.fields[name] = value
+        return f"at.{name}"
+
+    def places(self, *, inner: bool) -> list[int]:
+        """Loops of a row, or over rows."""
+        return [place for place, loop in self.loops if loop.inner == inner]
+
+    def size(self, places: Sequence[int]) -> str:
+        return " * ".join(f"at.n{place}" for place in places) or "1"
+
+    def indices(self, flat: str, places: Sequence[int]) -> list[str]:
+        """Lines that find the index of each loop from that of all together."""
+        lines = list[str]()
+        for depth, place in enumerate(places):
+            rest = [f"at.n{one}" for one in places[depth + 1 :]]
+            over = f" / ({' * '.join(rest)})" if len(rest) > 1 else f" / {rest[0]}" if rest else ""
+            if self.layout.loops[place].axes:
+                lines.append(f"const Index i{place} = {flat}{over}{f' % at.n{place}' if depth else ''};")
+        return lines
+
+    def element(self, key: Any) -> str:
+        """An element of an array, where the loops are by now."""
+        access, parts = self.access[key], list[str]()
+        for place, step in enumerate(self.layout.steps[access]):
+            if step != 0:
+                parts.append(f"i{place}" if step == 1 else f"i{place} * at.step{access}_{place}")
+        return f"{self.pointers[access]}[{' + '.join(parts) or '0'}]"
+
+    # -- expressions
+
+    def reach(self, one: Expression) -> Axes:
+        return self.given.schedule.reach(one, self.module.reach)
+
+    def new(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def count_uses(self, roots: Iterable[Expression]) -> None:
+        """How often what is computed now is used; what is used once needs no name."""
+        self._uses = {}
+        found = list(roots)
+        for one in found:
+            self._uses[id(one)] = self._uses.get(id(one), 0) + 1
+        for one in dependencies(found, {id(one) for one in self.needed if one.name == "reduce"}):
+            for arg in one.args if one.name != "reduce" else ():
+                self._uses[id(arg)] = self._uses.get(id(arg), 0) + (2 if repeats_argument(one) else 1)
+
+    def use(self, one: Expression, scope: CudaScope) -> str:
+        """The text that stands for a value in a scope, after lines that compute it where need be."""
+        known = scope.find(one) or self.simple(one)
+        if known is not None:
+            return known
+        home = self.home(one)
+        if home is not scope:
+            return self.use(one, home)
+        is_leaf = self.is_leaf(one)
+        found = self.leaf(one) if is_leaf else self.text.of(one, [self.use(arg, scope) for arg in one.args])
+        if not (is_leaf or self._uses.get(id(one), 1) > 1 or len(found) > LONG or scope is not self.inside):
+            return found
+        name = self.new()
+        scope.lines.append(f"const {register_type(one.dtype)} {name} = {found};")
+        scope.names[id(one)] = name
+        return name
+
+    def simple(self, one: Expression) -> str | None:
+        """What is known everywhere."""
+        if one.name == "number":
+            return self.text.literal(one.value, one.dtype)
+        if one.name == "scalar":
+            return self.parameter(("number", one.value))
+        if one.name == "size":
+            name = "size" + "_".join(map(str, one.value))
+            return f"(long long){self.field(name, self.module.size(one.value))}"
+        if one.name == "index":
+            return self.index(one)
+        return None
+
+    def index(self, one: Expression) -> str:
+        """Where an element lies along an axis."""
+        return next((f"(long long)i{place}" for place, loop in self.loops if one.value in loop.axes), "0LL")
+
+    def is_leaf(self, one: Expression) -> bool:
+        return one.name == "input" or id(one) in self.module.finals
+
+    def leaf(self, one: Expression) -> str:
+        """What is read from memory."""
+        return self.text.loaded(one.dtype, self.element(id(one)))
+
+    def home(self, one: Expression) -> CudaScope:
+        """The outermost scope in which a value is known."""
+        if self.inside is not None and self.reach(one) & self.looped:
+            return self.inside
+        return self.scope if self._is_late(one) else self.top
+
+    def _is_late(self, one: Expression) -> bool:
+        """Whether a value depends on more than numbers."""
+        found = self._late.get(id(one))
+        if found is None:
+            own = one.name in ("reduce", "input", "index")
+            found = self._late[id(one)] = own or any(self._is_late(arg) for arg in one.args)
+        return found
+
+    # -- results
+
+    def store(self, store: Store, scope: CudaScope) -> str:
+        value = self.use(store.expression, scope)
+        return f"{self.element(('store', store.place))} = {self.text.stored(store.expression.dtype, value)};"
+
+    def save(self, one: Expression, scope: CudaScope) -> str:
+        """Keeps a sum for later launches."""
+        return f"{self.element(('save', id(one)))} = {self.text.stored(one.dtype, self.use(one, scope))};"
+
+    def finish(self, scope: CudaScope) -> list[str]:
+        """Lines that write what was waiting for sums."""
+        self.count_uses([*self.launch.saved, *[store.expression for store in self.launch.after]])
+        before = len(scope.lines)
+        ends = [self.save(one, scope) for one in self.launch.saved]
+        ends += [self.store(store, scope) for store in self.launch.after]
+        added = scope.lines[before:]
+        del scope.lines[before:]
+        return [*added, *ends]
+
+
+def _along(strides: Sequence[int], axes: Sequence[int | None]) -> AxisStrides:
+    return {axis: step for axis, step in zip(axes, strides, strict=True) if axis is not None}
+
+
+__all__ = ["LaunchWriter"]

@@ -1,0 +1,69 @@
+"""What the threads of a block do together, as CUDA C++."""
+
+from __future__ import annotations
+
+
+def _functor(name: str, text: str) -> str:
+    return f"struct {name} {{\n    template <class T> static __device__ T of(T a, T b) {{ return {text}; }}\n}};"
+
+
+TEXTS: dict[str, str] = {
+    "Added": _functor("Added", "(T)(a + b)"),
+    "Multiplied": _functor("Multiplied", "(T)(a * b)"),
+    "Largest": _functor("Largest", "larger(a, b)"),
+    "Smallest": _functor("Smallest", "smaller(a, b)"),
+    "Any": _functor("Any", "(T)(a | b)"),
+    "All": _functor("All", "(T)(a & b)"),
+    "InDouble": """struct InDouble {
+    template <class T> static __device__ double of(double total, T part) { return total + (double)part; }
+};""",
+    "Compensated": """struct Compensated {
+    static __device__ Two<double, double> of(Two<double, double> total, double part) {
+        return compensated(total.a, total.b, part);
+    }
+};""",
+    "turned": """// The number of the lane whose place differs in one bit.
+template <class T> __device__ T turned(T x, int bit) {
+    if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
+    else return __shfl_xor_sync(0xffffffffu, x, bit);
+}""",
+    "folded": """// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T folded(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+    return x;
+}""",
+    "of_row": """// The numbers of all threads of a row as one, in no matter which order.
+template <class How, class T> __device__ T of_row(T x) {
+    x = folded<How>(x);
+    if (blockDim.x == 32) return x;
+    __shared__ T slots[32];
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
+    __syncthreads();
+    x = slots[0];
+    for (int warp = 1; warp < blockDim.x / 32; ++warp) x = How::of(x, slots[warp]);
+    __syncthreads();
+    return x;
+}""",
+    "with_blocks": """// A total, and after it the blocks that the warps of a row have added up, one after the other.
+template <class Fold, class How, class S, class T> __device__ S with_blocks(S total, T part) {
+    part = folded<Fold>(part);
+    if (blockDim.x == 32) return How::of(total, part);
+    __shared__ T slots[32];
+    if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = part;
+    __syncthreads();
+    for (int warp = 0; warp < blockDim.x / 32; ++warp) total = How::of(total, slots[warp]);
+    __syncthreads();
+    return total;
+}""",
+    "Pack": """// Neighbours in memory that are moved at once.
+template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
+template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
+template <int N, class T> __device__ bool is_aligned(const T* x) {
+    return (unsigned long long)x % (sizeof(T) * N) == 0;
+}""",
+}
+NEEDED = {"folded": ("turned",), "of_row": ("folded",), "with_blocks": ("folded",)}
+FUNCTIONS = {"Largest": ("larger",), "Smallest": ("smaller",), "Compensated": ("Two", "compensated")}
+"""Scalar functions that they call."""
+
+__all__ = ["FUNCTIONS", "NEEDED", "TEXTS"]

@@ -1,0 +1,65 @@
+"""A block of floats as one, in lanes: the order that `schedule.Order` states, whatever vectors the CPU has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+
+from engine.compiler.kernels.raw_memory import Memory
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+
+def _folded(name: str, start: float) -> Any:
+    """The first `count` elements joined in so many lanes, of which the memory must hold a multiple."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind, number = context.get_data_type(signature.return_type), signature.args[2].literal_value
+        whole = ir.VectorType(kind, number)
+        lanes = cgutils.alloca_once_value(builder, ir.Constant(whole, [start] * number))
+        step, wide = ir.Constant(ir.IntType(64), number), ir.VectorType(ir.IntType(64), number)
+        full = builder.and_(given[1], ir.Constant(ir.IntType(64), -number))
+
+        def joined(index: Any, mask: Any = None) -> None:
+            pointer = builder.gep(builder.bitcast(given[0], kind.as_pointer()), [index])
+            loaded = builder.load(builder.bitcast(pointer, whole.as_pointer()), align=kind_size)
+            if mask is not None:
+                loaded = builder.select(mask, loaded, ir.Constant(whole, [start] * number))
+            builder.store(getattr(builder, name)(builder.load(lanes), loaded), lanes)
+
+        kind_size = context.get_abi_sizeof(kind)
+        with cgutils.for_range_slice(builder, step.type(0), full, step) as (index, _):
+            joined(index)
+        with builder.if_then(builder.icmp_signed("<", full, given[1])):
+            first = builder.insert_element(ir.Constant(wide, ir.Undefined), builder.sub(given[1], full), _index(0))
+            rest = builder.shuffle_vector(first, first, _places([0] * number))
+            joined(full, builder.icmp_signed("<", ir.Constant(wide, list(range(number))), rest))
+        found, count = builder.load(lanes), number
+        while count > 1:
+            count //= 2
+            halves = (list(range(count)), list(range(count, 2 * count)))
+            found = getattr(builder, name)(*(builder.shuffle_vector(found, found, _places(one)) for one in halves))
+        return builder.extract_element(found, _index(0))
+
+    def typed(typing: Any, memory: Any, count: Any, lanes: Any) -> Any:
+        if not isinstance(memory, Memory) or not isinstance(lanes, types.IntegerLiteral):
+            return None
+        return memory.dtype(memory, types.int64, lanes), code
+
+    return intrinsic(prefer_literal=True)(typed)
+
+
+def _index(value: int) -> Any:
+    return ir.Constant(ir.IntType(32), value)
+
+
+def _places(lanes: list[int]) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+
+
+added = _folded("fadd", 0.0)
+multiplied = _folded("fmul", 1.0)

@@ -1,0 +1,51 @@
+"""The planes of images as tiles read them. Imports numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from engine.compiler.kernels.register_tiles import lay_run
+
+compiled: Any = njit(nogil=True, error_model="numpy")
+
+
+@compiled
+def lay_planes(settings, x, image, planes, start, end):
+    """Copies the lines that outputs from `start` to `end` see, of all channels, with zeros between and around them.
+
+    Channels come one after the other; where windows are `down` and `across` apart, each as so many planes of every
+    such line and column. `settings` are those of a `Grid`.
+    """
+    inner, height, width = settings[1], settings[3], settings[4]
+    down, across, pitch, length, low = settings[5], settings[6], settings[7], settings[8], settings[9]
+    high, margin = settings[10], settings[11]
+    for channel in range(inner):
+        whole = x + (image + channel) * height * width
+        for phase in range(down * across):
+            above, before = phase // across, phase % across
+            here = planes + (channel * down * across + phase) * length
+            lines = (height - above + down - 1) // down
+            size = (width - before + across - 1) // across
+            for i in range(margin):
+                here[i] = 0.0
+            at = margin
+            for line in range(start + low, end + high):
+                filled = 0
+                if 0 <= line < lines:
+                    filled = size
+                    source = (line * down + above) * width + before
+                    if across == 1:
+                        lay_run(here, at, whole, source, size)
+                    elif across == 2:  # a step that is known makes vectors of it
+                        for i in range(size):
+                            here[at + i] = whole[source + 2 * i]
+                    else:
+                        for i in range(size):
+                            here[at + i] = whole[source + i * across]
+                for i in range(filled, pitch):
+                    here[at + i] = 0.0
+                at += pitch
+            for i in range(at, length):
+                here[i] = 0.0

@@ -1,0 +1,328 @@
+"""Kernels as files of machine code, which a later process loads in a millisecond, without importing numba.
+
+A folder for each version of what has a say in the machine code: numba and LLVM, Python, the CPU, and the functions that
+kernels call. Files are written whole or not at all; what is damaged, or was written by another user, is compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import platform
+import queue
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from engine.compiler.kernels.compile_process import CompileProcess, compile_in_process
+from engine.compiler.kernels.object_code import ObjectCode, load_function
+from engine.compiler.kernels.scalar_expression import LoweringUnsupported
+
+VARIABLE = "GRADWIRE_KERNELS"
+"""Environment variable with the folder to keep kernels in."""
+_USED = (
+    "blocked_matmul",
+    "image_planes",
+    "machine_code",
+    "object_code",
+    "packed_matmul",
+    "parallel_calls",
+    "pooling_windows",
+    "raw_memory",
+    "register_tiles",
+    "thread_pool",
+)
+"""Modules beside this one that kernels import."""
+LIMIT = 256 << 20
+"""Bytes that the folder may hold; the oldest kernels go first."""
+_PREFIX = "gradwire_kernel_"
+
+
+class KernelModule:
+    """The source of a kernel, and its function as soon as that is compiled or loaded."""
+
+    def __init__(self, source: str, title: str) -> None:
+        self.source, self.title = source, title
+        self.function: Any = None
+        self.error: Exception | None = None
+        self._done = threading.Event()
+
+    @property
+    def file(self) -> Path:
+        """Where its machine code is kept."""
+        return cache_folder() / f"{_PREFIX}{hashlib.sha256(self.source.encode()).hexdigest()[:20]}"
+
+    @property
+    def ready(self) -> bool:
+        return self.function is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is ready or has failed."""
+        return self._done.is_set()
+
+    def wait(self) -> None:
+        while not self._done.wait(_GLANCE):
+            COMPILER.attend()  # whoever asked for it may have been interrupted
+        if self.error is not None:
+            raise self.error
+
+    def waited(self) -> Any:
+        """The function, as soon as it is compiled."""
+        self.wait()
+        return self.function
+
+    def load(self) -> bool:
+        """Takes the function from disk, if it is there."""
+        try:
+            self.function = _loaded(self)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, it is compiled then, and that tells what is wrong
+            return False
+        if self.ready:
+            self._done.set()
+        return self.ready
+
+    def build(self, process: CompileProcess) -> None:
+        """Loads the function, or has it compiled."""
+        if self._done.is_set() or self.load():
+            return
+        try:
+            self.function = _compiled(self, process)
+        except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
+            self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
+            self.error.__cause__ = error
+        self._done.set()
+
+
+class KernelCompiler:
+    """Modules by source, and the thread that has them compiled, one after the other."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, KernelModule] = {}
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[KernelModule] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._process = CompileProcess()
+
+    def load(self, source: str, title: str) -> KernelModule:
+        with self._lock:
+            found = self.modules.get(source)
+            if found is None:
+                found = KernelModule(source, title)
+                if not found.load():
+                    self._queue.put(found)
+                self.modules[source] = found
+        if not found.is_done:
+            self.attend()
+        return found
+
+    def attend(self) -> None:
+        """Has a thread compile what is in the queue; the calling one does where the system refuses to start another."""
+        with self._lock:
+            if self._queue.empty() or (self._thread is not None and self._thread.is_alive()):
+                return
+            thread = threading.Thread(target=self._work, name="kernel compiler", daemon=True)
+            try:
+                thread.start()
+                self._thread = thread
+                return
+            except RuntimeError:
+                pass
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait().build(self._process)
+
+    def known(self, source: str, title: str) -> KernelModule:
+        """The module of a source, which nobody else builds."""
+        with self._lock:
+            return self.modules.setdefault(source, KernelModule(source, title))
+
+    def wait(self) -> None:
+        """Returns once all modules are there that anybody asked for."""
+        for module in list(self.modules.values()):
+            module.wait()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                module = self._queue.get(timeout=_PATIENCE)
+            except queue.Empty:
+                with self._lock:
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            module.build(self._process)
+
+
+_PATIENCE = 5.0
+"""Seconds without work after which the thread ends."""
+_GLANCE = 0.5
+"""Seconds after which a waiting thread checks that the queue is attended."""
+
+COMPILER = KernelCompiler()
+compile_in_background = COMPILER.load
+
+
+def compile_now(source: str, title: str) -> Any:
+    """The function of a module that somebody waits for: it is built at once, beside what is in the queue."""
+    module = COMPILER.known(source, title)
+    with _building:
+        module.build(_awaited)
+    return module.waited()
+
+
+_building = threading.Lock()
+_awaited = CompileProcess()
+
+
+def cache_folder() -> Path:
+    """Where kernels are kept, by what has a say in their machine code."""
+    chosen = os.environ.get(VARIABLE)
+    root = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gradwire", appauthor=False)) / "kernels"
+    return root / _circumstances()
+
+
+_known: dict[str, str] = {}
+
+
+def _circumstances() -> str:
+    found = _known.get("")
+    if found is None:
+        binding = importlib.import_module("llvmlite.binding")
+        features = binding.get_host_cpu_features().flatten()
+        parts = [version("numba"), version("llvmlite"), version("numpy"), sys.version, platform.machine(),
+                 binding.get_host_cpu_name(), features]  # fmt: skip
+        parts += [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
+        here = Path(__file__).parent
+        used = [*(here / f"{name}.py" for name in _USED), *sorted(here.glob("functions/*.py"))]
+        parts += [path.read_text(encoding="utf-8") for path in used]
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+        found = _known[""] = f"{version('numba')}-{binding.get_host_cpu_name()}-{digest}"
+    return found
+
+
+def _loaded(module: KernelModule) -> Any:
+    """The kernel function of a source as it was compiled before; None if it was not."""
+    path = module.file
+    code = read(path, module.source)
+    if code is None:
+        return None
+    found = load_function(code)
+    with suppress(OSError):
+        os.utime(path)  # it is still used
+    return found
+
+
+def _compiled(module: KernelModule, process: CompileProcess) -> Any:
+    """The kernel function of a source, whose machine code is kept for the next process."""
+    code = process.code_of(module.source, str(module.file))
+    try:
+        found = load_function(code)
+    except ImportError:  # it calls what only numba has
+        code = compile_in_process(module.source, str(module.file))
+        found = load_function(code)
+    try:
+        write(module.file, module.source, code)
+    except OSError:  # it is compiled again the next time
+        return found
+    if len(COMPILER.modules) % _OFTEN == 1:
+        evict_oldest(cache_folder().parent, LIMIT)
+    return found
+
+
+# -- files
+
+
+def is_kept(source: str) -> bool:
+    """Whether the machine code of a module lies on disk."""
+    return read(KernelModule(source, "").file, source) is not None
+
+
+MAGIC = b"gradwire kernel 1\n"
+"""A file begins with it. A digest of all the rest comes next, then a line of JSON, then machine code."""
+
+
+def read(path: Path, source: str) -> ObjectCode | None:
+    """What this user has written for a source, if it is whole."""
+    try:
+        with path.open("rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            data = file.read()
+    except OSError:
+        return None
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    rest = data[start:]
+    if data[:start] != MAGIC + hashlib.sha256(rest).digest():
+        return None
+    told, _, code = rest.partition(b"\n")
+    found = json.loads(told)
+    return ObjectCode(code, tuple(found["needs"])) if found["source"] == source else None
+
+
+def write(path: Path, source: str, code: ObjectCode) -> None:
+    """All at once: another process may be reading."""
+    rest = json.dumps({"source": source, "needs": code.needs}).encode() + b"\n" + code.code
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PREFIX)
+    with os.fdopen(handle, "wb") as file:
+        file.write(MAGIC + hashlib.sha256(rest).digest() + rest)
+    os.replace(name, path)
+
+
+_OFTEN = 16
+"""Modules of a process after which it looks again how full the folder is."""
+
+
+def evict_oldest(root: Path, limit: int) -> None:
+    """Deletes the files that were not used for longest until the rest fit the limit."""
+    found: list[tuple[float, int, Path]] = []
+    for path in root.rglob("*"):
+        try:
+            told = path.stat()
+        except OSError:  # another process deleted it
+            continue
+        if stat.S_ISREG(told.st_mode):
+            found.append((told.st_mtime, told.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            return
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:  # in use, on Windows
+            continue
+        total -= size
+
+
+def clear_cache() -> None:
+    """Deletes all kernels kept on disk."""
+    shutil.rmtree(cache_folder().parent, ignore_errors=True)
+
+
+__all__ = [
+    "COMPILER",
+    "LIMIT",
+    "MAGIC",
+    "VARIABLE",
+    "KernelModule",
+    "ObjectCode",
+    "cache_folder",
+    "clear_cache",
+    "compile_in_background",
+    "evict_oldest",
+    "is_kept",
+    "read",
+    "write",
+]

@@ -1,0 +1,374 @@
+"""From fused nodes to expressions, with the axes of the iteration space that each of them runs along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.ir import IRNode, IRValue
+from engine.compiler.kernels.cpu_expressions import ImportedNames, expression_text
+from engine.compiler.kernels.fused_group import FusedGroup
+from engine.compiler.kernels.scalar_expression import (
+    FLOAT,
+    TRUTH,
+    WHOLE,
+    Expression,
+    LoweringUnsupported,
+    cast,
+    make,
+    number,
+)
+from engine.compiler.kernels.trace_kernel import trace_kernel
+from engine.dtypes import bfloat16
+from engine.ops.record import Op
+from engine.ops.rules import wrap_dims
+
+Axes: TypeAlias = tuple[int | None, ...]
+"""For each dimension of a value the axis of the iteration space that it lies along; None where its size is 1."""
+
+DTYPES = frozenset(np.dtype(name) for name in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
+"""What kernels compute with."""
+
+HALF_DTYPES = frozenset((np.dtype(np.float16), bfloat16.numpy))
+"""What GPUs keep numbers in that they compute with in float32."""
+SINGLE = np.dtype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedExpression:
+    """A value: how an element is computed, and along which axes it lies."""
+
+    expression: Expression
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProgram:
+    """What a kernel computes."""
+
+    space: tuple[int, ...]
+    inputs: tuple[IRValue, ...]
+    outputs: tuple[tuple[PlacedExpression, IRValue], ...]
+    scalars: tuple[Scalar, ...]
+
+    @property
+    def dtypes(self) -> tuple[Any, ...]:
+        """Of inputs and outputs."""
+        return (*[value.dtype for value in self.inputs], None, *[value.dtype for _, value in self.outputs])
+
+
+def program_of(fused: FusedGroup) -> KernelProgram:
+    """Raises Unlowered."""
+    reader = ProgramBuilder(fused.shape, fused.inputs, fused.scalars)
+    for node in fused.nodes:
+        reader.read(node)
+    if (len(reader.inputs), len(reader.scalars)) != (len(fused.inputs), len(fused.scalars)):
+        raise LoweringUnsupported("a node uses what the kernel neither reads nor computes")
+    return reader.program(fused.outputs)
+
+
+class ProgramBuilder:
+    """Nodes as expressions over one iteration space. More nodes can be read at any time.
+
+    Args:
+        space: the iteration space
+        inputs: arrays from outside, in the order in which the kernel takes them; what else is read comes after them
+        scalars: numbers that may change, likewise
+    """
+
+    def __init__(self, space: tuple[int, ...], inputs: Iterable[IRValue] = (), scalars: Iterable[Scalar] = ()) -> None:
+        if 0 in space:
+            raise LoweringUnsupported("there is nothing to compute")
+        self.space = space
+        self.inputs = {value: index for index, value in enumerate(inputs)}
+        self.scalars = {scalar: index for index, scalar in enumerate(scalars)}
+        self.placed: dict[IRValue, PlacedExpression] = {}
+        self.reductions: dict[frozenset[int], None] = {}
+        """Sets of axes that are reduced."""
+        for value in self.inputs:
+            _check_dtype(value)
+
+    def read(self, node: IRNode) -> None:
+        """Places the results of a node, which may use those of the nodes before it."""
+        rule = _RULES.get(node.op.name, ProgramBuilder.elementwise)
+        rule(self, node)
+
+    def program(self, outputs: Sequence[IRValue]) -> KernelProgram:
+        """What computes `outputs`."""
+        for value in outputs:
+            _check_dtype(value)
+        placed = tuple((self.whole(value), value) for value in outputs)
+        _check_texts(one.expression for one, _ in placed)
+        return KernelProgram(self.space, tuple(self.inputs), placed, tuple(self.scalars))
+
+    def state(self) -> tuple[int, ...]:
+        """How much was read."""
+        return tuple(map(len, (self.inputs, self.scalars, self.placed, self.reductions)))
+
+    def back(self, state: tuple[int, ...]) -> None:
+        """Forgets what was read since it was in that state."""
+        for known, count in zip((self.inputs, self.scalars, self.placed, self.reductions), state, strict=True):
+            while len(known) > count:
+                known.popitem()
+
+    # -- axes
+
+    def axes_of_result(self, shape: tuple[int, ...], known: list[Axes]) -> Axes:
+        """Of an elementwise result: those of the inputs that are known, else the last axes of the space."""
+        found: list[int | None] = []
+        for place in range(-len(shape), 0):
+            axes = {one[place] for one in known if len(one) >= -place} - {None}
+            if len(axes) > 1:
+                raise LoweringUnsupported("values are combined along different axes")
+            if shape[place] == 1:
+                found.append(None)
+            elif axes:
+                found.append(axes.pop())
+            else:
+                found.append(self._last_axis(place, shape[place]))
+        used = [axis for axis in found if axis is not None]
+        if len(set(used)) < len(used):
+            raise LoweringUnsupported("two dimensions lie along one axis of the iteration space")
+        return tuple(found)
+
+    def _last_axis(self, place: int, size: int) -> int:
+        axis = len(self.space) + place
+        if axis < 0 or self.space[axis] != size:
+            raise LoweringUnsupported(f"a dimension of {size} fits none of the iteration space {self.space}")
+        return axis
+
+    def outside(self, value: IRValue, axes: Axes) -> PlacedExpression:
+        """An input of the kernel, read along the last of these axes where its size is not 1."""
+        if value not in self.inputs:
+            _check_dtype(value)
+            self.inputs[value] = len(self.inputs)
+        own = axes[len(axes) - len(value.shape) :]
+        used = tuple(None if size == 1 else axis for size, axis in zip(value.shape, own, strict=True))
+        return PlacedExpression(make("input", value.dtype, value=(self.inputs[value], used)), used)
+
+    def whole(self, value: IRValue) -> PlacedExpression:
+        """A result with all of its axes, also those along which it only repeats."""
+        found = self.placed[value]
+        return PlacedExpression(found.expression, self.axes_of_result(value.shape, [found.axes]))
+
+    def operand(self, value: IRValue) -> PlacedExpression:
+        """A value on its own, along the last axes if it comes from outside."""
+        found = self.placed.get(value)
+        return found or self.outside(value, self.axes_of_result(value.shape, []))
+
+    def scalar(self, one: Any) -> Any:
+        """Statics and numbers with expressions where they may change."""
+        if isinstance(one, Scalar):
+            return make("scalar", FLOAT, value=self.scalars.setdefault(one, len(self.scalars)), weak=True)
+        if isinstance(one, Constant):
+            return one.value
+        if type(one) in (tuple, list):
+            return type(one)(self.scalar(item) for item in one)
+        return one
+
+    # -- nodes
+
+    def elementwise(self, node: IRNode) -> None:
+        """Any op whose kernel can be traced."""
+        op = node.op
+        if op.kind in ("movement", "reduce") and op.name != "cast":
+            raise LoweringUnsupported(f"{op.name}: it moves or combines elements")
+        for one in (*node.values, *node.outputs):
+            _check_dtype(one)
+        known = [self.placed[value].axes for value in node.values if value in self.placed]
+        try:
+            shape = np.broadcast_shapes(*(value.shape for value in node.values))
+        except ValueError:
+            raise LoweringUnsupported(f"{op.name}: its inputs do not broadcast") from None
+        if any(value.shape != shape for value in node.outputs):
+            raise LoweringUnsupported(f"{op.name}: its results have other shapes than its inputs")
+        axes = self.axes_of_result(shape, known)
+        inputs: list[Any] = []
+        for one in node.inputs:
+            if isinstance(one, IRValue):
+                inputs.append((self.placed.get(one) or self.outside(one, axes)).expression)
+            else:
+                inputs.append(self.scalar(one))
+        ndims = [len(one.shape) if isinstance(one, IRValue) else 0 for one in node.inputs]
+        statics = {name: self.scalar(value) for name, value in (node.statics or {}).items()}
+        found = trace_kernel(op, inputs, ndims, statics, node.mixed)
+        for value, expression in zip(node.outputs, found, strict=True):
+            if expression.dtype != value.dtype:
+                raise LoweringUnsupported(f"{op.name}: symbols give {expression.dtype}, arrays {value.dtype}")
+            self.placed[value] = PlacedExpression(expression, axes)
+
+    def reduction(self, node: IRNode) -> None:
+        """A reduction of the iteration space, or of a part of it."""
+        (value,) = node.values
+        statics = {"dim": None, "keepdim": False, "dtype": None, **(node.statics or {})}
+        source = self.operand(value)
+        dims = wrap_dims(node.op.name, statics["dim"], len(value.shape))
+        if any(source.axes[dim] is None and value.shape[dim] != 1 for dim in dims):
+            raise LoweringUnsupported(f"{node.op.name}: it reduces what only repeats")
+        over = tuple(sorted(axis for dim in dims if (axis := source.axes[dim]) is not None))
+        self.reductions[frozenset(over)] = None
+        make_reduced = _REDUCTIONS[node.op.name]
+        dtype = None if statics["dtype"] is None else statics["dtype"].numpy
+        _check_dtype(node.out)
+        if node.out.dtype in HALF_DTYPES:  # rounded once
+            expression = cast(make_reduced(cast(source.expression, SINGLE), over, None, SINGLE), node.out.dtype)
+        else:
+            expression = make_reduced(source.expression, over, dtype, node.out.dtype)
+        if expression.dtype != node.out.dtype:
+            raise LoweringUnsupported(f"{node.op.name}: there are no kernels for {node.out.dtype}")
+        kept = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
+        if not statics["keepdim"]:
+            kept = [axis for dim, axis in enumerate(kept) if dim not in dims]
+        self.placed[node.out] = PlacedExpression(expression, tuple(kept))
+
+    def spread(self, node: IRNode) -> None:
+        """What was reduced, over the dimensions that were reduced."""
+        (value,) = node.values
+        shape, dims = node.statics["shape"], node.statics["dims"]
+        source = self.operand_of_kept(value, shape, dims)
+        axes = list(source.axes)
+        if len(axes) < len(shape):
+            for dim in sorted(dims):
+                axes.insert(dim, None)
+        self.placed[node.out] = PlacedExpression(source.expression, tuple(axes))
+
+    def operand_of_kept(self, value: IRValue, shape: tuple[int, ...], dims: tuple[int, ...]) -> PlacedExpression:
+        """An operand of `spread`; from outside, its dimensions are the kept ones of `shape`."""
+        found = self.placed.get(value)
+        if found is not None:
+            return found
+        whole = self.axes_of_result(tuple(shape), [])
+        if len(value.shape) == len(shape):
+            return self.outside(value, whole)
+        return self.outside(value, tuple(axis for dim, axis in enumerate(whole) if dim not in dims))
+
+    def reordered(self, node: IRNode) -> None:
+        """`permute`."""
+        (value,) = node.values
+        source = self.operand(value)
+        self.placed[node.out] = PlacedExpression(
+            source.expression, tuple(source.axes[dim % len(source.axes)] for dim in node.statics["dims"])
+        )
+
+    def reshaped(self, node: IRNode) -> None:
+        """`reshape` and its kin where only dimensions of size 1 come and go."""
+        (value,) = node.values
+        source = self.operand(value)
+        if [size for size in value.shape if size != 1] != [size for size in node.out.shape if size != 1]:
+            raise LoweringUnsupported(f"{node.op.name}: it changes shapes")
+        rest = iter([axis for size, axis in zip(value.shape, source.axes, strict=True) if size != 1])
+        self.placed[node.out] = PlacedExpression(
+            source.expression, tuple(None if size == 1 else next(rest) for size in node.out.shape)
+        )
+
+    def place(self, node: IRNode) -> None:
+        """`place_along`: the index of an axis."""
+        axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
+        axis = axes[node.statics["dim"]]
+        along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
+        expression = number(0, WHOLE) if axis is None else make("index", WHOLE, value=axis)
+        self.placed[node.out] = PlacedExpression(expression, axes if axis is None else along)
+
+    def expanded(self, node: IRNode) -> None:
+        """`expand`: dimensions of size 1 repeated."""
+        (value,) = node.values
+        source = self.operand(value)
+        more = len(node.out.shape) - len(value.shape)
+        self.placed[node.out] = PlacedExpression(source.expression, (*(None,) * more, *source.axes))
+
+
+def _check_dtype(value: IRValue) -> None:
+    if value.dtype not in DTYPES and (value.device is CPU or value.dtype not in HALF_DTYPES):
+        raise LoweringUnsupported(f"there are no kernels for {value.dtype}")
+
+
+def _check_texts(roots: Iterable[Expression]) -> None:
+    """Raises Unlowered for what has no scalar form. What was found to have one is not looked at again."""
+    names, stack, fine = ImportedNames(), list(roots), set[Expression]()
+    while stack:
+        one = stack.pop()
+        if not one.lowers and one not in fine:
+            if one.args and one.name != "reduce":
+                expression_text(_in_single(one), ["x"] * len(one.args), names)
+            fine.add(one)
+            stack.extend(one.args)
+    for one in fine:
+        one.lowers = True
+
+
+def _in_single(one: Expression) -> Expression:
+    """What is computed in float32 as an expression of that."""
+    parts = (one, *one.args)
+    if not any(part.dtype in HALF_DTYPES for part in parts):
+        return one
+    found = [SINGLE if part.dtype in HALF_DTYPES else part.dtype for part in parts]
+    args = tuple(make(arg.name, dtype, value=arg.value) for arg, dtype in zip(one.args, found[1:], strict=True))
+    return make(one.name, found[0], args, one.value)
+
+
+def _sum(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    return make("reduce", out, (cast(x, out),), ("add", over))
+
+
+def _mean(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    total = _sum(cast(x, dtype or x.dtype), over, None, out)
+    return make("true_divide", out, (total, cast(make("size", WHOLE, value=over), out)))
+
+
+def _prod(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+    return make("reduce", out, (cast(x, out),), ("multiply", over))
+
+
+def _extreme(name: str) -> Callable[..., Expression]:
+    return lambda x, over, dtype, out: make("reduce", x.dtype, (x,), (name, over))
+
+
+def _truth(name: str) -> Callable[..., Expression]:
+    def made(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
+        truth = make("not_equal", TRUTH, (x, cast(number(0), x.dtype)))
+        return cast(make("reduce", TRUTH, (truth,), (name, over)), out)
+
+    return made
+
+
+_REDUCTIONS: dict[str, Callable[..., Expression]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "prod": _prod,
+    "amax": _extreme("maximum"),
+    "amin": _extreme("minimum"),
+    "any": _truth("logical_or"),
+    "all": _truth("logical_and"),
+}
+_RULES: dict[str, Callable[[ProgramBuilder, IRNode], None]] = {
+    **dict.fromkeys(_REDUCTIONS, ProgramBuilder.reduction),
+    "spread": ProgramBuilder.spread,
+    "permute": ProgramBuilder.reordered,
+    "reshape": ProgramBuilder.reshaped,
+    "place_along": ProgramBuilder.place,
+    "unsqueeze": ProgramBuilder.reshaped,
+    "squeeze": ProgramBuilder.reshaped,
+    "expand": ProgramBuilder.expanded,
+}
+
+
+def is_reduction(op: Op) -> bool:
+    """Whether kernels can reduce by this op."""
+    return op.name in _REDUCTIONS
+
+
+__all__ = [
+    "DTYPES",
+    "HALF_DTYPES",
+    "Axes",
+    "KernelProgram",
+    "PlacedExpression",
+    "ProgramBuilder",
+    "is_reduction",
+    "program_of",
+]

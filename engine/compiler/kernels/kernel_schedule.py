@@ -1,0 +1,228 @@
+"""Which loops compute what: passes over the iteration space, and in each pass loops over one row after the other.
+
+Axes are inner, those of a row, or outer, those over rows. A sum over a row is complete after a loop over it; what needs
+it waits for the row's next loop. A sum over rows is complete after all of them; what needs it waits for the next pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from engine.compiler.kernels.kernel_program import KernelProgram, PlacedExpression
+from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported, make, walk
+
+Axes = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An output to write."""
+
+    place: int
+    expression: Expression
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionOrder:
+    """In which order floats are added up. Whoever runs a program keeps to it, on each CPU, with any number of threads.
+
+    A row's elements, in C's order, come in blocks. In a block, element i is added to lane i modulo `lanes`, each of
+    which begins with 0; then the second half of the lanes is added to the first, until one is left. Blocks are added
+    one after the other in double precision, by `compensated` if that is the numbers' own. Products are taken likewise,
+    those of blocks in the numbers' own precision.
+
+    Rows, in C's order, come in chunks. In a chunk, elements are added one after the other, beginning with 0, in their
+    own precision; numbers that rows were reduced to, in double precision by `compensated`. Chunks are added one after
+    the other in double precision, those of numbers by `compensated`. Products of rows are taken one after the other.
+    """
+
+    lanes: int = 32
+    block: int = 512
+    chunk: int = 64
+
+
+@dataclass(frozen=True)
+class KernelSchedule:
+    """A program with its loops chosen. Reductions of everything have become reductions of reductions."""
+
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    stores: tuple[Store, ...]
+    order: ReductionOrder = ReductionOrder()
+
+    # -- what expressions depend on
+
+    def reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+        """The axes along which a value changes."""
+        found = known.get(id(one))
+        if found is None:
+            found = known[id(one)] = self._reach(one, known)
+        return found
+
+    def _reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+        if one.name == "input":
+            return frozenset(axis for axis in one.value[1] if axis is not None)
+        if one.name == "index":
+            return frozenset((one.value,))
+        below: Axes = frozenset().union(*(self.reach(arg, known) for arg in one.args))
+        return below - frozenset(one.value[1]) if one.name == "reduce" else below
+
+    def is_of_row(self, one: Expression) -> bool:
+        """Whether it reduces rows. Else it reduces over rows."""
+        return frozenset(one.value[1]) == frozenset(self.inner)
+
+    def stage(self, one: Expression, known: dict[int, int]) -> int:
+        """In which pass a value is there first."""
+        found = known.get(id(one))
+        if found is None:
+            found = max((self.stage(arg, known) for arg in one.args), default=0)
+            found = known[id(one)] = found + (one.name == "reduce" and not self.is_of_row(one))
+        return found
+
+    def phase(self, one: Expression, known: dict[int, int]) -> int:
+        """After how many loops over a row a value is there."""
+        found = known.get(id(one))
+        if found is None:
+            found = 0
+            if one.name != "reduce" or self.is_of_row(one):
+                found = max((self.phase(arg, known) for arg in one.args), default=0) + (one.name == "reduce")
+            known[id(one)] = found
+        return found
+
+    def below(self, roots: Iterable[Expression]) -> Iterator[Expression]:
+        """What one pass computes: all that is below, without what is below sums over rows."""
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack:
+            one = stack.pop()
+            if id(one) not in seen:
+                seen.add(id(one))
+                yield one
+                if one.name != "reduce" or self.is_of_row(one):
+                    stack.extend(one.args)
+
+    def check_written_over(self, place: int, source: int) -> None:
+        """Raises Unlowered unless an output may be written over an input: read in step, not afterwards."""
+        store = self.stores[place]
+        axes = {one.value[1] for one in self.inputs if one.value[0] == source}
+        if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
+            raise LoweringUnsupported("an output is written over an input that is read in another order")
+        mine = self.stage(store.expression, self._stages), self.phase(store.expression, self._phases)
+        if any(when > mine for when in self._reads.get(source, ())):
+            raise LoweringUnsupported("an output is written over an input that is read again")
+
+    @cached_property
+    def inputs(self) -> list[Expression]:
+        """What is read, each once for each way of going through it."""
+        return [one for one in walk(store.expression for store in self.stores) if one.name == "input"]
+
+    @cached_property
+    def _stages(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _phases(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _reads(self) -> dict[int, set[tuple[int, int]]]:
+        """For each input in which passes, and there in which loops over a row, it is read."""
+        found: dict[int, set[tuple[int, int]]] = {}
+        everything = list(walk(store.expression for store in self.stores))
+        sums = [one for one in everything if one.name == "reduce" and not self.is_of_row(one)]
+        for root in dict.fromkeys([*[store.expression for store in self.stores], *[one.args[0] for one in sums]]):
+            in_rows = [one.args[0] for one in self.below([root]) if one.name == "reduce" and self.is_of_row(one)]
+            for used in (root, *in_rows):
+                when = self.stage(root, self._stages), self.phase(used, self._phases)
+                for one in _directly(used):
+                    if one.name == "input":
+                        found.setdefault(one.value[0], set()).add(when)
+        return found
+
+
+def _directly(root: Expression) -> Iterator[Expression]:
+    """What a value is computed from, as far as the next reductions."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        one = stack.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            if one.name != "reduce":
+                stack.extend(one.args)
+
+
+def schedule_program(program: KernelProgram) -> KernelSchedule:
+    """Raises Unlowered."""
+    return _scheduled(program.space, tuple([placed for placed, _ in program.outputs]))
+
+
+@lru_cache(maxsize=512)
+def _scheduled(whole: tuple[int, ...], placed: tuple[PlacedExpression, ...]) -> KernelSchedule:
+    space = frozenset(axis for axis, size in enumerate(whole) if size != 1)
+    outputs = [_without_ones(one, space) for one in placed]
+    inner, outer = loops(whole, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
+    stores = tuple(
+        Store(place, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
+        for place, (one, result) in enumerate(zip(outputs, placed, strict=True))
+    )
+    return KernelSchedule(inner, outer, stores)
+
+
+def loops(space: Sequence[int], reduced: Iterable[Axes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of a row, and those over rows, for a program that reduces these sets of axes. Raises Unlowered."""
+    long = tuple(axis for axis, size in enumerate(space) if size != 1)
+    sets = [found for one in reduced if (found := one.intersection(long))]
+    for inner in _candidates(long, sets):
+        outer = tuple(axis for axis in long if axis not in inner)
+        if all(one in (frozenset(inner), frozenset(outer), frozenset(long)) for one in sets):
+            return inner, outer
+    raise LoweringUnsupported("it reduces over different dimensions")
+
+
+def _candidates(space: tuple[int, ...], reduced: list[Axes]) -> Iterator[tuple[int, ...]]:
+    """Axes that could be a row, those first whose elements are neighbours in memory."""
+    found = [space] if not reduced else []
+    for over in reduced:
+        found += [tuple(a for a in space if a in over), tuple(a for a in space if a not in over)]
+    yield from sorted({one for one in found if one}, key=lambda one: (one[-1] != space[-1], len(one)))
+    if not space:
+        yield ()
+
+
+def _without_ones(placed: PlacedExpression, space: Axes) -> Expression:
+    """Without reductions over axes of size 1."""
+
+    def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
+        if one.name != "reduce":
+            return make(one.name, one.dtype, args, one.value, one.weak)
+        over = tuple(axis for axis in one.value[1] if axis in space)
+        return make("reduce", one.dtype, args, (one.value[0], over)) if over else args[0]
+
+    return _rewritten(placed.expression, rule)
+
+
+def _nested(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:
+    """With reductions of everything as reductions over rows of what rows are reduced to."""
+
+    def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
+        if one.name == "reduce" and outer and len(one.value[1]) == len(inner) + len(outer):
+            args = (make("reduce", one.dtype, args, (one.value[0], inner)),)
+            return make("reduce", one.dtype, args, (one.value[0], outer))
+        return make(one.name, one.dtype, args, one.value, one.weak)
+
+    return _rewritten(root, rule)
+
+
+def _rewritten(root: Expression, rule: object) -> Expression:
+    done: dict[int, Expression] = {}
+    for one in walk([root]):
+        done[id(one)] = rule(one, tuple(done[id(arg)] for arg in one.args))  # pyright: ignore[reportCallIssue]
+    return done[id(root)]
+
+
+__all__ = ["KernelSchedule", "ReductionOrder", "Store", "schedule_program"]

@@ -1,0 +1,49 @@
+"""Rows added at positions of the first dimension, as the gradient of an embedding is. NumPy gives the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
+from engine.compiler.kernels.thread_pool import call_words
+from engine.ops.indexing.index import Place, put_zeros
+from engine.shape import count
+
+_NANOSECONDS = 0.4
+"""Of an element that is added."""
+_LINE = 16
+"""Columns of which a part has a multiple."""
+
+
+class AddRows:
+    """`put_zeros`."""
+
+    def __init__(self, node: IRNode) -> None:
+        x, index = node.values
+        self._statics = node.statics
+        self._sizes = count(index.shape), node.out.shape[0], count(node.out.shape[1:])
+        self._call = call_words(self._sizes[2], count(x.shape) * _NANOSECONDS, together=_LINE)
+        self._address = self._call.ctypes.data
+        self._module = background_kernel("add_rows", node.out.dtype)
+
+    def __call__(self, x: Any, index: Any, out: Any) -> None:
+        kernel, size = self._module.function, self._sizes[1]
+        if kernel is None or index.min() < -size or index.max() >= size:  # which raises
+            np.copyto(out, put_zeros.kernel(np, x, index, **self._statics))
+            return
+        kernel(self._address, id(x), id(index), id(out), *self._sizes)
+
+
+@implements(put_zeros)
+def _(node: IRNode) -> Routine | None:
+    if len(node.values) != 2 or node.statics["layout"] != (Place(0),):
+        return None
+    x, index = node.values
+    fits = x.dtype == node.out.dtype and x.dtype in FLOATS and index.dtype == np.int64
+    return AddRows(node) if fits and x.shape == (*index.shape, *node.out.shape[1:]) else None
+
+
+__all__: list[str] = []

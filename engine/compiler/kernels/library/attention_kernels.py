@@ -1,0 +1,125 @@
+"""Attention of heads, one after the other, in memory that stays in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.instruction import has_scalars
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
+from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
+from engine.ops.attend import attend, attend_slopes, attend_slopes_together
+
+_BYTES = 64
+BLOCK = 72
+"""Rows of weights whose gradients are kept at a time: a multiple of what tiles have, be it 6 or 8."""
+_NANOSECONDS = 0.03
+"""Of a multiply-add."""
+_SPARE = 64
+"""Numbers behind what sums in lanes read."""
+
+
+class AttentionLayout:
+    """Where everything of one attention is. Positions are called rows, of queries `length`, of keys `size`."""
+
+    def __init__(
+        self, query: Sequence[int], key: Sequence[int], value: Sequence[int], causal: bool, dtype: Any
+    ) -> None:
+        batch, self.heads, length, inner = query
+        size, outer = key[2], value[3]
+        lanes = _BYTES // dtype.itemsize
+        self.itemsize = dtype.itemsize
+        pitch, broad, deep = (-(-one // lanes) * lanes for one in (size, outer, inner))
+        forward = _places([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
+        back = _places(
+            [outer * pitch, size * deep, length * deep, length * broad, BLOCK * pitch + _SPARE, size * deep,
+             size * broad, 8 * deep, pitch + _SPARE], dtype,
+        )  # fmt: skip
+        self.settings = np.zeros(42, np.int64)
+        self.settings[:8] = self.heads, length, size, inner, outer, causal, pitch, broad
+        self.settings[20:23] = forward[1:4]
+        self.settings[23:33] = deep, BLOCK, *back[1:9]
+        self._bytes = aligned(max(forward[-1], back[-1]))
+        count = batch * self.heads
+        self._call = call_words(count, count * length * size * (inner + outer) * _NANOSECONDS, apart=self._bytes)
+
+    def place(self, at: int, array: Any) -> Any:
+        """Notes the steps of an array of heads, or of a copy of it whose rows are not strided."""
+        if array.strides[3] != self.itemsize:
+            array = np.ascontiguousarray(array)
+        self.settings[at : at + 3] = [step // self.itemsize for step in array.strides[:3]]
+        return array
+
+    def run(self, function: Any, *given: Any) -> None:
+        function(self._call.ctypes.data, id(self.settings), *given, workspace(self._bytes))
+
+
+def _places(sizes: list[int], dtype: Any) -> list[int]:
+    """Where memory of those sizes begins, one after the other, and at last where it ends."""
+    found = [0]
+    for size in sizes:
+        found.append(found[-1] + -(-size * dtype.itemsize // _BYTES) * _BYTES + _BYTES)
+    return found
+
+
+class Attend:
+    """`attend`."""
+
+    def __init__(self, attention: AttentionLayout, dtype: Any) -> None:
+        self._attention, self._kernel = attention, library_kernel("attend", dtype)
+
+    def __call__(self, query: Any, key: Any, value: Any, scale: float, out: Any, weights: Any) -> None:
+        place = self._attention.place
+        arrays = [place(8, query), place(11, key), place(14, value)]
+        place(17, out.transpose(0, 2, 1, 3))
+        self._attention.run(self._kernel, *map(id, arrays), id(out), id(weights), scale)
+
+
+class AttendBackward:
+    """`attend_slopes`, also of results in one array."""
+
+    def __init__(self, attention: AttentionLayout, dtype: Any) -> None:
+        self._attention, self._kernel = attention, library_kernel("attend_backward", dtype)
+
+    def __call__(
+        self, g: Any, query: Any, key: Any, value: Any, weights: Any, first: float, second: float, *out: Any
+    ) -> None:
+        place = self._attention.place
+        arrays = [place(17, g), place(8, query), place(11, key), place(14, value), np.ascontiguousarray(weights)]
+        if len(out) == 1:
+            results = list(next(iter(out)).transpose(2, 0, 3, 1, 4))
+        else:
+            results = [one.transpose(0, 2, 1, 3) for one in out]
+        for at, one in zip((33, 36, 39), results, strict=True):
+            place(at, one)
+        self._attention.run(self._kernel, *map(id, arrays), *map(id, results), first, second)
+
+
+def _attention(node: IRNode, first: int) -> tuple[AttentionLayout, Any] | None:
+    if has_scalars(node.statics):  # somebody has called the op, whose factors are operands where a pass makes nodes
+        return None
+    query, key, value = node.values[first : first + 3]
+    if any(one.dtype != node.out.dtype for one in node.values) or node.out.dtype not in FLOATS:
+        return None
+    return AttentionLayout(
+        query.shape, key.shape, value.shape, bool(node.statics["causal"]), node.out.dtype
+    ), node.out.dtype
+
+
+@implements(attend, strided=True)
+def _(node: IRNode) -> Routine | None:
+    found = _attention(node, 0)
+    return None if found is None else Attend(*found)
+
+
+@implements(attend_slopes, strided=True)
+@implements(attend_slopes_together, strided=True)
+def _(node: IRNode) -> Routine | None:
+    found = _attention(node, 1)
+    return None if found is None else AttendBackward(*found)
+
+
+__all__ = ["BLOCK"]

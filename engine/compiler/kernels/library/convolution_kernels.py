@@ -1,0 +1,299 @@
+"""Convolution of images and sequences, with both gradients."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
+from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
+from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+from engine.shape import count
+
+_CACHE_BYTES = 1 << 18
+"""Of what is copied before it is multiplied: it stays in the second level."""
+_BLOCK_BYTES = 3 << 17
+"""Of what is multiplied together."""
+_LINE = 16
+"""Numbers in the widest vector."""
+_MOST_ROWS, _DOT_ROWS, _DOT_COLUMNS = 8, 4, 6
+"""Of tiles, at most."""
+_MOST_TILE = 192
+"""Bytes of the sums of a tile of products: 24 in double precision."""
+_PARTS = 4
+"""In so many parts the sums over samples are made, which threads share."""
+_MOST_PARTS = 8
+"""Of the samples otherwise: each lays the weight out anew."""
+_NANOSECONDS = 0.02
+"""Of a multiply-add."""
+_LEAST_CHANNELS = 4
+"""With fewer in a group tiles stay empty."""
+
+
+class KernelTap(NamedTuple):
+    """A place of the kernel in one dimension: it sees the input's plane `phase`, `shift` further on."""
+
+    place: int
+    phase: int
+    shift: int
+
+
+class OutputPhase(NamedTuple):
+    """Every `step`-th place of the output from `first` on, in one dimension, and the places of the kernel it sees."""
+
+    first: int
+    step: int
+    places: int
+    taps: tuple[KernelTap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionAxis:
+    """One dimension of a correlation."""
+
+    size: int
+    phases: int
+    jobs: tuple[OutputPhase, ...]
+
+    @property
+    def shifts(self) -> tuple[int, int]:
+        """The smallest and the largest."""
+        found = [tap.shift for job in self.jobs for tap in job.taps] or [0]
+        return min(found), max(found)
+
+    @property
+    def places(self) -> int:
+        """Of the largest job."""
+        return max(job.places for job in self.jobs)
+
+
+def forward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> ConvolutionAxis:
+    """A convolution's input, of which every `stride`-th element is in one plane."""
+    offsets = [index * dilation - padding for index in range(kernel)]
+    taps = tuple(KernelTap(index, offset % stride, offset // stride) for index, offset in enumerate(offsets))
+    return ConvolutionAxis(size, stride, (OutputPhase(0, 1, places, taps),))
+
+
+def backward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> ConvolutionAxis:
+    """The gradient of a convolution's output; each phase of the input's gradient sees some places of the kernel."""
+    jobs: list[OutputPhase] = []
+    for first in range(min(stride, size)):
+        offsets = [(index, first + padding - index * dilation) for index in range(kernel)]
+        taps = tuple(KernelTap(index, 0, offset // stride) for index, offset in offsets if offset % stride == 0)
+        jobs.append(OutputPhase(first, stride, -(-(size - first) // stride), taps))
+    return ConvolutionAxis(places, 1, tuple(jobs))
+
+
+class PlaneLayout:
+    """How the channels of a group are laid out for tiles, in bands of rows."""
+
+    def __init__(self, down: ConvolutionAxis, across: ConvolutionAxis, channels: int, itemsize: int) -> None:
+        self.down, self.across, self.channels = down, across, channels
+        least, most = across.shifts
+        width = -(-across.size // across.phases)
+        self.pitch = max(width - min(least, 0), across.places + max(most, 0))
+        self.margin = max(0, -least)
+        self.low, self.high = down.shifts
+        self.low, self.high = min(self.low, self.high), max(self.low, self.high)
+        self.phases = down.phases * across.phases
+        self.rows = down.places
+        row = channels * self.phases * self.pitch * itemsize
+        room = max(_CACHE_BYTES // row - (self.high - self.low), 4 * (self.high - self.low), 1)
+        self.bands = -(-self.rows // room)
+        self.band = -(-self.rows // self.bands)
+        self.bands = -(-self.rows // self.band)
+        extent = self.margin + (self.band + self.high - self.low) * self.pitch + max(most, 0) + 2 * _LINE
+        self.length = padded_size(extent)
+
+    @property
+    def size(self) -> int:
+        """Numbers in all planes of a group."""
+        return self.channels * self.phases * self.length
+
+    def offset(self, channel: int, down: KernelTap, across: KernelTap) -> int:
+        """From the beginning to what a place of the kernel sees for the band's first output."""
+        plane = channel * self.phases + down.phase * self.across.phases + across.phase
+        return plane * self.length + self.margin + (down.shift - self.low) * self.pitch + across.shift
+
+    def settings(self, groups: int, outer: int) -> list[int]:
+        return [
+            groups, self.channels, outer, self.down.size, self.across.size, self.down.phases, self.across.phases,
+            self.pitch, self.length, self.low, self.high, self.margin, self.band, self.rows,
+        ]  # fmt: skip
+
+
+def padded_size(size: int) -> int:
+    """At least `size`, in lines, so that neighbours do not meet in one set of the cache."""
+    lines = -(-size // _LINE)
+    return (lines + 1 - lines % 2) * _LINE
+
+
+class ConvolutionRoutine:
+    """A convolution, or its gradient for the input.
+
+    Args:
+        strides: of the weight in elements: from group to group, and for its output and input channels as they are here
+    """
+
+    def __init__(
+        self, down: ConvolutionAxis, across: ConvolutionAxis, groups: int, inner: int, outer: int,
+        sizes: tuple[int, int], kernel_sizes: tuple[int, int], strides: tuple[int, int, int], batch: int, dtype: Any,
+    ) -> None:  # fmt: skip
+        planes = PlaneLayout(down, across, inner, dtype.itemsize)
+        jobs: list[int] = []
+        offsets: list[int] = []
+        sources: list[int] = []
+        group_skip, skip, inner_skip = strides
+        for y, x in itertools.product(down.jobs, across.jobs):
+            begin = len(offsets)
+            for channel, one, two in itertools.product(range(inner), y.taps, x.taps):
+                offsets.append(planes.offset(channel, one, two))
+                sources.append(channel * inner_skip + one.place * kernel_sizes[1] + two.place)
+            jobs += [len(offsets) - begin, begin, y.places, x.places, y.first, x.first, y.step, x.step]
+        run = padded_size(planes.band * planes.pitch)
+        packed = planes.size * dtype.itemsize
+        product = packed + aligned(groups * (outer + _MOST_ROWS) * len(offsets) * dtype.itemsize)
+        self._bytes = product + aligned(_MOST_ROWS * run * dtype.itemsize)
+        first = 26 + len(jobs)
+        self._settings = np.array([
+            *planes.settings(groups, outer), len(jobs) // 8, *sizes, skip, group_skip, len(offsets), run, packed,
+            product, first, first + len(offsets), 26, *jobs, *offsets, *sources,
+        ])  # fmt: skip
+        self._zeros = np.zeros(groups * outer, dtype)
+        work = batch * groups * outer * sum(jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8))
+        self._bytes = aligned(self._bytes)
+        self._call = call_words(batch, work * _NANOSECONDS, apart=self._bytes, most=_MOST_PARTS)
+        self._address = self._call.ctypes.data
+        self._kernel = library_kernel("convolve", dtype)
+
+    def __call__(self, x: Any, weight: Any, bias: Any, out: Any) -> None:
+        bias = self._zeros if bias is None else bias
+        arrays = id(self._settings), id(x), id(weight), id(bias), id(out)
+        self._kernel(self._address, *arrays, workspace(self._bytes))
+
+
+class ConvolutionWeightBackward:
+    """The gradient of a convolution for its weight."""
+
+    def __init__(
+        self, down: ConvolutionAxis, across: ConvolutionAxis, groups: int, inner: int, outer: int,
+        kernel_sizes: tuple[int, int], batch: int, dtype: Any,
+    ) -> None:  # fmt: skip
+        planes = PlaneLayout(down, across, inner, dtype.itemsize)
+        lanes = 64 // dtype.itemsize
+        run = -(-planes.band * planes.pitch // lanes) * lanes
+        tall = -(-outer // _DOT_ROWS) * _DOT_ROWS
+        each = (planes.size + tall * run) * dtype.itemsize
+        units = batch * planes.bands
+        parts = min(units, _PARTS)
+        most = max(1, min(_BLOCK_BYTES // each, -(-units // parts)))
+        taps = itertools.product(range(inner), down.jobs[0].taps, across.jobs[0].taps)
+        offsets = [planes.offset(*tap) for tap in taps]
+        sums = len(offsets)
+        tiles = (outer + _DOT_ROWS) * (sums + _DOT_COLUMNS) // 4 + 1
+        upper = aligned(most * planes.size * dtype.itemsize)
+        # Lines are copied in whole vectors: behind the last one there is room for zeros.
+        found = upper + aligned((most * tall * run + lanes) * dtype.itemsize)
+        ours = found + tiles * _MOST_TILE
+        theirs = ours + aligned(most * (run // lanes) * 8)
+        self._bytes = theirs + aligned(most * (run // lanes) * 8)
+        self._settings = np.array([
+            *planes.settings(groups, outer), across.places, planes.bands, most, sums, run, upper, found, ours, theirs,
+            27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
+        ])  # fmt: skip
+        self._sums = np.empty((parts, groups * outer * sums), dtype)
+        work = units * planes.band * across.places * self._sums[0].size
+        self._bytes = aligned(self._bytes)
+        self._call = call_words(parts, work * _NANOSECONDS, apart=self._bytes)
+        self._address = self._call.ctypes.data
+        self._kernel = library_kernel("convolve_weight_backward", dtype)
+
+    def __call__(self, g: Any, x: Any, out: Any) -> None:
+        arrays = id(self._settings), id(x), id(g)
+        self._kernel(self._address, *arrays, self._sums.ctypes.data, workspace(self._bytes))
+        found = out.reshape(-1)
+        np.copyto(found, self._sums[0])
+        for part in self._sums[1:]:
+            np.add(found, part, out=found)
+
+
+# -- nodes ------------------------------------------------------------------------------------
+
+
+def _fits(node: IRNode, channels: int) -> bool:
+    dtype, dims = node.out.dtype, len(node.out.shape)
+    return dtype in FLOATS and 3 <= dims <= 4 and channels >= _LEAST_CHANNELS
+
+
+def _sizes(shape: Sequence[int]) -> tuple[int, int]:
+    """Of an image; a sequence is one of a single row."""
+    return (1, shape[2]) if len(shape) == 3 else (shape[2], shape[3])
+
+
+def _windows(node: IRNode, kernel_sizes: tuple[int, int]) -> list[tuple[int, int, int, int]]:
+    """Kernel size, stride, padding and dilation in both dimensions."""
+    given = [tuple(node.statics[name]) for name in ("stride", "padding", "dilation")]
+    if len(given[0]) == 1:
+        given = [(neutral, *one) for neutral, one in zip((1, 0, 1), given, strict=True)]
+    return [(kernel_sizes[i], *(one[i] for one in given)) for i in range(2)]  # pyright: ignore[reportReturnType]
+
+
+def _axes(
+    make: Any, x: Sequence[int], out: Sequence[int], node: IRNode, kernel_sizes: tuple[int, int]
+) -> list[ConvolutionAxis]:
+    """Of a convolution from images of shape `x` to those of shape `out`."""
+    sizes, places = _sizes(x), _sizes(out)
+    return [make(sizes[i], *window, places[i]) for i, window in enumerate(_windows(node, kernel_sizes))]
+
+
+@implements(convolution)
+def _(node: IRNode) -> Routine | None:
+    x, weight = node.values[0], node.values[1]
+    groups, out = node.statics["groups"], node.out
+    outer, inner = weight.shape[0] // groups, weight.shape[1]
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(weight.shape)
+    down, across = _axes(forward_axis, x.shape, out.shape, node, sizes)
+    skip = inner * count(sizes)
+    return ConvolutionRoutine(
+        down, across, groups, inner, outer, _sizes(out.shape), sizes, (outer * skip, skip, count(sizes)),
+        x.shape[0], out.dtype,
+    )  # fmt: skip
+
+
+@implements(convolution_input)
+def _(node: IRNode) -> Routine | None:
+    g, weight = node.values
+    groups, out = node.statics["groups"], node.out
+    inner, outer = weight.shape[0] // groups, weight.shape[1]
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(weight.shape)
+    down, across = _axes(backward_axis, out.shape, g.shape, node, sizes)
+    skip = outer * count(sizes)
+    found = ConvolutionRoutine(
+        down, across, groups, inner, outer, _sizes(out.shape), sizes, (inner * skip, count(sizes), skip),
+        g.shape[0], out.dtype,
+    )  # fmt: skip
+    return lambda g, weight, out: found(g, weight, None, out)
+
+
+@implements(convolution_weight)
+def _(node: IRNode) -> Routine | None:
+    g, x = node.values
+    groups, out = node.statics["groups"], node.out
+    outer, inner = g.shape[1] // groups, x.shape[1] // groups
+    if not _fits(node, outer):
+        return None
+    sizes = _sizes(out.shape)
+    down, across = _axes(forward_axis, x.shape, g.shape, node, sizes)
+    return ConvolutionWeightBackward(down, across, groups, inner, outer, sizes, g.shape[0], out.dtype)
+
+
+__all__: list[str] = []

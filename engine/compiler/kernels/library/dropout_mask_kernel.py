@@ -1,0 +1,45 @@
+"""Random choices: the bits that `engine.random` draws, without its words in between."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import Routine, background_kernel, implements
+from engine.compiler.kernels.thread_pool import call_words
+from engine.ops.random import kept_by_chance
+from engine.philox import State, kept
+from engine.shape import count
+
+_WORDS = 8
+"""Elements of a block of random bits."""
+_NANOSECONDS = 4.0
+"""Of an element."""
+
+
+class DropoutMask:
+    """`kept_by_chance`."""
+
+    def __init__(self, size: int) -> None:
+        self.module = background_kernel("dropout_mask", np.dtype(np.float32))
+        self._call = call_words(-(-size // _WORDS), size * _NANOSECONDS)
+        self._address = self._call.ctypes.data
+
+    def __call__(self, x: Any, out: Any, p: float, state: State) -> None:
+        kernel = self.module.function
+        if kernel is None:
+            out[...] = kept(state, out.size, p).reshape(out.shape)
+            return
+        least = math.ceil(float(np.float32(p)) * 2**24) << 8
+        kernel(self._address, id(out), state.seed, state.stream, state.offset, least, out.size)
+
+
+@implements(kept_by_chance, strided=True)
+def _(node: IRNode) -> Routine | None:
+    return DropoutMask(count(node.out.shape))
+
+
+__all__: list[str] = []

@@ -1,0 +1,122 @@
+"""Layers of recurrent networks over all their steps: sequences are independent of each other, so threads share them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
+from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
+from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
+
+_ROWS = 8
+"""Of a tile, at most."""
+_MOST_PARTS = 4
+"""Of a batch, forward: each lays the weight out anew."""
+_NANOSECONDS = 0.03
+"""Of a multiply-add."""
+_SEQUENCES = 32
+"""Of a part whose sums are made together."""
+
+
+def _broad(size: int, dtype: Any) -> int:
+    lanes = 64 // dtype.itemsize
+    return -(-size // lanes) * lanes
+
+
+def _begins(sizes: Sequence[int]) -> list[int]:
+    """Where arrays of those sizes begin in the memory of a thread, and at last where it ends."""
+    return [0, *accumulate(aligned(size) for size in sizes)]
+
+
+class LstmForward:
+    """All steps forward."""
+
+    def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
+        wide = _broad(4 * size, dtype) * dtype.itemsize
+        *self._places, self._bytes = _begins([size * wide, 3 * size * 8, _ROWS * wide])
+        self._sizes = steps, batch, size, int(backwards)
+        work = steps * batch * 4 * size * size * _NANOSECONDS
+        self._call = call_words(batch, work, apart=self._bytes, most=_MOST_PARTS, together=_ROWS)
+        self._kernel = library_kernel("lstm", dtype)
+
+    def __call__(
+        self, gates: Any, h: Any, c: Any, weight: Any, _: Any, out: Any, last_h: Any, last_c: Any, values: Any,
+        cells: Any,
+    ) -> None:  # fmt: skip
+        arrays = [id(one) for one in (gates, h, c, weight, out, last_h, last_c, values, cells)]
+        self._kernel(self._call.ctypes.data, *self._sizes, *arrays, *self._places, workspace(self._bytes))
+
+
+class LstmBackward:
+    """All steps back. The weight's gradient is summed up by parts of the sequences, which are added in order."""
+
+    def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
+        wide = _broad(size, dtype) * dtype.itemsize
+        parts = max(1, batch // _SEQUENCES)
+        most = -(-batch // parts)
+        *self._places, self._bytes = _begins([
+            4 * size * wide, (12 * size + most) * 8, most * wide, most * wide, wide, wide, (4 * size + _ROWS) * wide
+        ])  # fmt: skip
+        self._sizes = steps, batch, size, int(backwards)
+        work = 2 * steps * batch * 4 * size * size * _NANOSECONDS
+        self._call = call_words(parts, work, apart=self._bytes, most=parts)
+        self._sums = np.empty((parts, 4 * size, size), dtype)
+        self._kernel = library_kernel("lstm_backward", dtype)
+
+    def __call__(
+        self, values: Any, cells: Any, result: Any, h: Any, c: Any, weight: Any, _: Any, of_result: Any, of_h: Any,
+        of_c: Any, slopes: Any, dh: Any, dc: Any, of_weight: Any, of_projection: Any,
+    ) -> None:  # fmt: skip
+        for out, given in ((dh, of_h), (dc, of_c)):
+            if given is None:
+                out.fill(0)
+            else:
+                np.copyto(out, given)
+        read = [np.asarray(one, None, order="C") for one in (values, cells, result, h, c, weight)]
+        far = near = 0
+        upper = values
+        if of_result is not None:
+            upper = of_result if _has_rows(of_result) else np.ascontiguousarray(of_result)
+            far, near = (step // upper.itemsize for step in upper.strides[:2])
+        numbers = [*self._sizes, far, near, *map(id, (*read, upper, dh, dc, slopes))]
+        self._kernel(
+            self._call.ctypes.data, *numbers, *self._places, self._sums.ctypes.data, len(self._sums),
+            workspace(self._bytes),
+        )  # fmt: skip
+        np.copyto(of_weight, self._sums[0])
+        for part in self._sums[1:]:
+            np.add(of_weight, part, out=of_weight)
+
+
+def _has_rows(array: Any) -> bool:
+    """Whether the numbers of a sequence at a step follow each other, and steps are apart."""
+    return array.strides[2] == array.itemsize and array.strides[0] > 0
+
+
+def _fits(node: IRNode, projection: Any) -> bool:
+    plain = node.statics["batch_sizes"] is None and getattr(projection, "value", 0) is None
+    return plain and node.out.dtype in FLOATS
+
+
+@implements(lstm_layer)
+def _(node: IRNode) -> Routine | None:
+    steps, batch, size = node.out.shape
+    if not _fits(node, node.inputs[4]):
+        return None
+    return LstmForward(steps, batch, size, node.statics["reverse"], node.out.dtype)
+
+
+@implements(lstm_layer_slopes, strided=True)
+def _(node: IRNode) -> Routine | None:
+    steps, batch, width = node.out.shape
+    if not _fits(node, node.inputs[6]):
+        return None
+    return LstmBackward(steps, batch, width // 4, node.statics["reverse"], node.out.dtype)
+
+
+__all__: list[str] = []

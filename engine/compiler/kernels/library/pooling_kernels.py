@@ -1,0 +1,75 @@
+"""Max pooling of images and sequences. The kernels give the numbers of the ops' own, so nobody waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.ir import IRNode
+from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
+from engine.compiler.kernels.thread_pool import call_words
+from engine.ops.spatial.pool import max_windows, spread_picked
+from engine.ops.spatial.windows import Windows
+from engine.shape import count
+
+_MOST_PLACES = 255
+"""Of a window, whose numbers are bytes."""
+
+
+_FURTHEST = 2
+"""Windows that are so far apart are compared in vectors."""
+_NANOSECONDS = 1.0
+"""Of a place of a window."""
+
+
+class MaxPoolRoutine:
+    """Windows over planes, and the kernel that goes through them."""
+
+    def __init__(self, node: IRNode, name: str, x: Sequence[int], places: Sequence[int]) -> None:
+        windows: Windows = node.statics["windows"]
+        given = (x[2:], places[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
+        neutral = (1, 1, 1, 1, 0, 1)
+        if len(x) == 3:
+            given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
+        self._settings = np.array([*(size for sizes in given for size in sizes), windows.overlap])
+        self._call = call_words(x[0] * x[1], count(places) * count(windows.kernel) * _NANOSECONDS)
+        self._address = self._call.ctypes.data
+        self._module = background_kernel(name, node.out.dtype)
+        self._op, self._statics = node.op, node.statics
+
+    def __call__(self, *arrays: Any) -> None:
+        kernel = self._module.function
+        if kernel is None:
+            inputs = len(arrays) - self._op.outputs
+            found = self._op.kernel(np, *arrays[:inputs], **self._statics)
+            for out, value in zip(arrays[inputs:], found if self._op.outputs > 1 else [found], strict=True):
+                np.copyto(out, value)
+            return
+        kernel(self._address, id(self._settings), *map(id, arrays))
+
+
+def _fits(node: IRNode) -> bool:
+    windows: Windows = node.statics["windows"]
+    return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MOST_PLACES
+
+
+@implements(max_windows)
+def _(node: IRNode) -> Routine | None:
+    (x,) = node.values
+    near = node.statics["windows"].stride[-1] <= _FURTHEST
+    return MaxPoolRoutine(node, "max_windows", x.shape, node.out.shape) if near and _fits(node) else None
+
+
+@implements(spread_picked)
+def _(node: IRNode) -> Routine | None:
+    g, number = node.values
+    return (
+        MaxPoolRoutine(node, "max_windows_backward", node.out.shape, g.shape)
+        if number.dtype == np.uint8 and _fits(node)
+        else None
+    )
+
+
+__all__: list[str] = []

@@ -1,0 +1,98 @@
+"""Correlations of images with kernels: a convolution, and its gradient for the input.
+
+What a place of the kernel sees of all outputs in a plane is one run of memory, which tiles read where it is. Garbage
+stands where a run goes from one line to the next; it is left out when sums are written.
+"""
+
+from numba import float32 as number
+from numba import int64, njit
+
+from engine.compiler.kernels.image_planes import lay_planes
+from engine.compiler.kernels.machine_code import machine_code
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, products, write_run
+from engine.compiler.kernels.thread_pool import CallWords
+
+lanes = LANES[number]
+wide = products(ROWS, VECTORS, turned=True)
+middle = products(ROWS, min(VECTORS, 2), turned=True)
+narrow = products(ROWS, 1, turned=True)
+
+
+@njit(nogil=True, error_model="numpy")
+def pack(settings, weight, sources, packed):
+    """Copies the weight in the order in which tiles read it: for each block of rows and place of the kernel, rows."""
+    groups, outer, skip, group_skip, sums = settings[0], settings[2], settings[17], settings[18], settings[19]
+    blocks = (outer + ROWS - 1) // ROWS
+    for group in range(groups):
+        for block in range(blocks):
+            for k in range(sums):
+                to = ((group * blocks + block) * sums + k) * ROWS
+                source = group * group_skip + sources[k]
+                for row in range(ROWS):
+                    channel = block * ROWS + row
+                    packed[to + row] = weight[source + channel * skip] if channel < outer else number(0.0)
+
+
+@njit(nogil=True, error_model="numpy")
+def write(settings, own, product, added, out, image, first, start, end):
+    """Writes lines of a block of channels of a job, without what stands between them."""
+    outer, pitch, height, width, run = settings[2], settings[7], settings[15], settings[16], settings[20]
+    groups, columns, step = settings[0], own[3], own[7]
+    for row in range(min(ROWS, outer - first)):
+        more = added[image % groups * outer + first + row]
+        whole = out + (image * outer + first + row) * height * width
+        for line in range(start, end):
+            there = whole + ((line * own[6] + own[4]) * width + own[5])
+            found = product + (row * run + (line - start) * pitch)
+            if step == 1:
+                write_run(there, 0, found, 0, columns, more)
+            elif step == 2:  # a step that is known makes vectors of it
+                for i in range(columns):
+                    there[2 * i] = found[i] + more
+            else:
+                for i in range(columns):
+                    there[i * step] = found[i] + more
+
+
+@machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
+def kernel(share, told, images, weights, bias, results, place):
+    """Samples. `told` are the settings of a `Correlation`, `place` memory of each thread."""
+    call = memory(share, int64, 0)
+    if call[CallWords.COUNT] != 0:
+        shared(share, place)
+        return
+    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
+    settings = elements(told, int64, 0)
+    groups, inner, outer, pitch, band = settings[0], settings[1], settings[2], settings[7], settings[12]
+    rows, jobs, sums, run = settings[13], settings[14], settings[19], settings[20]
+    offsets, sources = settings + settings[23], settings + settings[24]
+    x, out = elements(images, number, 1), elements(results, number, 4)
+    weight, added = elements(weights, number, 2), elements(bias, number, 3)
+    planes = memory(place, number, 5)
+    packed, product = memory(place + settings[21], number, 6), memory(place + settings[22], number, 7)
+    blocks = (outer + ROWS - 1) // ROWS
+
+    pack(settings, weight, sources, packed)
+    for sample in range(first, last):
+        for group in range(groups):
+            for start in range(0, rows, band):
+                lay_planes(settings, x, (sample * groups + group) * inner, planes, start, min(start + band, rows))
+                for job in range(jobs):
+                    own = settings + (settings[25] + job * 8)
+                    count, begin, columns, end = own[0], own[1], own[3], min(start + band, own[2])
+                    reach = (end - start - 1) * pitch + columns
+                    for block in range(blocks if start < end else 0):
+                        to = ((group * blocks + block) * sums + begin) * ROWS
+                        at = 0
+                        while at + VECTORS * lanes <= reach:
+                            wide(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
+                            at += VECTORS * lanes
+                        if VECTORS > 2 and at + lanes < reach:
+                            middle(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
+                            at += 2 * lanes
+                        while at < reach:
+                            narrow(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
+                            at += lanes
+                        write(settings, own, product, added, out, sample * groups + group, block * ROWS, start, end)

@@ -1,0 +1,102 @@
+"""The gradient of a convolution for its weight: sums over places, of planes laid out as for correlations.
+
+Samples, or bands of their rows, are copied in blocks that stay in the cache; the sums of all blocks are added in order.
+"""
+
+from numba import float32 as number
+from numba import int64, njit
+
+from engine.compiler.kernels.image_planes import lay_planes
+from engine.compiler.kernels.machine_code import machine_code
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.register_tiles import DOT_COLUMNS, DOT_ROWS, LANES, dots, lay_run
+from engine.compiler.kernels.thread_pool import CallWords
+
+lanes = LANES[number]
+width = number.bitwidth // 8
+tile = dots(DOT_ROWS, DOT_COLUMNS)
+SIZE = (DOT_ROWS * DOT_COLUMNS + lanes - 1) // lanes * lanes
+
+
+@njit(nogil=True, error_model="numpy")
+def lay_rows(settings, g, image, upper, tall, start, end):
+    """Copies lines of the channels of a gradient, with zeros where the planes have them, and below."""
+    outer, pitch, rows, columns, run = settings[2], settings[7], settings[13], settings[14], settings[18]
+    for channel in range(tall):
+        here = upper + channel * run
+        at = 0
+        if channel < outer:
+            whole = g + (image * outer + channel) * rows * columns
+            for line in range(start, end):
+                lay_run(here, at, whole, line * columns, columns)
+                for i in range(columns, pitch):
+                    here[at + i] = number(0.0)
+                at += pitch
+        for i in range(at, run):
+            here[i] = number(0.0)
+
+
+@njit(nogil=True, error_model="numpy")
+def sort(out, found, outer, sums, tall):
+    """From tiles to rows."""
+    for column in range(sums):
+        for row in range(outer):
+            tiles = column // DOT_COLUMNS * (tall // DOT_ROWS) + row // DOT_ROWS
+            place = row % DOT_ROWS * DOT_COLUMNS + column % DOT_COLUMNS
+            out[row * sums + column] = found[tiles * SIZE + place]
+
+
+@njit(nogil=True, error_model="numpy")
+def add_up(told, images, gradients, results, place, first, last):
+    """Units from `first` to `last`, each a band of a sample."""
+    settings = elements(told, int64, 0)
+    groups, inner, outer, down, across = settings[0], settings[1], settings[2], settings[5], settings[6]
+    length, band, rows = settings[8], settings[12], settings[13]
+    bands, most, sums, run = settings[15], settings[16], settings[17], settings[18]
+    offsets = settings + settings[23]
+    x, g = elements(images, number, 1), elements(gradients, number, 2)
+    out = memory(results, number, 3)
+    planes = memory(place, number, 4)
+    upper, found = memory(place + settings[19], number, 5), memory(place + settings[20], number, 6)
+    ours, theirs = memory(place + settings[21], int64, 7), memory(place + settings[22], int64, 7)
+    tall = (outer + DOT_ROWS - 1) // DOT_ROWS * DOT_ROWS
+    broad = (sums + DOT_COLUMNS - 1) // DOT_COLUMNS * DOT_COLUMNS
+    size_of_sums = tall * broad // (DOT_ROWS * DOT_COLUMNS) * SIZE
+    steps = run // lanes
+    size = inner * down * across * length
+    for unit in range(most):
+        for step in range(steps):
+            ours[unit * steps + step] = unit * tall * run + step * lanes
+            theirs[unit * steps + step] = unit * size + step * lanes
+
+    for group in range(groups):
+        for i in range(size_of_sums):
+            found[i] = number(0.0)
+        for begin in range(first, last, most):
+            units = min(most, last - begin)
+            for unit in range(units):
+                sample, start = (begin + unit) // bands, (begin + unit) % bands * band
+                end = min(start + band, rows)
+                lay_planes(settings, x, (sample * groups + group) * inner, planes + unit * size, start, end)
+                lay_rows(settings, g, sample * groups + group, upper + unit * tall * run, tall, start, end)
+            to = 0
+            for column in range(0, broad, DOT_COLUMNS):
+                for row in range(0, tall, DOT_ROWS):
+                    tile(upper, ours, row * run, run, planes, theirs, offsets, column, units * steps, found, to)
+                    to += SIZE
+        sort(out + group * outer * sums, found, outer, sums, tall)
+
+
+@machine_code("void(int64, int64, int64, int64, int64, int64)")
+def kernel(share, told, images, gradients, results, place):
+    """Parts of the samples, each with sums of its own. `told` are the settings of `Slopes`."""
+    call = memory(share, int64, 0)
+    if call[CallWords.COUNT] != 0:
+        shared(share, place)
+        return
+    settings = elements(told, int64, 0)
+    parts, units, size = settings[24], settings[25], settings[26]
+    for part in range(call[CallWords.FIRST], call[CallWords.LAST]):
+        out = results + part * size * width
+        add_up(told, images, gradients, out, call[CallWords.PLACE], units * part // parts, units * (part + 1) // parts)

@@ -1,0 +1,131 @@
+"""The gradient of a layer of long short-term memory, back through all steps, for some of the sequences.
+
+Slopes that are nearly zero are zero: they fade from step to step, and arithmetic with numbers below the normal ones
+takes a hundred times as long.
+"""
+
+from numba import float32 as number
+from numba import int64
+
+from engine.compiler.kernels.functions import fabs
+from engine.compiler.kernels.functions import tanh32 as tanh
+from engine.compiler.kernels.machine_code import machine_code
+from engine.compiler.kernels.packed_matmul import add_outer, compiled, lay_weight, multiply
+from engine.compiler.kernels.parallel_calls import shared
+from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.register_tiles import LANES, ROWS
+from engine.compiler.kernels.thread_pool import CallWords
+
+lanes = LANES[number]
+bytes_of_number = number.bitwidth // 8
+one, zero, least = number(1.0), number(0.0), number(1e-30)
+
+
+@compiled
+def step(size, values, cells, before, given, dh, dc, slopes):
+    """One step of one sequence."""
+    for u in range(size):
+        i, f, g, o = values[u], values[size + u], values[2 * size + u], values[3 * size + u]
+        hidden = dh[u] + given[u]
+        squashed = tanh(cells[u])
+        cell = dc[u] + (one - squashed * squashed) * o * hidden
+        di = cell * g * ((one - i) * i)
+        df = cell * before[u] * ((one - f) * f)
+        dg = cell * i * (one - g * g)
+        do = hidden * squashed * ((one - o) * o)
+        cell = cell * f
+        slopes[u] = zero if fabs(di) < least else di
+        slopes[size + u] = zero if fabs(df) < least else df
+        slopes[2 * size + u] = zero if fabs(dg) < least else dg
+        slopes[3 * size + u] = zero if fabs(do) < least else do
+        dc[u] = zero if fabs(cell) < least else cell
+
+
+@compiled
+def recall(size, inside, skip, first, cells, result, start_c, start_h, before, earlier, to):
+    """The cell and the result of the step before, or those given at the start."""
+    for u in range(size):
+        before[u] = cells[skip + u] if inside else start_c[first + u]
+        earlier[to + u] = result[skip + u] if inside else start_h[first + u]
+
+
+@compiled
+def add_up(
+    steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c, slopes_,
+    panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, place, first, last,
+):  # fmt: skip
+    """Sequences from `first` to `last`. The result's gradients lie `far` from step to step, `near` in one."""
+    values, cells = elements(values_, number, 1), elements(cells_, number, 2)
+    result, start_h = elements(result_, number, 3), elements(h_, number, 4)
+    start_c, weight = elements(c_, number, 5), elements(weight_, number, 6)
+    given, slopes = elements(given_, number, 7), elements(slopes_, number, 8)
+    dh, dc = elements(of_h, number, 9), elements(of_c, number, 10)
+    panels, offsets, product = (
+        memory(place + panels_, number, 11),
+        memory(place + offsets_, int64, 12),
+        memory(place + product_, number, 13),
+    )
+    earlier, before, upper = (
+        memory(place + earlier_, number, 14),
+        memory(place + before_, number, 15),
+        memory(place + upper_, number, 16),
+    )
+    sums, out = memory(place + sums_, number, 17), memory(of_weight, number, 18)
+    wide = (size + lanes - 1) // lanes * lanes
+    places = offsets + 12 * size
+    lay_weight(weight, 4 * size, size, 1, wide, size, panels, offsets)
+    for i in range(4 * size * wide):
+        sums[i] = zero
+    for row in range(last - first):
+        places[row] = row * wide
+        for u in range(wide):
+            product[row * wide + u] = dh[(first + row) * size + u] if u < size else zero
+            earlier[row * wide + u] = zero
+    for u in range(size):
+        upper[u] = zero
+    for number_of_step in range(steps):
+        t = number_of_step if backwards else steps - 1 - number_of_step
+        previous = t + 1 if backwards else t - 1
+        n = first
+        while n < last:
+            rows = ROWS if n + ROWS <= last else 1
+            for row in range(n, n + rows):
+                at, skip, to = t * batch + row, (previous * batch + row) * size, (row - first) * wide
+                recall(
+                    size, 0 <= previous < steps, skip, row * size, cells, result, start_c, start_h, before, earlier, to
+                )
+                if far:
+                    for u in range(size):
+                        upper[u] = given[t * far + row * near + u]
+                step(size, values + at * 4 * size, cells + at * size, before, upper, product + to, dc + row * size,
+                     slopes + at * 4 * size)  # fmt: skip
+            multiply(panels, offsets, wide, slopes, (t * batch + n) * 4 * size, 4 * size, 4 * size, product,
+                     (n - first) * wide, rows)  # fmt: skip
+            n += rows
+        add_outer(earlier, places, wide, slopes, (t * batch + first) * 4 * size, 4 * size, 4 * size, last - first, sums)
+    for row in range(last - first):
+        for u in range(size):
+            dh[(first + row) * size + u] = product[row * wide + u]
+    for row in range(4 * size):
+        for u in range(size):
+            out[row * size + u] = sums[row * wide + u]
+
+
+@machine_code("void(" + "int64, " * 26 + "int64)")
+def kernel(
+    share, steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
+    slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, parts, place,
+):  # fmt: skip
+    """Parts of the sequences, each with sums of its own. `place` is memory of each thread."""
+    call = memory(share, int64, 0)
+    if call[CallWords.COUNT] != 0:
+        shared(share, place)
+        return
+    for part in range(call[CallWords.FIRST], call[CallWords.LAST]):
+        out = of_weight + part * 4 * size * size * bytes_of_number
+        first, last = batch * part // parts, batch * (part + 1) // parts
+        add_up(
+            steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
+            slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, out, call[CallWords.PLACE],
+            first, last,
+        )  # fmt: skip

@@ -1,0 +1,92 @@
+"""The loops of a kernel: dimensions that all arrays go through in equal steps become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Strides: TypeAlias = tuple[int, ...]
+"""Of an array, in elements, for each dimension."""
+AxisStrides: TypeAlias = dict[int, int]
+"""Of an array, in elements, for each axis of the iteration space that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop over one or several axes."""
+
+    axes: tuple[int, ...]
+    inner: bool
+    """It runs inside of what is reduced, or over rows where nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLayout:
+    """Loops from the outermost to the innermost, and how each array goes through them."""
+
+    loops: tuple[Loop, ...]
+    steps: tuple[tuple[int | None, ...], ...]
+    """For each access and loop: 0 or 1, or None for a step that the kernel is told when it runs."""
+
+    def is_told(self, access: int, loop: int) -> bool:
+        return self.steps[access][loop] is None
+
+
+def arrange_loops(
+    space: Sequence[int],
+    inner: Sequence[int],
+    outer: Sequence[int],
+    accesses: Sequence[AxisStrides],
+    alone: frozenset[int] = frozenset(),
+) -> tuple[LoopLayout, list[int]]:
+    """The loops, and what a kernel of this layout is told: sizes of loops, then steps that are not fixed.
+
+    The axes `alone` have loops of their own.
+    """
+    loops: list[Loop] = []
+    for axes, is_inner in ((outer, False), (inner, True)):
+        groups = _merged(space, [axis for axis in axes if space[axis] != 1], accesses, alone)
+        loops += [Loop(group, is_inner) for group in groups]
+    if not loops or not loops[-1].inner:
+        loops.append(Loop((), True))
+    last = len(loops) - 1
+    steps: list[tuple[int | None, ...]] = []
+    told: list[int] = []
+    for along in accesses:
+        row: list[int | None] = []
+        for place, loop in enumerate(loops):
+            step = along.get(loop.axes[-1], 0) if loop.axes else 0
+            fixed = step == 0 or (step == 1 and place == last)
+            row.append(step if fixed else None)
+            if not fixed:
+                told.append(step)
+        steps.append(tuple(row))
+    sizes = [math.prod(space[axis] for axis in loop.axes) for loop in loops]
+    return LoopLayout(tuple(loops), tuple(steps)), [*sizes, *told]
+
+
+def _merged(
+    space: Sequence[int], axes: Sequence[int], accesses: Sequence[AxisStrides], alone: frozenset[int]
+) -> list[tuple[int, ...]]:
+    groups: list[tuple[int, ...]] = []
+    for axis in axes:
+        free = groups and axis not in alone and groups[-1][-1] not in alone
+        if free and all(one.get(groups[-1][-1], 0) == one.get(axis, 0) * space[axis] for one in accesses):
+            groups[-1] = (*groups[-1], axis)
+        else:
+            groups.append((axis,))
+    return groups
+
+
+def contiguous_strides(shape: Sequence[int]) -> Strides:
+    """The strides of an array in C's order."""
+    found, step = [], 1
+    for size in reversed(shape):
+        found.append(step)
+        step *= size
+    return tuple(reversed(found))
+
+
+__all__ = ["AxisStrides", "Loop", "LoopLayout", "Strides", "arrange_loops", "contiguous_strides"]

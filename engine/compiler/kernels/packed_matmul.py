@@ -1,0 +1,97 @@
+"""Products of rows with a weight that is laid out once for many of them, and sums of outer products. Imports numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from engine.compiler.kernels.register_tiles import ROWS, VECTORS, lanes_of, products
+
+untyped: Any = njit
+compiled = untyped(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+three, two, one = (products(ROWS, vectors) for vectors in (VECTORS, min(VECTORS, 2), 1))
+row_of_three, row_of_one = products(1, VECTORS), products(1, 1)
+three_sums, two_sums, one_sums = (
+    products(ROWS, vectors, turned=True, adds=True) for vectors in (VECTORS, min(VECTORS, 2), 1)
+)
+sums_of_row = products(1, 1, turned=True, adds=True)
+
+
+@compiled
+def lay_weight(weight, count, down, across, wide, width, panels, offsets):
+    """Copies a matrix of `count` rows and `width` columns, which lie so far apart, in panels as wide as tiles.
+
+    There are zeros up to `wide` columns. `offsets` are then those of the rows of panels: of
+    the widest, of those of two vectors and of one.
+    """
+    lanes = lanes_of(weight)
+    for k in range(count):
+        offsets[k] = k * VECTORS * lanes
+        offsets[count + k] = k * 2 * lanes
+        offsets[2 * count + k] = k * lanes
+    at = 0
+    while at < wide:
+        left = (wide - at) // lanes
+        panel = (VECTORS if left >= VECTORS else 2 if left >= 2 else 1) * lanes
+        for k in range(count):
+            to = at * count + k * panel
+            for i in range(panel):
+                panels[to + i] = weight[k * down + (at + i) * across] if at + i < width else 0.0
+        at += panel
+
+
+@compiled
+def multiply(panels, offsets, wide, factors, first, apart, count, out, to, rows):
+    """Rows of `out`, `wide` apart, = rows of factors, `apart` apart, times panels; as many as a tile has, or one."""
+    lanes = lanes_of(panels)
+    at = 0
+    while at < wide:
+        left, here, there = (wide - at) // lanes, at * count, to + at
+        if left >= VECTORS:
+            if rows == ROWS:
+                three(panels, here, offsets, factors, first, apart, count, out, there, wide)
+            else:
+                row_of_three(panels, here, offsets, factors, first, apart, count, out, there, wide)
+            at += VECTORS * lanes
+        elif left >= 2 and rows == ROWS:
+            two(panels, here, offsets + count, factors, first, apart, count, out, there, wide)
+            at += 2 * lanes
+        elif rows == ROWS:
+            one(panels, here, offsets + 2 * count, factors, first, apart, count, out, there, wide)
+            at += lanes
+        else:
+            width = 2 if left >= 2 else 1
+            for vector in range(width):
+                row_of_one(panels, here + vector * lanes, offsets + (3 - width) * count, factors, first, apart, count,
+                           out, there + vector * lanes, wide)  # fmt: skip
+            at += width * lanes
+
+
+@compiled
+def add_outer(x, offsets, wide, factors, first, apart, width, count, out):
+    """Adds the products of `width` factors with `wide` numbers of x to a matrix, for `count` rows of both."""
+    lanes = lanes_of(x)
+    at = 0
+    while at < wide:
+        left = (wide - at) // lanes
+        vectors = VECTORS if left >= VECTORS else 2 if left >= 2 else 1
+        row = 0
+        while row + ROWS <= width:
+            to, here = row * wide + at, first + row
+            if vectors == VECTORS:
+                three_sums(x, at, offsets, factors, here, apart, count, out, to, wide)
+            elif vectors == 2:
+                two_sums(x, at, offsets, factors, here, apart, count, out, to, wide)
+            else:
+                one_sums(x, at, offsets, factors, here, apart, count, out, to, wide)
+            row += ROWS
+        while row < width:
+            for vector in range(at, at + vectors * lanes, lanes):
+                sums_of_row(x, vector, offsets, factors, first + row, apart, count, out, row * wide + vector, wide)
+            row += 1
+        at += vectors * lanes
+
+
+__all__ = ["add_outer", "compiled", "lay_weight", "multiply"]

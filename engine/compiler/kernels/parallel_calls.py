@@ -1,0 +1,200 @@
+"""How a kernel has helpers compute parts of it: what its source says for that, as machine code. Imports numba.
+
+Whoever calls a kernel offers its parts, computes the next one nobody has begun until none is left, and waits for those
+that helpers are still at. So a helper that comes late or not at all costs nothing but what it would have saved.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core.cgutils import alloca_once, get_or_insert_function
+
+from engine.compiler.kernels.thread_pool import CallWords, PoolWords
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+WORD, NOTHING = ir.IntType(64), ir.VoidType()
+_PART = ir.FunctionType(NOTHING, [WORD, WORD, WORD, WORD])
+_OFFER = ir.FunctionType(NOTHING, [WORD, WORD, WORD])
+_ARM = platform.machine().lower() in ("arm64", "aarch64")
+_X86 = platform.machine().lower() in ("x86_64", "amd64")
+_ORDERED = "seq_cst"
+
+
+def _pointer(builder: Any, address: Any, word: int = 0) -> Any:
+    if word:
+        address = builder.add(address, WORD(8 * word))
+    return builder.inttoptr(address, WORD.as_pointer())
+
+
+@intrinsic
+def shared(typing: Any, share: Any, place: Any) -> Any:
+    """Calls the kernel that this is in once more, for a part after the other, here and in helpers.
+
+    Each call has the same arguments but for the first, which are the numbers of a `Call` of its own.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        own, (share_, place_) = builder.function, given
+        arguments = own.args[2:]  # before them come where to put a result and an error
+        struct = ir.LiteralStructType([WORD, *(one.type for one in arguments)])
+        held = alloca_once(builder, struct)
+        for number, value in enumerate([place_, *arguments]):
+            builder.store(value, builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
+        part, told = _part(own, struct), builder.ptrtoint(held, WORD)
+        pool = builder.load(_pointer(builder, share_, CallWords.POOL))
+        offer = builder.load(_pointer(builder, pool, PoolWords.OFFER))
+        with builder.if_else(builder.icmp_signed("!=", offer, WORD(0))) as (many, one):
+            with many:
+                function = builder.inttoptr(offer, _OFFER.as_pointer())
+                builder.call(function, [share_, builder.ptrtoint(part, WORD), told])
+            with one:
+                builder.call(part, [told, WORD(0), WORD(0), builder.load(_pointer(builder, share_, CallWords.COUNT))])
+        return context.get_dummy_value()
+
+    return types.void(share, place), code
+
+
+def _part(own: Any, struct: Any) -> Any:
+    """A function that has `own` compute a part: called with its arguments, who computes, and from where to where."""
+    part = ir.Function(own.module, _PART, f"{own.name}.part")
+    part.linkage = "internal"
+    builder = ir.IRBuilder(part.append_basic_block())
+    told, who, first, last = part.args
+    held = builder.inttoptr(told, struct.as_pointer())
+    place, share, *rest = (
+        builder.load(builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
+        for number in range(len(struct.elements))
+    )
+    call = builder.alloca(ir.ArrayType(WORD, CallWords.SIZE))
+    copy = builder.ptrtoint(call, WORD)
+    for word in range(CallWords.SIZE):
+        builder.store(builder.load(_pointer(builder, share, word)), _pointer(builder, copy, word))
+    apart = builder.load(_pointer(builder, share, CallWords.APART))
+    place = builder.add(place, builder.mul(who, apart))
+    for word, value in (
+        (CallWords.COUNT, WORD(0)),
+        (CallWords.FIRST, first),
+        (CallWords.LAST, last),
+        (CallWords.PLACE, place),
+    ):
+        builder.store(value, _pointer(builder, copy, word))
+    ends = [builder.bitcast(builder.alloca(WORD), one.type) for one in own.args[:2]]
+    builder.call(own, [*ends, copy, *rest])
+    builder.ret_void()
+    return part
+
+
+@intrinsic
+def offering(typing: Any, pool: Any) -> Any:
+    """Notes in a pool how parts are offered: by the function that this is in, called with `pool` and 0."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        own = builder.function
+        function = ir.Function(own.module, _OFFER, f"{own.name}.offer")
+        function.linkage = "internal"
+        inside = ir.IRBuilder(function.append_basic_block())
+        pool = inside.load(_pointer(inside, function.args[0], CallWords.POOL))
+        ends = [inside.bitcast(inside.alloca(WORD), one.type) for one in own.args[:2]]
+        inside.call(own, [*ends, pool, WORD(0), *function.args])
+        inside.ret_void()
+        builder.store(builder.ptrtoint(function, WORD), _pointer(builder, given[0], PoolWords.OFFER))
+        return context.get_dummy_value()
+
+    return types.void(pool), code
+
+
+@intrinsic
+def compute(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) -> Any:
+    """Has a part computed by the function at an address."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.call(builder.inttoptr(given[0], _PART.as_pointer()), given[1:])
+        return context.get_dummy_value()
+
+    return types.void(part, told, who, first, last), code
+
+
+@intrinsic
+def system(typing: Any, function: Any, x: Any, y: Any) -> Any:
+    """Calls a function of the system, which may have fewer arguments."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(32), [WORD, WORD, WORD])
+        found = builder.call(builder.inttoptr(given[0], kind.as_pointer()), [*given[1:], WORD(0)])
+        return builder.sext(found, WORD)
+
+    return types.int64(function, x, y), code
+
+
+# -- what several threads read and write
+
+
+@intrinsic
+def seen(typing: Any, address: Any) -> Any:
+    """The number there."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.load_atomic(_pointer(builder, given[0]), _ORDERED, 8)
+
+    return types.int64(address), code
+
+
+@intrinsic
+def told(typing: Any, address: Any, number: Any) -> Any:
+    """Writes a number, after all that was written before."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.store_atomic(given[1], _pointer(builder, given[0]), _ORDERED, 8)
+        return context.get_dummy_value()
+
+    return types.void(address, number), code
+
+
+@intrinsic
+def more(typing: Any, address: Any) -> Any:
+    """Adds one."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.atomic_rmw("add", _pointer(builder, given[0]), WORD(1), _ORDERED)
+        return context.get_dummy_value()
+
+    return types.void(address), code
+
+
+@intrinsic
+def taken(typing: Any, address: Any, old: Any, new: Any) -> Any:
+    """Writes `new` if `old` is there, and says whether it was."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        found = builder.cmpxchg(_pointer(builder, given[0]), given[1], given[2], _ORDERED, _ORDERED)
+        return builder.extract_value(found, 1)
+
+    return types.boolean(address, old, new), code
+
+
+@intrinsic
+def rest(typing: Any) -> Any:
+    """Leaves the core to its other thread for a moment."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        if _X86:
+            builder.call(
+                get_or_insert_function(builder.module, ir.FunctionType(NOTHING, []), "llvm.x86.sse2.pause"), []
+            )
+        if _ARM:
+            kind = ir.FunctionType(NOTHING, [ir.IntType(32)])
+            builder.call(
+                get_or_insert_function(builder.module, kind, "llvm.aarch64.hint"), [ir.IntType(32)(1)]
+            )  # yield
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+__all__ = ["compute", "more", "offering", "rest", "seen", "shared", "system", "taken", "told"]

@@ -1,0 +1,65 @@
+"""Windows of pooling, a vector of them at a time. Imports numba."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+
+from engine.compiler.kernels.raw_memory import told
+from engine.compiler.kernels.register_tiles import Tile
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+
+def compare(step: int) -> Any:
+    """Has a place of windows that are `step` apart take part: the largest of each so far, and which place it is.
+
+    Lane i sees x[at + first + step·i] if first + step·i is not negative and below `width`, else nothing. A place wins
+    if it is larger, or NaN.
+    """
+
+    @intrinsic(prefer_literal=False)
+    def compared(
+        typing: Any, x: Any, at: Any, first: Any, width: Any, best: Any, numbers: Any, place: Any
+    ) -> Any:  # fmt: skip
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            x_, at_, first_, width_, best_, numbers_, place_ = given
+            tile = Tile(context, builder, x.dtype)
+            nothing = ir.Constant(tile.vector, [-math.inf] * tile.lanes)
+            parts = [
+                tile.load_inside(
+                    x, tile.at(x, x_, at_), builder.add(first_, _whole(part * tile.lanes)), width_, nothing
+                )
+                for part in range(step)
+            ]
+            seen = parts[0]
+            if step == 2:
+                lanes = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), list(range(0, 2 * tile.lanes, 2)))
+                seen = builder.shuffle_vector(parts[0], parts[1], lanes)
+            old = tile.load(best, best_, _whole(0))
+            wins = builder.or_(builder.fcmp_ordered(">", seen, old), builder.fcmp_unordered("uno", seen, seen))
+            tile.store(best, best_, _whole(0), builder.select(wins, seen, old))
+            kind = ir.VectorType(ir.IntType(32), tile.lanes)
+            pointer = builder.bitcast(numbers_, kind.as_pointer())
+            number = builder.insert_element(ir.Constant(kind, ir.Undefined), builder.trunc(place_, ir.IntType(32)),
+                                            ir.Constant(ir.IntType(32), 0))  # fmt: skip
+            number = builder.shuffle_vector(number, number, ir.Constant(kind, [0] * tile.lanes))
+            known = told(builder, numbers, builder.load(pointer, align=4))
+            told(builder, numbers, builder.store(builder.select(wins, number, known), pointer, align=4))
+            return context.get_dummy_value()
+
+        index = types.int64
+        return types.void(x, index, index, index, best, numbers, index), code
+
+    return compared
+
+
+def _whole(number: int) -> Any:
+    return ir.Constant(ir.IntType(64), number)
+
+
+__all__ = ["compare"]

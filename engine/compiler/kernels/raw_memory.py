@@ -1,0 +1,184 @@
+"""Memory as generated kernels see it: pointers without bounds, lengths or reference counts. Imports numba.
+
+A kernel is handed the ids of NumPy arrays, which numba takes as plain integers: unboxing an array costs five times as
+much. An array object begins with Python's header, then comes the address of its elements.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core.cgutils import alloca_once, get_or_insert_function
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin, models, register_model
+
+from engine.compiler.kernels.cpu_source import MAX_ARRAYS
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+HEADER = object.__basicsize__
+"""Bytes of an object before its own fields."""
+
+
+class Memory(types.Type):
+    """Elements of one dtype. Memory of different `place` never overlaps what is written through another place."""
+
+    def __init__(self, dtype: Any, place: int) -> None:
+        self.dtype, self.place = dtype, place
+        super().__init__(f"Memory({dtype}, {place})")
+
+
+@register_model(Memory)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.IntType(8).as_pointer())
+
+
+def told(builder: Any, kind: Memory, access: Any) -> Any:
+    """Tells LLVM which memory an access is to, and that the other memory of the kernel is elsewhere."""
+    module = builder.module
+    domain = module.add_metadata(["engine"])
+    scopes = [module.add_metadata([f"place {one}", domain]) for one in range(MAX_ARRAYS)]
+    access.set_metadata("alias.scope", module.add_metadata([scopes[kind.place]]))
+    others = [scope for place, scope in enumerate(scopes) if place != kind.place]
+    access.set_metadata("noalias", module.add_metadata(others))
+    return access
+
+
+def element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
+    """The address of an element. The index does not overflow, which lets LLVM see that neighbours follow each other."""
+    stored = context.get_data_type(kind.dtype)
+    typed = builder.bitcast(pointer, stored.as_pointer())
+    return builder.gep(typed, [index], inbounds=True)
+
+
+@intrinsic(prefer_literal=True)
+def memory(typing: Any, address: Any, dtype: Any, place: Any) -> Any:
+    """The elements that begin at an address."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+@intrinsic(prefer_literal=True)
+def elements(typing: Any, identity: Any, dtype: Any, place: Any) -> Any:
+    """The elements of the array with this id."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        field = builder.add(given[0], ir.Constant(ir.IntType(64), HEADER))
+        return builder.load(builder.inttoptr(field, pointer.as_pointer()))
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+@intrinsic(prefer_literal=True)
+def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+    """New memory for so many elements. `freed` gives it back."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        size = context.get_abi_sizeof(context.data_model_manager[signature.return_type.dtype].get_data_type())
+        kind = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
+        allocate = get_or_insert_function(builder.module, kind, "PyMem_RawMalloc")
+        return builder.call(allocate, [builder.mul(given[0], ir.Constant(ir.IntType(64), size))])
+
+    if not isinstance(place, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+
+
+@intrinsic(prefer_literal=True)
+def scratch(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+    """Memory for so many elements, on the stack."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        stored = context.get_data_type(signature.return_type.dtype)
+        memory = alloca_once(builder, ir.ArrayType(stored, count.literal_value))
+        memory.align = 64
+        return builder.bitcast(memory, ir.IntType(8).as_pointer())
+
+    if not isinstance(place, types.IntegerLiteral) or not isinstance(count, types.IntegerLiteral):
+        return None
+    return Memory(dtype.instance_type, place.literal_value)(count, dtype, place), code
+
+
+@intrinsic
+def address(typing: Any, memory: Any) -> Any:
+    """Where memory begins."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.ptrtoint(given[0], ir.IntType(64))
+
+    return types.int64(memory), code
+
+
+@intrinsic
+def wide_vectors(typing: Any) -> Any:
+    """Has LLVM use 64-byte vectors where the CPU has them; by itself it takes half of that on many."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # llvmlite has no name for it
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+@intrinsic
+def freed(typing: Any, memory: Any) -> Any:
+    """Gives memory back that was allocated."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        builder.call(get_or_insert_function(builder.module, kind, "PyMem_RawFree"), given)
+        return context.get_dummy_value()
+
+    return types.void(memory), code
+
+
+class _Access(AbstractTemplate):
+    """`x[i]`, `x[i] = value`, and `x + i` for the memory from there on."""
+
+    key: Any
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        if not args or not isinstance(args[0], Memory) or not isinstance(args[1], types.Integer):
+            return None
+        kind = args[0]
+        if len(args) == 3:
+            return types.void(kind, types.int64, kind.dtype)
+        return (kind if self.key is operator.add else kind.dtype)(kind, types.int64)
+
+
+for _function in (operator.getitem, operator.setitem, operator.add):
+    _register: Any = infer_global(_function)
+    _register(type(f"_{_function.__name__}", (_Access,), {}))
+
+
+@lower_builtin(operator.getitem, Memory, types.Integer)
+def _load(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    kind = signature.args[0]
+    loaded = builder.load(element(context, builder, kind, *given), align=1)
+    return context.data_model_manager[kind.dtype].from_data(builder, told(builder, kind, loaded))
+
+
+@lower_builtin(operator.setitem, Memory, types.Integer, types.Any)
+def _store(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    kind = signature.args[0]
+    value = context.data_model_manager[kind.dtype].as_data(builder, given[2])
+    told(builder, kind, builder.store(value, element(context, builder, kind, *given[:2]), align=1))
+    return context.get_dummy_value()
+
+
+@lower_builtin(operator.add, Memory, types.Integer)
+def _moved(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    return builder.bitcast(element(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())

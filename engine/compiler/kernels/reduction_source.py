@@ -1,0 +1,49 @@
+"""How reductions begin and go on, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.kernels.cpu_expressions import ImportedNames, literal
+from engine.compiler.kernels.scalar_expression import TRUTH
+
+LANE_FUNCTIONS = {"add": "added", "multiply": "multiplied"}
+"""Reductions of floats whose result depends on the order, and the function that joins a block in lanes."""
+
+
+def is_order_dependent(how: str, dtype: Any) -> bool:
+    """Whether the order matters, so that the schedule states one."""
+    return how in LANE_FUNCTIONS and dtype.kind == "f"
+
+
+def identity_text(how: str, dtype: Any, names: ImportedNames) -> str:
+    """What a reduction begins with."""
+    if how == "add":
+        return literal(0, dtype, names)
+    if how == "multiply":
+        return literal(1, dtype, names)
+    if how in ("logical_or", "logical_and"):
+        return repr(how == "logical_and")
+    lowest = how == "maximum"
+    if dtype == TRUTH:
+        return repr(not lowest)
+    if dtype.kind == "f":
+        return literal(-np.inf if lowest else np.inf, dtype, names)
+    limits = np.iinfo(dtype)
+    return literal(limits.min if lowest else limits.max, dtype, names)
+
+
+def combine_text(how: str, dtype: Any, total: str, value: str, names: ImportedNames) -> str:
+    """Two numbers of a reduction as one, in order."""
+    signs: dict[str, str] = {"add": "+", "multiply": "*", "logical_or": "|", "logical_and": "&"}
+    if how in signs:
+        found = f"{total} {signs[how]} {value}"
+        return f"{names.type(dtype)}({found})" if dtype.kind in "iu" and dtype.itemsize < 8 else found
+    if dtype.kind == "f":
+        return f"{names.function('larger' if how == 'maximum' else 'smaller')}({total}, {value})"
+    return f"{names.function(how)}({total}, {value})"
+
+
+__all__ = ["LANE_FUNCTIONS", "combine_text", "identity_text", "is_order_dependent"]

@@ -1,0 +1,279 @@
+"""What computes a program with NumPy while its kernel is not compiled, or cannot be: the same numbers, bit for bit.
+
+Both do the same IEEE operations on each element; reductions keep to the order that the schedule states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.kernels.cpu_expressions import LIBRARY, ROUNDINGS, SIMPLE_POWERS, own_function
+from engine.compiler.kernels.kernel_program import Axes, KernelProgram
+from engine.compiler.kernels.kernel_schedule import KernelSchedule
+from engine.compiler.kernels.numpy_functions import apply_elementwise, numpy_functions
+from engine.compiler.kernels.ordered_reductions import reduce_columns, reduce_rows, reduce_vector
+from engine.compiler.kernels.scalar_expression import TRUTH, Expression, walk
+
+BLOCK_ELEMENTS = 1 << 15
+"""Elements of the iteration space that are computed together, so that what is in between stays in the CPU's cache."""
+
+ReferenceStep = tuple[Callable[..., Any], tuple[int, ...], int, tuple[int, ...]]
+"""A function, the registers of its arguments, that of its result, and those that nobody needs after it."""
+
+
+@dataclass(slots=True)
+class ReferencePass:
+    """What is computed together: first what is the same for all parts, then part after part."""
+
+    once: list[ReferenceStep] = field(default_factory=list)
+    each: list[ReferenceStep] = field(default_factory=list)
+    reads: list[tuple[int, int]] = field(default_factory=list)
+    """Of what differs from part to part: register, and number among what is read."""
+    sums: list[tuple[Expression, int]] = field(default_factory=list)
+    """Reductions over rows, and the register with what they reduce."""
+    stores: list[tuple[int, int]] = field(default_factory=list)
+    """Output and register."""
+
+
+class ReferenceKernel:
+    """Computes a program.
+
+    Args:
+        written_over: an output is written over an input
+    """
+
+    def __init__(self, program: KernelProgram, schedule: KernelSchedule, *, written_over: bool = False) -> None:
+        self.program, self.schedule = program, schedule
+        self.axes = (*schedule.outer, *schedule.inner)
+        self.sizes = tuple(program.space[axis] for axis in self.axes)
+        self._outer = len(schedule.outer)
+        self._written_over = written_over
+        self._reaches: dict[int, frozenset[int]] = {}
+        self._everything = list(walk(store.expression for store in schedule.stores))
+        self._register = {id(one): place for place, one in enumerate(self._everything)}
+        self._constants = [_constant(one, program.space) for one in self._everything]
+        self._scalars = [(self._register[id(one)], one.value) for one in self._everything if one.name == "scalar"]
+        self._read = [one for one in self._everything if one.name in ("input", "index")]
+        self._looks = [self._how(one.value[1] if one.name == "input" else (one.value,)) for one in self._read]
+        self._targets = [self._how(placed.axes) for placed, _ in program.outputs]
+        self._split = self._axis_to_split()
+        stages: dict[int, int] = {}
+        last = max((schedule.stage(store.expression, stages) for store in schedule.stores), default=0)
+        self._passes = [self._pass(stage, stages) for stage in range(last + 1)]
+
+    def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
+        """Computes into `outputs`, of the program's shapes and any strides; those written over inputs included."""
+        registers = list(self._constants)
+        for register, place in self._scalars:
+            registers[register] = np.float64(scalars[place])
+        views = [self._view(one, how, inputs) for one, how in zip(self._read, self._looks, strict=True)]
+        for one, view in zip(self._read, views, strict=True):
+            registers[self._register[id(one)]] = view
+        targets = [
+            array[index].transpose(order)[more]
+            for array, (index, order, more) in zip(outputs, self._targets, strict=True)
+        ]
+        for one in self._passes:
+            self._run(one, registers, views, targets)
+
+    # -- what is known ahead
+
+    def _axis_to_split(self) -> int | None:
+        """Along which dimension parts may be computed one after the other."""
+        free = range(len(self.axes))
+        if any(one.name == "reduce" for one in self._everything):
+            free = range(self._outer)
+        return max(free, key=lambda place: self.sizes[place], default=None)
+
+    def _reach(self, one: Expression) -> frozenset[int]:
+        return self.schedule.reach(one, self._reaches)
+
+    def _differs(self, one: Expression) -> bool:
+        """Whether it is another in each part."""
+        return self._split is not None and self.axes[self._split] in self._reach(one)
+
+    def _pass(self, stage: int, stages: dict[int, int]) -> ReferencePass:
+        schedule, found = self.schedule, ReferencePass()
+        stores = [one for one in schedule.stores if schedule.stage(one.expression, stages) == stage]
+        sums = [
+            one
+            for one in self._everything
+            if one.name == "reduce" and not schedule.is_of_row(one) and schedule.stage(one, stages) == stage + 1
+        ]
+        found.stores = [(store.place, self._register[id(store.expression)]) for store in stores]
+        found.sums = [(one, self._register[id(one.args[0])]) for one in sums]
+        needed = {id(one) for one in schedule.below([*[s.expression for s in stores], *[s.args[0] for s in sums]])}
+        for one in self._everything:
+            if id(one) not in needed:
+                continue
+            register = self._register[id(one)]
+            if one.name in ("input", "index"):
+                if self._differs(one):
+                    found.reads.append((register, self._read.index(one)))
+            elif one.args and (one.name != "reduce" or schedule.is_of_row(one)):
+                function = self._folding(one) if one.name == "reduce" else _function(one)
+                step = function, tuple(self._register[id(arg)] for arg in one.args), register, ()
+                (found.each if self._differs(one) else found.once).append(step)
+        found.each = _with_ends(found)
+        return found
+
+    def _folding(self, one: Expression) -> Callable[[Any], Any]:
+        """Reduces rows."""
+        how, order, inner = one.value[0], self.schedule.order, self.sizes[self._outer :]
+        size, ones = math.prod(inner), (1,) * len(inner)
+
+        def fold(x: Any) -> Any:
+            lead = np.shape(x)[: self._outer] or (1,) * self._outer
+            rows = np.broadcast_to(x, (*lead, *inner)).reshape(-1, size)
+            return reduce_rows(how, rows, order).reshape(*lead, *ones)
+
+        return fold
+
+    def _how(self, axes: Axes) -> tuple[Any, Any, Any]:
+        """How an array is looked at so that its dimensions are those of the loops."""
+        kept = [self.axes.index(axis) if axis in self.axes else None for axis in axes]
+        index = (..., *(slice(None) if place is not None else 0 for place in kept))  # never a number, always a view
+        places = [place for place in kept if place is not None]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return index, order, (..., *(slice(None) if place in places else None for place in range(len(self.axes))))
+
+    # -- running
+
+    def _view(self, one: Expression, how: tuple[Any, Any, Any], inputs: Sequence[Any]) -> Any:
+        array = np.arange(self.program.space[one.value]) if one.name == "index" else inputs[one.value[0]]
+        index, order, more = how
+        return array[index].transpose(order)[more]
+
+    def _run(self, one: ReferencePass, registers: list[Any], views: list[Any], targets: list[Any]) -> None:
+        _run_steps(one.once, registers)
+        parts = self._parts(one)
+        gathered = [self._memory(reduced) if len(parts) > 1 else None for reduced, _ in one.sums]
+        differing = {register for register, _ in one.reads} | {register for _, _, register, _ in one.each}
+        for part in parts:
+            if part is not None:
+                for register, number in one.reads:
+                    registers[register] = views[number][part]
+            _run_steps(one.each, registers)
+            for memory, (_, register) in zip(gathered, one.sums, strict=True):
+                if memory is not None:
+                    memory[part if register in differing else ...] = registers[register]
+            if part is not None:
+                self._store([each for each in one.stores if each[1] in differing], registers, targets, part)
+        rest = one.stores if len(parts) == 1 else [each for each in one.stores if each[1] not in differing]
+        self._store(rest, registers, targets, ...)
+        for memory, (reduced, register) in zip(gathered, one.sums, strict=True):
+            whole = registers[register] if memory is None else memory
+            registers[self._register[id(reduced)]] = self._over_rows(reduced, whole)
+
+    def _parts(self, one: ReferencePass) -> list[Any]:
+        total = math.prod(self.sizes)
+        if self._split is None or not one.each or total <= 2 * BLOCK_ELEMENTS:
+            return [None]
+        size = self.sizes[self._split]
+        step = max(1, size * BLOCK_ELEMENTS // total)
+        before = (slice(None),) * self._split
+        return [(*before, slice(start, start + step)) for start in range(0, size, step)]
+
+    def _store(self, stores: list[tuple[int, int]], registers: list[Any], targets: list[Any], part: Any) -> None:
+        values = [registers[register] for _, register in stores]
+        if self._written_over:  # what is only looked at may be written to before it is stored
+            values = [np.array(value) if np.ndim(value) and value.base is not None else value for value in values]
+        for (output, _), value in zip(stores, values, strict=True):
+            targets[output][part] = value
+
+    def _kept(self, reduced: Expression) -> tuple[int, ...]:
+        """The shape of what rows are added up to, as far as rows go."""
+        reach = self._reach(reduced.args[0])
+        return tuple(
+            size if axis in reach else 1
+            for axis, size in zip(self.axes[self._outer :], self.sizes[self._outer :], strict=True)
+        )
+
+    def _memory(self, reduced: Expression) -> Any:
+        return np.empty((*self.sizes[: self._outer], *self._kept(reduced)), reduced.args[0].dtype)
+
+    def _over_rows(self, reduced: Expression, x: Any) -> Any:
+        shape, outer = self._kept(reduced), self.sizes[: self._outer]
+        rows = np.broadcast_to(x, (*outer, *shape)).reshape(math.prod(outer), -1)
+        how, order = reduced.value[0], self.schedule.order
+        found = reduce_columns(how, rows, order) if rows.shape[1] > 1 else reduce_vector(how, rows[:, 0], order)
+        return np.reshape(found, (*(1,) * self._outer, *shape))
+
+
+def _run_steps(steps: list[ReferenceStep], registers: list[Any]) -> None:
+    for function, arguments, register, done in steps:
+        registers[register] = function(*[registers[one] for one in arguments])
+        for one in done:  # its memory is the next one's, which is in the CPU's cache then
+            registers[one] = None
+
+
+def _with_ends(one: ReferencePass) -> list[ReferenceStep]:
+    """The steps of each part, with what they are the last ones to need."""
+    kept = {register for _, register in (*one.stores, *one.sums)}
+    last: dict[int, int] = {}
+    for number, (_, arguments, register, _) in enumerate(one.each):
+        last.update(dict.fromkeys((*arguments, register), number))
+    made = {register for _, _, register, _ in one.each} - kept
+    return [
+        (function, arguments, register, tuple(each for each in made if last[each] == number))
+        for number, (function, arguments, register, _) in enumerate(one.each)
+    ]
+
+
+def _constant(one: Expression, space: Sequence[int]) -> Any:
+    """The value of what is the same in every run; else None."""
+    if one.name == "number":
+        return one.dtype.type(one.value)
+    return np.int64(math.prod(space[axis] for axis in one.value)) if one.name == "size" else None
+
+
+def _function(one: Expression) -> Callable[..., Any]:
+    """What computes an expression from its arguments."""
+    name, dtype = one.name, one.dtype
+    if name == "cast":
+        return lambda x: x.astype(dtype)
+    if name == "where":
+        return _chosen
+    if name in ("maximum", "minimum") and dtype.kind == "f":
+        return _extreme(one)
+    if name == "power":
+        exponent = one.args[1]
+        simple = SIMPLE_POWERS.get(exponent.value) if exponent.name == "number" else None
+        if simple is not None:
+            ufunc = getattr(np, simple)
+            return lambda x, _: ufunc(x)
+    if name in ROUNDINGS and one.args[0].dtype.kind in "iub":
+        return np.positive if dtype != TRUTH else np.copy
+    own = own_function(one)
+    if own is not None and dtype.kind == "f":
+        return numpy_functions()[own]
+    if name in LIBRARY:
+        return apply_elementwise(getattr(math, name.replace("arc", "a")), getattr(np, name))
+    return getattr(np, name)
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    """`where`; a condition on run-time numbers is the same for all elements."""
+    if np.ndim(condition) == 0:
+        return x if condition else y
+    return np.where(condition, x, y)
+
+
+def _extreme(one: Expression) -> Callable[..., Any]:
+    """The larger or smaller; where one is a constant, there is less to ask."""
+    wins = np.greater_equal if one.name == "maximum" else np.less_equal
+    loses = np.less if one.name == "maximum" else np.greater
+    x, y = one.args
+    if y.name == "number" and y.value == y.value:
+        return lambda x, y: np.where(loses(x, y), y, x)
+    if x.name == "number" and x.value == x.value:
+        return lambda x, y: np.where(wins(x, y), x, y)
+    return numpy_functions()[one.name]
+
+
+__all__ = ["ReferenceKernel"]

@@ -1,0 +1,332 @@
+"""Tiles of matrix products that stay in registers, as LLVM code. Imports numba.
+
+A vector is 64 bytes on every CPU; LLVM splits it where registers are smaller. So the numbers are the same everywhere:
+each element is one chain of products that are added with one rounding (FMA), in the order that is told here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import extending, types
+from numba.core.cgutils import get_or_insert_function
+
+from engine.compiler.kernels.raw_memory import Memory, element, told
+
+BYTES = 64
+_INDEX = ir.IntType(64)
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is declared with it is called without its first argument."""
+
+
+def _wide() -> tuple[bool, bool]:
+    """Whether registers hold 64 bytes, and whether there are 32 of them."""
+    found = binding.get_host_cpu_features()
+    wide = bool(found.get("avx512f"))
+    return wide, wide or bool(found.get("neon"))
+
+
+WIDE, MANY = _wide()
+
+LANES = {types.float32: BYTES // 4, types.float64: BYTES // 8}
+"""Numbers in a vector."""
+ROWS, VECTORS = (8, 3) if WIDE else (6, 1)
+"""Of a tile of `products`: sums, their factors and one more fill the registers."""
+DOT_ROWS, DOT_COLUMNS = (4, 5) if WIDE else (2, 2) if MANY else (2, 3)
+"""Of a tile of `dots`."""
+
+
+class Tile:
+    """Writes the code of one tile."""
+
+    def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
+        self.context, self.builder, self.dtype = context, builder, dtype
+        self.lanes = BYTES * 8 // dtype.bitwidth
+        self.scalar = context.get_value_type(dtype)
+        self.vector = ir.VectorType(self.scalar, self.lanes)
+        kind = ir.FunctionType(self.vector, [self.vector] * 3)
+        self._fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{self.lanes}f{dtype.bitwidth}")
+
+    def at(self, memory: Memory, base: Any, index: Any) -> Any:
+        """The memory from an element on."""
+        pointer = element(self.context, self.builder, memory, base, index)
+        return self.builder.bitcast(pointer, ir.IntType(8).as_pointer())
+
+    def number(self, memory: Memory, base: Any, index: Any) -> Any:
+        pointer = element(self.context, self.builder, memory, base, index)
+        return told(self.builder, memory, self.builder.load(pointer))
+
+    def _vector_at(self, memory: Memory, base: Any, index: Any) -> Any:
+        pointer = element(self.context, self.builder, memory, base, index)
+        return self.builder.bitcast(pointer, self.vector.as_pointer())
+
+    def load(self, memory: Memory, base: Any, index: Any) -> Any:
+        pointer = self._vector_at(memory, base, index)
+        return told(self.builder, memory, self.builder.load(pointer, align=self.dtype.bitwidth // 8))
+
+    def store(self, memory: Memory, base: Any, index: Any, value: Any) -> None:
+        pointer = self._vector_at(memory, base, index)
+        told(self.builder, memory, self.builder.store(value, pointer, align=self.dtype.bitwidth // 8))
+
+    def expect(self, memory: Memory, base: Any, index: Any) -> None:
+        """Has the CPU fetch what will be written later."""
+        pointer = self.at(memory, base, index)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        self.builder.call(function, [pointer, *(ir.Constant(number, value) for value in (1, 3, 1))])
+
+    def _below(self, size: Any) -> Any:
+        """Which lanes are below a number."""
+        whole = ir.VectorType(_INDEX, self.lanes)
+        return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), self._all_of(whole, size))
+
+    def load_some(self, memory: Memory, base: Any, index: Any, size: Any) -> Any:
+        """The first numbers of a vector, and zeros; nothing else is read."""
+        pointer = self._vector_at(memory, base, index)
+        mask = self._below(size)
+        function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
+        return self.builder.call(function, [pointer, self._alignment, mask, self.zeros(1)[0]])
+
+    def load_inside(self, memory: Memory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
+        """A vector of which lanes before the first number or beyond the last are those of `nothing`."""
+        pointer = self._vector_at(memory, base, index)
+        whole = ir.VectorType(_INDEX, self.lanes)
+        spread = [self._all_of(whole, one) for one in (index, size)]
+        places = self.builder.add(spread[0], ir.Constant(whole, list(range(self.lanes))))
+        mask = self.builder.icmp_unsigned("<", places, spread[1])
+        function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
+        return self.builder.call(function, [pointer, self._alignment, mask, nothing])
+
+    def _all_of(self, kind: Any, number: Any) -> Any:
+        first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), number, _place(0))
+        return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
+
+    def store_some(self, memory: Memory, base: Any, index: Any, value: Any, size: Any) -> None:
+        """Writes the first numbers of a vector."""
+        pointer = self._vector_at(memory, base, index)
+        mask = self._below(size)
+        function = self._masked("store", ir.VoidType(), [self.vector, pointer.type, ir.IntType(32), mask.type])
+        self.builder.call(function, [value, pointer, self._alignment, mask])
+
+    def _masked(self, what: str, result: Any, arguments: list[Any]) -> Any:
+        name = f"llvm.masked.{what}.v{self.lanes}f{self.dtype.bitwidth}.p0"
+        return get_or_insert_function(self.builder.module, ir.FunctionType(result, arguments), name)
+
+    @property
+    def _alignment(self) -> Any:
+        return ir.Constant(ir.IntType(32), self.dtype.bitwidth // 8)
+
+    def spread(self, number: Any) -> Any:
+        """One number in all lanes."""
+        return self._all_of(self.vector, number)
+
+    def fma(self, x: Any, y: Any, z: Any) -> Any:
+        """x·y + z, rounded once."""
+        return self.builder.call(self._fma, [x, y, z])
+
+    def totals(self, values: Sequence[Any]) -> list[Any]:
+        """Vectors with the sums of the lanes of `values`; of each the second half is added to the first, and so on."""
+        builder, size = self.builder, self.lanes
+        values = [*values, *self.zeros(-len(values) % self.lanes)]
+        while size > 1:
+            size //= 2
+            kept = [lane for lane in range(2 * self.lanes) if lane % (2 * size) < size]
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [
+                builder.fadd(*(builder.shuffle_vector(*pair, _places([k + far for k in kept])) for far in (0, size)))
+                for pair in pairs
+            ]
+        return values
+
+    def zeros(self, number: int) -> list[Any]:
+        return [ir.Constant(self.vector, [0.0] * self.lanes)] * number
+
+    def loop(self, count: Any, start: Sequence[Any], step: Callable[[Any, list[Any]], Sequence[Any]]) -> list[Any]:
+        """`step(number, values)` gives the next values, so many times."""
+        builder = self.builder
+        before = builder.basic_block
+        head, body, end = (builder.append_basic_block(name) for name in ("head", "body", "end"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        number = builder.phi(_INDEX)
+        values = [builder.phi(self.vector) for _ in start]
+        number.add_incoming(_index(0), before)
+        builder.cbranch(builder.icmp_signed("<", number, count), body, end)
+        builder.position_at_end(body)
+        found = step(number, values)
+        number.add_incoming(builder.add(number, _index(1)), builder.basic_block)
+        for value, first, new in zip(values, start, found, strict=True):
+            value.add_incoming(first, before)
+            value.add_incoming(new, builder.basic_block)
+        builder.branch(head)
+        builder.position_at_end(end)
+        return values
+
+
+def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
+    """out[to + row·pitch + i] = Σₖ factor(row, k) · x[at + offsets[k] + i], for `vectors` vectors of i.
+
+    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums begin with what is
+    in `out` if it `adds`.
+    """
+
+    @intrinsic(prefer_literal=False)
+    def tile(
+        typing: Any, x: Any, at: Any, offsets: Any, factors: Any, first: Any, apart: Any, count: Any, out: Any,
+        to: Any, pitch: Any,
+    ) -> Any:  # fmt: skip
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            x_, at_, offsets_, factors_, first_, apart_, count_, out_, to_, pitch_ = given
+            tile = Tile(context, builder, x.dtype)
+            here, numbers, there = tile.at(x, x_, at_), tile.at(factors, factors_, first_), tile.at(out, out_, to_)
+            places = [
+                builder.add(builder.mul(pitch_, _index(row)), _index(vector * tile.lanes))
+                for row in range(rows)
+                for vector in range(vectors)
+            ]
+            skips = [_index(row) if turned else builder.mul(apart_, _index(row)) for row in range(rows)]
+
+            def step(k: Any, sums: list[Any]) -> list[Any]:
+                seen = tile.at(x, here, tile.number(offsets, offsets_, k))
+                found = [tile.load(x, seen, _index(vector * tile.lanes)) for vector in range(vectors)]
+                begin = builder.mul(k, apart_) if turned else k
+                new = []
+                for row, skip in enumerate(skips):
+                    factor = tile.spread(tile.number(factors, numbers, builder.add(begin, skip)))
+                    new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
+                return new
+
+            start = [tile.load(out, there, place) for place in places] if adds else tile.zeros(len(places))
+            for place, value in zip(places, tile.loop(count_, start, step), strict=True):
+                tile.store(out, there, place, value)
+            return context.get_dummy_value()
+
+        index = types.int64
+        return types.void(x, index, offsets, factors, index, index, index, out, index, index), code
+
+    return tile
+
+
+def dots(rows: int, columns: int) -> Any:
+    """out[to + row·columns + column] += Σᵢ Σ lanes of g[ours[i] + row·pitch] · x[theirs[i] + offsets[first + column]].
+
+    Whole vectors are written.
+    """
+
+    @intrinsic(prefer_literal=False)
+    def tile(
+        typing: Any, g: Any, ours: Any, at: Any, pitch: Any, x: Any, theirs: Any, offsets: Any, first: Any, count: Any,
+        out: Any, to: Any,
+    ) -> Any:  # fmt: skip
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            g_, ours_, at_, pitch_, x_, theirs_, offsets_, first_, count_, out_, to_ = given
+            tile = Tile(context, builder, x.dtype)
+            upper = tile.at(g, g_, at_)
+            begins = [
+                tile.at(x, x_, tile.number(offsets, offsets_, builder.add(first_, _index(column))))
+                for column in range(columns)
+            ]
+            skips = [builder.mul(pitch_, _index(row)) for row in range(rows)]
+
+            def step(i: Any, sums: list[Any]) -> list[Any]:
+                place, seen = tile.number(ours, ours_, i), tile.number(theirs, theirs_, i)
+                left = [tile.load(g, upper, builder.add(place, skip)) for skip in skips]
+                new = list(sums)
+                for column, begin in enumerate(begins):
+                    right = tile.load(x, begin, seen)
+                    for row in range(rows):
+                        number = row * columns + column
+                        new[number] = tile.fma(left[row], right, sums[number])
+                return new
+
+            found = tile.totals(tile.loop(count_, tile.zeros(rows * columns), step))
+            for number, value in enumerate(found):
+                place = builder.add(to_, _index(number * tile.lanes))
+                tile.store(out, out_, place, builder.fadd(tile.load(out, out_, place), value))
+            return context.get_dummy_value()
+
+        index = types.int64
+        return types.void(g, ours, index, index, x, theirs, offsets, index, index, out, index), code
+
+    return tile
+
+
+@intrinsic
+def lanes_of(typing: Any, memory: Any) -> Any:
+    """How many numbers of a memory are a vector."""
+    lanes = LANES[memory.dtype]
+    return types.int64(memory), lambda context, builder, signature, given: _index(lanes)
+
+
+@intrinsic(prefer_literal=False)
+def lay_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
+    """Copies so many numbers, and writes at least one zero behind them, up to a vector of them."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        out_, to_, x_, at_, size_ = given
+        tile = Tile(context, builder, x.dtype)
+        here, there = tile.at(x, x_, at_), tile.at(out, out_, to_)
+
+        def step(number: Any, _: list[Any]) -> list[Any]:
+            place = builder.mul(number, _index(tile.lanes))
+            tile.store(out, there, place, tile.load_some(x, here, place, builder.sub(size_, place)))
+            return []
+
+        tile.loop(builder.add(builder.sdiv(size_, _index(tile.lanes)), _index(1)), [], step)
+        return context.get_dummy_value()
+
+    index = types.int64
+    return types.void(out, index, x, index, index), code
+
+
+@intrinsic(prefer_literal=False)
+def write_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: Any) -> Any:
+    """Writes so many numbers, to each of which another is added."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        out_, to_, x_, at_, size_, more_ = given
+        tile = Tile(context, builder, x.dtype)
+        here, there, added = tile.at(x, x_, at_), tile.at(out, out_, to_), tile.spread(more_)
+
+        def step(number: Any, _: list[Any]) -> list[Any]:
+            place = builder.mul(number, _index(tile.lanes))
+            value = builder.fadd(tile.load(x, here, place), added)
+            tile.store_some(out, there, place, value, builder.sub(size_, place))
+            return []
+
+        rounded = builder.add(size_, _index(tile.lanes - 1))
+        tile.loop(builder.sdiv(rounded, _index(tile.lanes)), [], step)
+        return context.get_dummy_value()
+
+    index = types.int64
+    return types.void(out, index, x, index, index, x.dtype), code
+
+
+def _index(number: int) -> Any:
+    return ir.Constant(_INDEX, number)
+
+
+def _place(lane: int) -> Any:
+    return ir.Constant(ir.IntType(32), lane)
+
+
+def _places(lanes: list[int]) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+
+
+__all__ = [
+    "DOT_COLUMNS",
+    "DOT_ROWS",
+    "LANES",
+    "ROWS",
+    "VECTORS",
+    "dots",
+    "lanes_of",
+    "lay_run",
+    "products",
+    "write_run",
+]

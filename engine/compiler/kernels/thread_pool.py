@@ -1,0 +1,249 @@
+"""Threads that share the work of one kernel, and memory for what each needs meanwhile.
+
+Helpers are threads of Python that run machine code for good (`library/sources/serve.py`), without the interpreter's
+lock. They look for work for some microseconds after they had some, then sleep.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import sys
+import threading
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.config import follow_num_threads, get_num_threads
+
+_LINE = 64
+"""Bytes of a cache line."""
+MIN_PART_NANOSECONDS = 12_000.0
+"""Nanoseconds of one thread for which a part of a kernel is worth while."""
+MIN_PARALLEL_NANOSECONDS = 100_000.0
+"""Nanoseconds from which on a kernel is divided at all: to wake a thread takes the caller some microseconds."""
+MAX_PARTS = 16
+_SPIN = 20e-6
+"""Seconds for which a helper looks for work before it sleeps. Longer would take the core from BLAS."""
+
+
+class _Call(NamedTuple):
+    """The numbers of a call of a kernel, which it has as its first argument: words from an address on."""
+
+    POOL: int = 0
+    COUNT: int = 1
+    """How many things there are to be done, which may be shared. 0 where this is a part."""
+    FIRST: int = 2
+    LAST: int = 3
+    """What a part is to do."""
+    STEP: int = 4
+    """Things in a part."""
+    PLACE: int = 5
+    APART: int = 6
+    """Where a part has memory, and bytes from the memory of a thread to the next one's."""
+    REST: int = 7
+    """The address of further numbers."""
+    SIZE: int = 8
+
+
+CallWords = _Call()
+"""An object, since kernels ask it, too."""
+
+
+class PoolWords:
+    """Words by which helpers and who offers them work tell each other what to do.
+
+    What changes has a line of its own.
+    """
+
+    LOCK, STATE, DONE, ASLEEP = 0, 8, 16, 24
+    PART, ARGUMENTS, COUNT, STEP, MEMBERS = 32, 33, 34, 35, 36
+    OFFER, HELPERS, SPINS, STOP, BELL, RING, WAIT, YIELD = 40, 41, 42, 43, 44, 45, 46, 47
+    SEMAPHORE = 48
+    SIZE = 64
+
+
+class ThreadPool:
+    """The helpers of this process."""
+
+    def __init__(self) -> None:
+        self._memory = np.zeros(PoolWords.SIZE + _LINE // 8, np.int64)
+        start = -self._memory.ctypes.data % _LINE // 8
+        self._words = self._memory[start : start + PoolWords.SIZE]
+        self.pool: int = self._words.ctypes.data
+        self._threads: list[threading.Thread] = []
+        self._serve: Any = None
+        self._lock = threading.Lock()
+        self.refusal = ""
+        """Why there are fewer threads than were asked for."""
+        self._has_warned = False
+
+    @property
+    def size(self) -> int:
+        """How many threads work together."""
+        return len(self._threads) + 1
+
+    @property
+    def offers(self) -> int:
+        """How often somebody had parts for helpers."""
+        return int(self._words[PoolWords.STATE]) >> 32
+
+    def start(self, serve: Any) -> None:
+        """Has helpers serve from now on, as many as there are threads for products. Again, it does nothing."""
+        with self._lock:
+            if self._serve is not None:
+                return
+            self._prepare(serve)
+            self._serve = serve
+        self.resize(get_num_threads())
+
+    def resize(self, threads: int) -> None:
+        """So many threads work together, the one that calls a kernel among them.
+
+        Where the system starts fewer, kernels run on those: results do not depend on the number of threads.
+        """
+        with self._lock:
+            if self._serve is None or threads == self.size:
+                return
+            self._stop()
+            words = self._words
+            words[PoolWords.STOP], self.refusal = 0, ""
+            for who in range(1, threads):
+                thread = threading.Thread(
+                    target=self._serve, args=(self.pool, who, 0, 0, 0), name="kernel helper", daemon=True
+                )
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    self.refusal = str(error)
+                    break
+                self._threads.append(thread)
+            words[PoolWords.HELPERS] = len(self._threads)
+        if self.refusal and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(f"Kernels run on {self}. Results are the same.", RuntimeWarning, stacklevel=2)
+
+    def __str__(self) -> str:
+        threads = f"{self.size} thread{'s' if self.size > 1 else ''}"
+        return f"{threads}, because the system refused to start more ({self.refusal})" if self.refusal else threads
+
+    def stop(self) -> None:
+        """Ends all helpers, before the interpreter takes the memory away that they look at."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._words[PoolWords.HELPERS] = 0
+        self._words[PoolWords.STOP] = 1
+        while any(thread.is_alive() for thread in self._threads):
+            self._serve(self.pool, -3, 0, 0, 0)
+            for thread in self._threads:
+                thread.join(0.01)
+        self._threads = []
+
+    def _prepare(self, serve: Any) -> None:
+        words = self._words
+        words[PoolWords.BELL] = _bell(self.pool + 8 * PoolWords.SEMAPHORE)
+        words[PoolWords.RING], words[PoolWords.WAIT], words[PoolWords.YIELD] = _functions()
+        rests = 1000
+        start = time.perf_counter()
+        serve(self.pool, -2, rests, 0, 0)
+        words[PoolWords.SPINS] = max(1, int(_SPIN * rests / (time.perf_counter() - start)))
+        serve(self.pool, -1, 0, 0, 0)
+
+    def forked(self) -> None:
+        """In the child, which has one thread: kernels go on without helpers."""
+        self._threads, self._serve, self._lock = [], None, threading.Lock()
+        self._words[:] = 0
+
+
+# -- the system's semaphores
+
+
+def _bell(memory: int) -> int:
+    """A semaphore at 0, which may lie in 64 bytes of memory."""
+    if sys.platform == "win32":
+        return _library().CreateSemaphoreW(None, 0, 1 << 30, None)
+    if sys.platform == "darwin":
+        return _library().dispatch_semaphore_create(0)
+    _library().sem_init(ctypes.c_void_p(memory), 0, 0)
+    return memory
+
+
+def _functions() -> list[int]:
+    """The addresses of what rings a bell, what waits for it, and what leaves the core to other threads."""
+    names = {
+        "win32": ("ReleaseSemaphore", "WaitForSingleObject", "SwitchToThread"),
+        "darwin": ("dispatch_semaphore_signal", "dispatch_semaphore_wait", "sched_yield"),
+    }.get(sys.platform, ("sem_post", "sem_wait", "sched_yield"))
+    return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
+
+
+def _library() -> Any:
+    library: Any = ctypes.CDLL("kernel32" if sys.platform == "win32" else None)
+    for name in ("CreateSemaphoreW", "dispatch_semaphore_create"):
+        if hasattr(library, name):
+            getattr(library, name).restype = ctypes.c_ssize_t
+    return library
+
+
+THREAD_POOL = ThreadPool()
+follow_num_threads(THREAD_POOL.resize)
+atexit.register(THREAD_POOL.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=THREAD_POOL.forked)
+
+
+def call_words(
+    count: int, work: float, *, apart: int = 0, rest: int = 0, most: int = MAX_PARTS, together: int = 1
+) -> np.ndarray[Any, Any]:
+    """The numbers of a `Call`.
+
+    Args:
+        count: of things that may be done by any thread in any order
+        work: nanoseconds that all of them take one thread
+        apart: bytes from the memory of a thread to the next one's
+        rest: the address of further numbers
+        most: parts
+        together: of which a part has a multiple
+    """
+    count = max(1, count)
+    parts = max(1, min(count, most, int(work / MIN_PART_NANOSECONDS))) if work >= MIN_PARALLEL_NANOSECONDS else 1
+    found = np.zeros(CallWords.SIZE, np.int64)
+    found[CallWords.POOL], found[CallWords.COUNT] = THREAD_POOL.pool, count
+    found[CallWords.STEP] = -(-count // (parts * together)) * together
+    found[CallWords.APART], found[CallWords.REST] = apart, rest
+    return found
+
+
+class _Own(threading.local):
+    memory: np.ndarray[Any, Any] | None = None
+
+
+_own = _Own()
+
+
+def workspace(size: int) -> int:
+    """The address of so many bytes for each thread of the team, which belong to this caller until it asks again.
+
+    How many threads that is stands in the word before.
+    """
+    members = THREAD_POOL.size
+    needed = size * members + 2 * _LINE
+    found = _own.memory
+    if found is None or found.nbytes < needed:
+        found = _own.memory = np.zeros(needed, np.uint8)
+    start = -found.ctypes.data % _LINE
+    found[start : start + 8].view(np.int64)[0] = members
+    return found.ctypes.data + start + _LINE
+
+
+def aligned(size: int) -> int:
+    """Bytes in whole cache lines."""
+    return -(-size // _LINE) * _LINE
+
+
+__all__ = ["THREAD_POOL", "CallWords", "PoolWords", "ThreadPool", "aligned", "call_words", "workspace"]

@@ -1,0 +1,186 @@
+"""From an op to scalar expressions: its own kernel runs over symbols in place of arrays.
+
+The expressions come in the kernel's order. A kernel that asks for a run-time number (`if p < 1`) is traced once for
+each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported, cast, make, walk
+from engine.compiler.kernels.symbolic_arrays import (
+    BranchOutcomes,
+    SymbolicArray,
+    SymbolicNamespace,
+    expression_of,
+    truth,
+)
+from engine.dtypes import NUMBERS, DType, bfloat16
+from engine.errors import EngineError
+from engine.ops.record import Op
+from engine.tensors.dispatch.promotion import promote
+
+MAX_PATHS = 16
+"""Ways through one kernel that depend on run-time numbers."""
+
+
+def trace_kernel(
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool
+) -> tuple[Expression, ...]:
+    """The results of an op whose inputs are expressions, numbers or None. Statics may hold expressions.
+
+    Each op is traced once for inputs of the same kinds; other expressions are put into what came of it.
+
+    Raises:
+        Unlowered: the kernel cannot be traced
+    """
+    key = _key(op, inputs, ndims, statics, mixed)
+    if key is None:
+        return _traced(op, inputs, ndims, statics, mixed)
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= MAX_CACHED:
+            _KNOWN.clear()
+        given = [_hole(place, one) for place, one in enumerate(inputs)]
+        named = {name: _hole(name, one) for name, one in statics.items()}
+        try:
+            known = _Known(_traced(op, given, ndims, named, mixed))
+        except LoweringUnsupported as reason:
+            known = LoweringUnsupported(*reason.args)  # without its traceback, which holds on to whoever called
+        _KNOWN[key] = known
+    if isinstance(known, LoweringUnsupported):
+        raise LoweringUnsupported(*known.args)
+    return known.filled(inputs, statics)
+
+
+class _Known:
+    """What a kernel computes from holes."""
+
+    def __init__(self, found: tuple[Expression, ...]) -> None:
+        self._all = list(walk(found))
+        places = {one: place for place, one in enumerate(self._all)}
+        self._args = [tuple([places[arg] for arg in one.args]) for one in self._all]
+        self._found = [places[one] for one in found]
+
+    def filled(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
+        """The same with what is given in the place of holes."""
+        done: list[Expression] = []
+        for one, args in zip(self._all, self._args, strict=True):
+            if one.name == "hole":
+                given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
+                done.append(given if one.weak == given.weak else cast(given, one.dtype))
+            elif args:
+                done.append(make(one.name, one.dtype, tuple([done[arg] for arg in args]), one.value, one.weak))
+            else:
+                done.append(one)
+        return tuple([done[place] for place in self._found])
+
+
+MAX_EXPRESSIONS = 200
+"""Expressions of one op. Beyond, compiling takes seconds."""
+MAX_CACHED = 4096
+_KNOWN: dict[Any, _Known | LoweringUnsupported] = {}
+"""Op and kinds of inputs → what its kernel computes, or why it cannot be traced."""
+_PLAIN = (*NUMBERS, str, type(None), DType)
+
+
+def _key(op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool) -> Any:
+    """What a trace depends on; None where that cannot be said."""
+    found: list[Any] = [op, mixed, *ndims, *statics]
+    for value in (*inputs, *statics.values()):
+        if isinstance(value, Expression):
+            found.append((value if value.name == "number" else value.dtype.char, value.weak))
+        elif _is_plain(value):
+            found.append(repr(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _hole(place: int | str, value: Any) -> Any:
+    """Stands for an expression of that kind; numbers stay, since there are rules for them."""
+    if not isinstance(value, Expression) or value.name == "number":
+        return value
+    return make("hole", value.dtype, value=place, weak=value.weak)
+
+
+def _traced(
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool
+) -> tuple[Expression, ...]:
+    left = [MAX_PATHS]
+
+    def explore(given: tuple[bool, ...]) -> tuple[Expression, ...]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise LoweringUnsupported(f"the kernel of {op.name} asks too much of run-time numbers")
+        answers = BranchOutcomes(given)
+        found = _run(op, inputs, ndims, statics, mixed, answers)
+        if len(answers.asked) <= len(given):
+            return found
+        condition = truth(cast(answers.asked[len(given)], answers.asked[len(given)].dtype))
+        yes, no = explore((*given, True)), explore((*given, False))
+        return tuple(a if a is b else make("where", a.dtype, (condition, a, b)) for a, b in zip(yes, no, strict=True))
+
+    results = explore(())
+    if sum(1 for _ in walk(results, [one for one in inputs if isinstance(one, Expression)])) > MAX_EXPRESSIONS:
+        raise LoweringUnsupported(f"{op.name}: it takes so many steps that a kernel gains nothing")
+    return results
+
+
+def _run(
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool, answers: BranchOutcomes
+) -> tuple[Expression, ...]:
+    def symbol(value: Any, ndim: int) -> Any:
+        return SymbolicArray(value, ndim, answers) if isinstance(value, Expression) else value
+
+    given = [symbol(value, ndim) for value, ndim in zip(inputs, ndims, strict=True)]
+    named = {name: symbol(value, 0) for name, value in statics.items()}
+    try:
+        if mixed and op.promotes:
+            given = _promoted(op, given)
+        narrow = op.kind != "movement" and any(_is_narrow(one) for one in given)
+        given = [one.astype(_SINGLE) if narrow and _is_narrow(one) else one for one in given]
+        found = op.kernel(SymbolicNamespace(answers), *given, **named)
+    except LoweringUnsupported as reason:
+        raise LoweringUnsupported(f"{op.name}: {reason}") from None
+    except (EngineError, TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
+        raise LoweringUnsupported(f"{op.name}: its kernel does not run over symbols ({error})") from error
+    results = [_strong(expression_of(one)) for one in (found if isinstance(found, tuple) else (found,))]
+    if narrow and statics.get("dtype") is None:
+        results = [cast(one, bfloat16.numpy) if one.dtype == _SINGLE else one for one in results]
+    return tuple(results)
+
+
+_SINGLE = np.dtype(np.float32)
+
+
+def _is_narrow(one: Any) -> bool:
+    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernels.compute_mixed`."""
+    return isinstance(one, SymbolicArray) and not one.known.weak and one.known.dtype == bfloat16.numpy
+
+
+def _strong(expression: Expression) -> Expression:
+    return cast(expression, expression.dtype)
+
+
+def _promoted(op: Op, given: list[Any]) -> list[Any]:
+    """Brought to one dtype as `engine.tensors.dispatch` does it; run-time numbers count as floats."""
+    stand_ins = [1.0 if isinstance(one, SymbolicArray) and one.known.weak else one for one in given]
+    promote(op, stand_ins)
+    return [
+        old if isinstance(old, SymbolicArray) and old.known.weak else new
+        for old, new in zip(given, stand_ins, strict=True)
+    ]
+
+
+__all__ = ["trace_kernel"]

@@ -1,0 +1,203 @@
+"""Steps of optimizers in a replay: their Python runs, for it counts and computes numbers, and their ops do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.atomic_changes import Change
+from engine.compiler.instruction import Slot, TraceNode, freeze
+from engine.compiler.replay_guards import ReplayUnsupported
+from engine.compiler.undo_log import UndoLog
+from engine.dtypes import NUMBERS
+from engine.modes import MODES
+from engine.ops.elementwise.update import clone
+from engine.ops.record import Op
+from engine.tensors import Tensor
+from engine.tensors.dispatch.run import number
+from engine.tensors.storage import Storage
+
+Called: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]
+"""What a call of an op must have in common with the recorded one: op, whether it writes, static arguments, inputs."""
+
+
+class GuardFailed(Exception):  # noqa: N818 - not an error: the function's Python runs this time
+    """Something is not as it was."""
+
+
+@dataclass(slots=True)
+class OptimizerStepEvent:
+    """A step of an optimizer, and the places of the numbers that it used."""
+
+    optimizer: Any
+    begin: int
+    end: int = 0
+    params: list[tuple[Tensor, dict[str, Any]]] = field(default_factory=list)
+    """Those with a gradient, each with the options of its group."""
+    first: TraceNode | None = None
+    """Where it began among the recordings."""
+    last: TraceNode | None = None
+    """Where it ended."""
+
+
+class OptimizerStepReplay:
+    """A step of an optimizer that is to be taken again.
+
+    Args:
+        event: how it was recorded
+        arrays: what was found outside, by slot
+    """
+
+    def __init__(self, event: OptimizerStepEvent, arrays: Mapping[int, Any]) -> None:
+        self.begin, self.end, self.optimizer = event.begin, event.end, event.optimizer
+        if any(isinstance(value, Tensor) for _, options in event.params for value in options.values()) or any(
+            isinstance(group.get("lr"), Tensor) for group in event.optimizer.param_groups
+        ):
+            raise ReplayUnsupported(f"an option of {type(event.optimizer).__name__} is a tensor")
+        self._due = [(param, _stand_in(param), options) for param, options in event.params]
+        places = [self._places(param) for param, _, _ in self._due]
+        self._calls = _recorded(event, arrays, {id: (of, key) for of, found in enumerate(places) for id, key in found})
+        self._marks: list[int] = []
+        """Where among the calls those of each parameter begin, once they are known."""
+        self._is_uniform = getattr(type(event.optimizer).update, "is_uniform", False)
+
+    def numbers(self) -> list[Any]:
+        """Those of the next step; its counts go on. Raises Missed if it is no longer the one that was recorded."""
+        grad, MODES.grad = MODES.grad, False
+        try:
+            found = self._numbers_of_some() if self._marks and self._is_uniform else self._numbers_of_all()
+        finally:
+            MODES.capture, MODES.grad = None, grad
+        self.optimizer.steps += 1
+        return found
+
+    def _numbers_of_all(self) -> list[Any]:
+        numbers, marks = _Numbers(), [0]
+        MODES.capture = numbers
+        for of, (param, gradient, options) in enumerate(self._due):
+            numbers.places = {id: (of, key) for id, key in self._places(param)}
+            self.optimizer.advance(param, gradient, options)
+            marks.append(len(numbers.calls))
+        self._compare(numbers.calls, self._calls)
+        self._marks = marks
+        return numbers.found
+
+    def _numbers_of_some(self) -> list[Any]:
+        """The same, by the updates of those parameters whose options, or counts, are no others'."""
+        found: list[Any] = []
+        known: dict[Any, tuple[list[Any], dict[str, Any]]] = {}
+        for of, (param, gradient, options) in enumerate(self._due):
+            state = self.optimizer.state[param]
+            key = (id(options), *[(name, None if isinstance(one, Tensor) else one) for name, one in state.items()])
+            if key not in known:
+                numbers = MODES.capture = _Numbers()
+                numbers.places = {id: (of, key) for id, key in self._places(param)}
+                self.optimizer.advance(param, gradient, options)
+                self._compare(numbers.calls, self._calls[self._marks[of] : self._marks[of + 1]])
+                counts = {name: one for name, one in state.items() if not isinstance(one, Tensor)}
+                known[key] = numbers.found, counts
+            else:
+                state.update(known[key][1])
+            found += known[key][0]
+        return found
+
+    def _compare(self, calls: list[Called], recorded: list[Called]) -> None:
+        if calls != recorded:
+            raise GuardFailed(f"what a step of {type(self.optimizer).__name__} does")
+
+    def undone(self) -> list[Change]:
+        """What takes a step back, apart from arrays."""
+        params = [param for param, _, _ in self._due]
+        versions = [(setattr, one, "version", one.version) for one in (param._storage for param in params)]
+        return [*versions, *optimizer_undo_changes(self.optimizer, params)]
+
+    def _places(self, param: Tensor) -> list[tuple[int, str]]:
+        """The ids of a parameter's array and of those that are remembered of it, with their names."""
+        state = self.optimizer.state[param]
+        remembered = [(id(value._array), name) for name, value in state.items() if isinstance(value, Tensor)]
+        return [(id(param._array), ""), *remembered]
+
+
+def _stand_in(param: Tensor) -> Tensor:
+    """For a gradient, whose numbers nobody asks for."""
+    return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
+
+
+def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], places: Mapping[int, Any]) -> list[Called]:
+    assert event.first is not None
+    assert event.last is not None
+    found: list[Called] = []
+    for node in event.last.path()[event.first.depth :]:
+        assert node.parent is not None
+        key = next(key for key, child in node.parent.children.items() if child is node)
+        inputs = tuple(
+            places.get(id(arrays.get(one.number))) if isinstance(one, Slot) else part
+            for one, part in zip(node.call.inputs, key[3:], strict=False)
+        )
+        found.append((key[0], key[1], key[2], inputs))
+    return found
+
+
+def optimizer_undo_changes(optimizer: Any, params: Iterable[Tensor]) -> list[Change]:
+    """What takes back the counts of a step, made from the last to the first."""
+    found: list[Change] = [(setattr, optimizer, "steps", optimizer.steps)]
+    for param in params:
+        state = optimizer.state[param]
+        found += [(state.update, dict(state)), (state.clear,)]
+    return found
+
+
+def advance_optimizers(steps: Sequence[OptimizerStepReplay], undo: UndoLog) -> list[list[Any]]:
+    """The numbers of the optimizers' next steps; their counts go on, which `undo` can take back.
+
+    Raises Missed where a step is not the one that was recorded.
+    """
+    for step in steps:
+        undo.changes += step.undone()
+    try:
+        return [step.numbers() for step in steps]
+    except GuardFailed:
+        raise
+    except Exception as error:  # noqa: BLE001 - the function's Python raises it again
+        raise GuardFailed(f"a step that fails: {error}") from None
+
+
+class _Numbers:
+    """Takes down op calls and their numbers, and computes nothing."""
+
+    def __init__(self) -> None:
+        self.places: Mapping[int, Any] = {}
+        """What stands for an array in a call, by the array's id."""
+        self.found: list[Any] = []
+        self.calls: list[Called] = []
+
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
+        self._note(op, inputs, statics, in_place=False)
+        first = next(value for value in inputs if isinstance(value, Tensor))
+        return Tensor(first._array[...], Storage(CPU))
+
+    def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
+        self._note(op, inputs, statics, in_place=True)
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        return self.call(clone, (tensor,), clone.defaults)
+
+    def fill(self, shape: tuple[int, ...], dtype: Any, value: Any, device: Any) -> None:
+        """What an optimizer begins with is made at once, as where steps are recorded."""
+
+    def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], *, in_place: bool) -> None:
+        parts = tuple(
+            self.places.get(id(value._array))
+            if isinstance(value, Tensor)
+            else freeze(value if type(value) in NUMBERS and op.takes_numbers else number(op, value), self.found)
+            for value in inputs
+        )
+        fixed = None if statics is op.defaults else freeze(statics, self.found)
+        self.calls.append((op, in_place, fixed, parts))
+
+
+__all__ = ["GuardFailed", "OptimizerStepEvent", "OptimizerStepReplay", "advance_optimizers", "optimizer_undo_changes"]

@@ -1,0 +1,219 @@
+"""Softmax, layer norm and cross entropy taken apart into elementwise ops and reductions of rows, which kernels take.
+
+What the forward op keeps for its gradient as bytes stays in its parts: the gradient's parts take them from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.compiler.instruction import Constant
+from engine.compiler.ir import IRNode, IROperand, IRValue
+from engine.compiler.passes.decompose import Decomposition, decomposes
+from engine.compiler.passes.decomposition_ops import FLOATS, binary_op, is_native_float, operand, reduce_op, unary_op
+from engine.dtypes import from_numpy
+from engine.ops.cross_entropy import checked_classes, class_entropy, class_entropy_slope
+from engine.ops.elementwise.arithmetic import add, div, mul, sub
+from engine.ops.elementwise.choice import choose
+from engine.ops.elementwise.comparison import eq
+from engine.ops.elementwise.transcendental import exp, log, rsqrt
+from engine.ops.indexing.place import place_along
+from engine.ops.movement.primitives import cast, cat, reshape, unsqueeze
+from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.normalization.layer_norm import normalize_rows, normalize_rows_slopes
+from engine.ops.record import Op
+from engine.ops.reduction.reduce import amax, mean, sum
+from engine.ops.softmax import log_softmax, log_softmax_slope, softmax, softmax_slope
+
+# -- softmax
+
+
+def _exponentials(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue, tuple[int, ...]] | None:
+    """x minus the largest of its row, e to the power of that, and its sum; the dimensions of a row."""
+    (x,) = node.values
+    if not is_native_float(node) or x.dtype != node.out.dtype or not x.shape:
+        return None
+    dims = (node.statics["dim"] % len(x.shape),)
+    shifted = binary_op(parts, sub, x, reduce_op(parts, amax, x, dims))
+    powers = unary_op(parts, exp, shifted)
+    return shifted, powers, reduce_op(parts, sum, powers, dims), dims
+
+
+@decomposes(softmax)
+def _(parts: Decomposition, node: IRNode) -> IRValue | None:
+    found = _exponentials(parts, node)
+    return None if found is None else binary_op(parts, div, found[1], found[2])
+
+
+@decomposes(log_softmax)
+def _(parts: Decomposition, node: IRNode) -> IRValue | None:
+    found = _exponentials(parts, node)
+    return None if found is None else binary_op(parts, sub, found[0], unary_op(parts, log, found[2]))
+
+
+@decomposes(softmax_slope)
+def _(parts: Decomposition, node: IRNode) -> IRValue | None:
+    g, y = node.values[0], node.values[-1]
+    if not is_native_float(node) or g.dtype != y.dtype or not g.shape:
+        return None
+    dot = reduce_op(parts, sum, binary_op(parts, mul, g, y), (node.statics["dim"] % len(g.shape),))
+    return binary_op(parts, mul, binary_op(parts, sub, g, dot), y)
+
+
+@decomposes(log_softmax_slope)
+def _(parts: Decomposition, node: IRNode) -> IRValue | None:
+    g, y = node.values[0], node.values[-1]
+    if not is_native_float(node) or g.dtype != y.dtype or not g.shape:
+        return None
+    total = reduce_op(parts, sum, g, (node.statics["dim"] % len(g.shape),))
+    return binary_op(parts, sub, g, binary_op(parts, mul, unary_op(parts, exp, y), total))
+
+
+# -- two numbers of each row, as the bytes that a gradient keeps
+
+
+def _kept(parts: Decomposition, first: IRValue, second: IRValue, rows: int) -> IRValue:
+    columns = [parts.call(reshape, [one], (rows, 1), {"shape": (rows, 1)}) for one in (first, second)]
+    both = parts.call(cat, columns, (rows, 2), {"dim": 1})
+    return _bytes(parts, both)
+
+
+def _bytes(parts: Decomposition, x: IRValue) -> IRValue:
+    shape = (*x.shape[:-1], x.shape[-1] * x.dtype.itemsize)
+    return parts.call(reinterpret, [x], shape, {"dtype": "uint8"}, np.dtype(np.uint8))
+
+
+def _source(value: IROperand, op: Op) -> IRNode | None:
+    """The node of `op` that made a value."""
+    node = value.producer if isinstance(value, IRValue) else None
+    return node if node is not None and node.op is op else None
+
+
+def _unkept(value: IROperand) -> list[IRValue] | None:
+    """What `_kept` was made of, if it was."""
+    whole = _source(value, reinterpret)
+    both = None if whole is None else _source(whole.inputs[0], cat)
+    columns = [] if both is None else [_source(one, reshape) for one in both.inputs]
+    found = [column.values[0] for column in columns if column is not None]
+    return found if len(found) == 2 else None
+
+
+# -- layer norm
+
+
+@decomposes(normalize_rows)
+def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue] | None:
+    x, weight, bias = node.inputs
+    if not is_native_float(node) or not isinstance(x, IRValue) or x.dtype != node.out.dtype:
+        return None
+    first = len(x.shape) - node.statics["dims"]
+    dims = tuple(range(first, len(x.shape)))
+    middle = reduce_op(parts, mean, x, dims)
+    centred = binary_op(parts, sub, x, middle)
+    variance = reduce_op(parts, mean, binary_op(parts, mul, centred, centred), dims)
+    steep = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
+    out = binary_op(parts, mul, centred, steep)
+    out = binary_op(parts, mul, out, weight) if isinstance(weight, IRValue) else out
+    out = binary_op(parts, add, out, bias) if isinstance(bias, IRValue) else out
+    return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))
+
+
+@decomposes(normalize_rows_slopes, mixed=True)
+def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | None:
+    g, x, moments, weight = node.inputs
+    kept = _unkept(moments)
+    if (
+        kept is None
+        or not is_native_float(node)
+        or not isinstance(g, IRValue)
+        or not isinstance(x, IRValue)
+        or x.dtype != g.dtype
+    ):
+        return None
+    first = len(x.shape) - node.statics["dims"]
+    rows, dims = tuple(range(first)), tuple(range(first, len(x.shape)))
+    middle, steep = kept
+    scaled = binary_op(parts, mul, binary_op(parts, sub, x, middle), steep)
+    own = binary_op(parts, mul, g, weight) if isinstance(weight, IRValue) else g
+    part = binary_op(parts, mul, scaled, reduce_op(parts, mean, binary_op(parts, mul, own, scaled), dims))
+    rest = binary_op(parts, sub, binary_op(parts, sub, own, reduce_op(parts, mean, own, dims)), part)
+    shape = x.shape[first:]
+    whole = {"dim": rows, "keepdim": False}
+    of_weight, of_bias = (
+        parts.call(sum, [one], shape, whole) if rows else one for one in (binary_op(parts, mul, g, scaled), g)
+    )
+    return binary_op(parts, mul, rest, steep), of_weight, of_bias
+
+
+# -- cross entropy
+
+
+@decomposes(class_entropy, mixed=True)
+def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | None:
+    x, target, weight = [*node.inputs, Constant(None)][:3]
+    if isinstance(weight, IRValue) or not isinstance(x, IRValue) or not isinstance(target, IRValue):
+        return None
+    if x.dtype not in FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
+        return None  # of no rows or no classes there are rules of their own
+    rows, reduction = x.shape[0], node.statics["reduction"]
+    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.several(
+        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    )
+    counted, classes = checked
+    shifted = binary_op(parts, sub, x, reduce_op(parts, amax, x, (1,)))
+    powers = unary_op(parts, exp, shifted)
+    norms = reduce_op(parts, sum, powers, (1,))
+    own = reduce_op(parts, sum, parts.call(choose, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
+    losses = binary_op(parts, sub, unary_op(parts, log, norms), own)
+    column = parts.call(unsqueeze, [counted], (rows, 1), {"dim": 1}, np.dtype(bool))
+    factors = parts.call(cast, [column], (rows, 1), {"dtype": from_numpy(x.dtype)})
+    losses = parts.call(choose, [column, losses, Constant(0.0)], (rows, 1))
+    shares = factors
+    if reduction == "none":
+        result = parts.call(reshape, [losses], (rows,), {"shape": (rows,)})
+    else:
+        result = parts.call(sum, [losses], ())
+    if reduction == "mean":
+        total = parts.call(sum, [factors], ())
+        result = binary_op(parts, div, result, total)
+        nothing = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
+        shares = binary_op(parts, div, factors, parts.call(choose, [nothing, Constant(1.0), total], ()))
+    return result, _bytes(parts, powers), _kept(parts, shares, binary_op(parts, div, shares, norms), rows)
+
+
+def _hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
+    """True in the column of each row's class."""
+    column = parts.call(unsqueeze, [classes], (x.shape[0], 1), {"dim": 1}, np.dtype(np.int64))
+    places = parts.call(place_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
+    return parts.call(eq, [places, column], x.shape, None, np.dtype(bool))
+
+
+@decomposes(class_entropy_slope, mixed=True)
+def _(parts: Decomposition, node: IRNode) -> IRValue | None:
+    g, target, powers, kept = node.inputs
+    whole, columns = _source(powers, reinterpret), _unkept(kept)
+    if (
+        whole is None
+        or columns is None
+        or not is_native_float(node)
+        or not isinstance(g, IRValue)
+        or not isinstance(target, IRValue)
+    ):
+        return None
+    (x,) = whole.values
+    if x.dtype != g.dtype:
+        return None
+    rows = x.shape[0]
+    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.several(
+        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    )
+    own = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
+    shares, steep = (binary_op(parts, mul, one, own) for one in columns)
+    hot = _hot(parts, x, checked[1])
+    minus = parts.call(choose, [hot, shares, Constant(0.0)], x.shape)
+    return binary_op(parts, sub, binary_op(parts, mul, x, steep), minus)
+
+
+__all__: list[str] = []

@@ -1,0 +1,44 @@
+"""Short ways to say what parts an op is taken apart into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.ir import IRNode, IROperand, IRValue
+from engine.compiler.passes.decompose import Decomposition
+from engine.ops.record import Op
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def reduce_op(parts: Decomposition, op: Op, x: IRValue, dims: tuple[int, ...]) -> IRValue:
+    """A reduction that keeps its dimensions."""
+    shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    return parts.call(op, [x], shape, {"dim": dims, "keepdim": True})
+
+
+def binary_op(parts: Decomposition, op: Op, a: IROperand, b: IROperand) -> IRValue:
+    """An elementwise op of two."""
+    shape = np.broadcast_shapes(*(one.shape for one in (a, b) if isinstance(one, IRValue)))
+    return parts.call(op, [a, b], shape)
+
+
+def unary_op(parts: Decomposition, op: Op, x: IRValue) -> IRValue:
+    """An elementwise op of one."""
+    return parts.call(op, [x], x.shape)
+
+
+def is_native_float(node: IRNode) -> bool:
+    """Whether all is in one of the dtypes that eager mode computes in as well."""
+    return node.out.dtype in FLOATS and 0 not in node.out.shape
+
+
+def operand(value: Any) -> IROperand:
+    """A static argument as an operand."""
+    return value if isinstance(value, Scalar) else Constant(value)
+
+
+__all__ = ["FLOATS", "binary_op", "is_native_float", "operand", "reduce_op", "unary_op"]

@@ -1,0 +1,200 @@
+"""Attention as one op, and its gradients as another, in the place of weights and products.
+
+Nothing of it is left where its parts are needed for something else, such as dropout of the weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.compiler.instruction import Constant, Scalar
+from engine.compiler.ir import IRGraph, IRNode, IROperand, IRValue
+from engine.compiler.passes.decompose import Decomposition
+from engine.compiler.passes.decomposition_ops import FLOATS
+from engine.ops.attend import attend, attend_slopes, attend_slopes_together
+from engine.ops.attention import attention_weights
+from engine.ops.elementwise.arithmetic import add, mul
+from engine.ops.indexing.index import unslice
+from engine.ops.linalg.matmul import matmul
+from engine.ops.movement.primitives import permute
+from engine.ops.softmax import softmax_slope
+
+HEADS_LAST = (0, 2, 1, 3)
+TURNED = (0, 1, 3, 2)
+
+
+def fuse_attention(graph: IRGraph) -> None:
+    """Finds attention without a mask of B×H×L×E, and puts one op in the place of each direction."""
+    for node in [one for one in graph.nodes if one.op is attention_weights]:
+        _Attention(graph, node).join()
+
+
+class _Attention:
+    def __init__(self, graph: IRGraph, node: IRNode) -> None:
+        self.graph, self.node, self.weights = graph, node, node.out
+        self.readers: dict[IRValue, list[IRNode]] = {}
+        for one in graph.nodes:
+            for value in dict.fromkeys(one.values):
+                self.readers.setdefault(value, []).append(one)
+        self.kept = set(graph.results())
+
+    def join(self) -> None:
+        query, key, mask = [*self.node.inputs, Constant(None)][:3]
+        if self.node.mixed or not isinstance(mask, Constant) or self.weights.dtype not in FLOATS:
+            return
+        product = self._product()
+        if product is None or not isinstance(query, IRValue) or not isinstance(key, IRValue):
+            return
+        value, nodes = product.values[1], self.graph.nodes
+        if any(nodes.index(one) < nodes.index(product) for one in self.readers[self.weights]):
+            return
+        shapes = query.shape, key.shape, value.shape
+        batch = {shape[:2] for shape in shapes}
+        if {len(shape) for shape in shapes} != {4} or len(batch) > 1 or any(0 in shape for shape in shapes):
+            return
+        statics, causal = self.node.statics, bool(self.node.statics["causal"])
+        parts = Decomposition(product)
+        (batch_size, heads, length, _), size = query.shape, value.shape[3]
+        scale = statics["scale"] if isinstance(statics["scale"], Scalar) else Constant(statics["scale"])
+        forms = [((batch_size, length, heads, size), query.dtype), (self.weights.shape, query.dtype)]
+        out, weights = parts.several(attend, [query, key, value, scale], forms, {"causal": causal})
+        out = parts.call(permute, [out], product.out.shape, {"dims": HEADS_LAST})
+        self._replace([self.node, product], product, parts, {product.out: out, self.weights: weights})
+        self.weights = weights
+        self._join_slopes(query, key, value, causal)
+
+    def _product(self) -> IRNode | None:
+        """What multiplies the values by the weights."""
+        found = [
+            one
+            for one in self.readers.get(self.weights, [])
+            if one.op is matmul and one.inputs[0] is self.weights and len(one.values) == 2 and not one.mixed
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _replace(
+        self, old: list[IRNode], place: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]
+    ) -> None:
+        """Puts parts in the place of the last of some nodes."""
+        nodes = self.graph.nodes
+        index = nodes.index(place)
+        nodes[index : index + 1] = parts.nodes
+        self.graph.nodes = [one for one in nodes if one not in old]
+        self.graph.substitute(replaced)
+        self.__init__(self.graph, self.node)
+
+    # -- the way back
+
+    def _join_slopes(self, query: IRValue, key: IRValue, value: IRValue, causal: bool) -> None:
+        slope = next((one for one in self.readers.get(self.weights, []) if one.op is softmax_slope), None)
+        if slope is None or slope.values[1] is not self.weights or slope.statics["dim"] not in (-1, 3):
+            return
+        first = self._producer(slope.values[0], matmul)
+        g = None if first is None else first.values[0]
+        if first is None or g is None or not self._is_turned(first.inputs[1], value):
+            return
+        of_value = self._of_turned(self.weights, g)
+        of_query, of_key = self._only(slope.out, matmul, key), self._of_turned(slope.out, query)
+        scaled = [self._scaled(one) for one in (of_query, of_key)]
+        if of_value is None or None in scaled:
+            return
+        queries, keys = (one for one in scaled if one is not None)
+        parts = Decomposition(of_value)
+        statics = {"causal": causal}
+        given: list[IROperand] = [g, query, key, value, self.weights, *(self._factor(one) for one in (queries, keys))]
+        inside = [first, slope, *(one for one in (of_query, of_key, of_value) if one is not None), queries, keys]
+        results = [queries.out, keys.out, of_value.out]
+        together = self._together(results)
+        order = {node: place for place, node in enumerate(self.graph.nodes)}
+        candidates: list[IRNode] = [one for one in (*inside, together) if one is not None]
+        last = max(candidates, key=lambda one: order[one])
+        parts.whole = last
+        if together is not None:
+            batch, heads, length, size = query.shape
+            whole = parts.call(attend_slopes_together, given, (batch, length, 3, heads, size), statics)
+            found = [parts.call(permute, [whole], together.out.shape, {"dims": (2, 0, 3, 1, 4)})]
+            results = [together.out]
+        else:
+            forms = [(tuple(one.shape[dim] for dim in HEADS_LAST), g.dtype) for one in results]
+            separate = parts.several(attend_slopes, given, forms, statics)
+            found = [
+                parts.call(permute, [one], old.shape, {"dims": HEADS_LAST})
+                for one, old in zip(separate, results, strict=True)
+            ]
+        self._insert(inside, last, parts, dict(zip(results, found, strict=True)))
+
+    def _insert(self, old: list[IRNode], last: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]) -> None:
+        """What came before is dropped as dead."""
+        if any(one.out in self.kept and one.out not in replaced for one in old):
+            return
+        nodes = self.graph.nodes
+        index = nodes.index(last)
+        late = {value for node in nodes[: index + 1] for value in node.values} & set(replaced)
+        if any(self.graph.nodes.index(reader) <= index and reader is not last for value in late
+               for reader in self.readers[value]):  # fmt: skip
+            return
+        nodes[index + 1 : index + 1] = parts.nodes
+        self.graph.substitute(replaced)
+
+    def _producer(self, value: IROperand, op: Any) -> IRNode | None:
+        node = value.producer if isinstance(value, IRValue) else None
+        return node if node is not None and node.op is op and not node.mixed else None
+
+    def _is_turned(self, value: IROperand, base: IRValue) -> bool:
+        node = self._producer(value, permute)
+        return node is not None and node.values[0] is base and tuple(node.statics["dims"]) == TURNED
+
+    def _only(self, value: IRValue, op: Any, other: IRValue) -> IRNode | None:
+        """The only product of one value and another."""
+        found = [
+            one for one in self.readers.get(value, [])
+            if one.op is op and not one.mixed and len(one.inputs) == 2 and one.inputs[0] is value
+            and one.inputs[1] is other
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
+    def _of_turned(self, value: IRValue, other: IRValue) -> IRNode | None:
+        turned = [one for one in self.readers.get(value, []) if self._is_turned(one.out, value)]
+        return self._only(turned[0].out, matmul, other) if len(turned) == 1 else None
+
+    def _scaled(self, node: IRNode | None) -> IRNode | None:
+        readers = [] if node is None else self.readers.get(node.out, [])
+        alone = len(readers) == 1 and readers[0].op is mul and node is not None and node.out not in self.kept
+        return readers[0] if alone and isinstance(readers[0].inputs[1], (Scalar, Constant)) else None
+
+    def _factor(self, node: IRNode) -> IROperand:
+        return node.inputs[1]
+
+    def _together(self, results: list[IRValue]) -> IRNode | None:
+        """What adds the gradients of query, key and value, each put into its third of an array."""
+        if len({value.shape for value in results}) > 1:
+            return None
+        placed: list[IRNode] = []
+        for number, value in enumerate(results):
+            readers = self.readers.get(value, [])
+            shape = (3, *value.shape)
+            if len(readers) != 1 or readers[0].op is not unslice or value in self.kept:
+                return None
+            if readers[0].out.shape != shape or tuple(readers[0].statics["index"]) != (number,):
+                return None
+            placed.append(readers[0])
+        parts = {node.out for node in placed}
+        sums = [one for one in self.graph.nodes if one.op is add and set(one.values) <= parts and len(one.values) == 2]
+        if len(sums) != 1 or not _is_plain(sums[0]):
+            return None
+        rest = parts - set(sums[0].values)
+        ends = [
+            one
+            for one in self.readers.get(sums[0].out, [])
+            if one.op is add and set(one.values) == {sums[0].out, *rest}
+        ]
+        if len(ends) != 1 or len(self.readers[sums[0].out]) > 1 or not _is_plain(ends[0]):
+            return None
+        return ends[0]
+
+
+def _is_plain(node: IRNode) -> bool:
+    return not node.mixed and node.statics["alpha"] == 1
+
+
+__all__ = ["fuse_attention"]

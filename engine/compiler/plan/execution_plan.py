@@ -1,0 +1,331 @@
+"""A plan: a function written for one recording."""
+
+from __future__ import annotations
+
+import linecache
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from engine.backend import CPU
+from engine.compiler.atomic_changes import CommitChanges, apply_changes, no_changes
+from engine.compiler.graph_interpreter import GraphInterpreter
+from engine.compiler.instruction import fill_template
+from engine.compiler.ir import IRGraph, IRNode, IRValue
+from engine.compiler.kernels import CpuKernel, FusedGroup, LoweringUnsupported
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.kernel_schedule import schedule_program
+from engine.compiler.kernels.library import start_helpers
+from engine.compiler.plan.buffer_placement import BufferPlacement, place_buffers
+from engine.compiler.plan.fusion import PlanStep, fuse_nodes
+from engine.compiler.plan.fusion_candidate import fusion_candidate
+from engine.compiler.plan.plan_device import GpuTarget, device_of, kernel_for
+from engine.compiler.plan.plan_source import PlanSource, aligned
+from engine.compiler.plan_description import PlanDescription, describe_kernel, describe_node
+from engine.compiler.sequential_executor import compute_call, note_origin
+from engine.modes import MODES
+
+_numbers = count()
+
+
+class ExecutionPlan:
+    """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in memory laid out ahead.
+
+    While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit; a GPU waits
+    for them. One run at a time: threads that share a plan take turns. A run that an exception ends, on the CPU, has
+    changed nothing outside.
+
+    Raises:
+        Unplanned: not everything is on one device, or not on one that there are kernels for.
+    """
+
+    def __init__(self, graph: IRGraph) -> None:
+        self.device = device_of(graph)
+        self._gpu = None if self.device is CPU else GpuTarget(self.device)
+        self.graph = graph
+        self._notes: dict[IRNode, str] = {}
+        """Why nodes are in no kernel although they could be."""
+        decisions, self.kernels = self._decided(fuse_nodes(graph, fusion_candidate))
+        self.steps = decisions.steps
+        self._decisions = decisions
+        size = decisions.layout.size
+        self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
+        self.memory = self._memory.nbytes + (0 if self._gpu is None else self._gpu.scratch(self.kernels.values()))
+        """Bytes of its own."""
+        self._lock = threading.Lock()
+        self._waiting = list(reversed(self.kernels.values()))
+        """Kernels that are not there yet; those that are compiled last come first."""
+        self._instead: GraphInterpreter | None = None
+        self._run: Any = None
+        self._forget: Any = None
+        """Frees the text of the function in use."""
+        self._is_final = False
+        """The function in use waits for no kernel."""
+        if self._gpu is None:
+            self._is_final = self._are_all_there()
+            self._write(PlanSource(decisions, self._memory, self._launched))
+
+    def _decided(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
+        """Where values lie, and kernels for all groups. A group that there is no kernel for becomes nodes again."""
+        while True:
+            decisions = place_buffers(self.graph, steps)
+            kernels: dict[FusedGroup, Any] = {}
+            found: list[PlanStep] = []
+            for step in decisions.steps:
+                if isinstance(step, IRNode):
+                    found.append(step)
+                    continue
+                try:
+                    step = _with_targets(step, decisions)
+                    given = [decisions.strides[value] for value in (*step.inputs, *step.outputs)]
+                    kernels[step] = kernel_for(self._gpu, step, given)
+                    found.append(step)
+                except LoweringUnsupported as why:
+                    self._notes.update(dict.fromkeys(step.nodes, str(why)))
+                    found += step.nodes
+            if len(kernels) == sum(isinstance(step, FusedGroup) for step in steps):
+                decisions.steps = found
+                return decisions, kernels
+            steps = found
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether its kernels are compiled and in use."""
+        return not self._waiting and all(kernel.ready for kernel in self.kernels.values())
+
+    def wait(self) -> None:
+        """Returns once the next run will use kernels."""
+        for kernel in list(self._waiting):
+            with suppress(LoweringUnsupported):
+                kernel.wait()
+
+    @cached_property
+    def takes(self) -> frozenset[int]:
+        """Places of wanted arrays that it computes into memory that it is given."""
+        return frozenset(self._decisions.given.values() if self._gpu is None else ())
+
+    def run(
+        self,
+        externals: dict[int, Any],
+        scalars: list[Any],
+        settle: CommitChanges = no_changes,
+        memory: Mapping[int, Any] = MappingProxyType({}),
+    ) -> list[Any]:
+        """The wanted arrays; writes reach the external arrays themselves, all at once, after all else is computed.
+
+        Args:
+            settle: what else is changed at that moment
+            memory: for wanted arrays at places of `takes`, arrays of their form that nobody else has
+        """
+        with self._lock:
+            if self._gpu is not None:
+                return self._run_there(self._gpu, externals, scalars, settle)
+            if not self._is_final and self._are_all_there():
+                self._write(PlanSource(self._decisions, self._memory, self._launched))
+                self._is_final = True
+            try:
+                return self._quietly(externals, scalars, settle, memory)
+            except Exception as error:
+                self._explain(error, scalars)
+                raise
+
+    def _are_all_there(self) -> bool:
+        """Whether no kernel is waited for any more. They are compiled in order, so one is asked, not all."""
+        while self._waiting and (self._waiting[-1].ready or self._waiting[-1].failure):
+            self._waiting.pop()
+        return not self._waiting
+
+    def _run_there(
+        self, gpu: GpuTarget, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges
+    ) -> list[Any]:
+        """`run` on a GPU. What NVRTC does not compile runs node by node, each time."""
+        if self._instead is None and self._run is None:
+            self._begin_there(gpu)
+        if self._instead is not None:
+            return self._instead.run(externals, scalars, settle)
+        try:
+            return gpu.run(self._run, externals, scalars, settle)
+        except Exception as error:
+            self._explain(error, scalars)
+            raise
+
+    def _begin_there(self, gpu: GpuTarget) -> None:
+        self.wait()
+        failure = next((kernel.failure for kernel in self.kernels.values() if kernel.failure), None)
+        if failure is not None:
+            self._instead = GraphInterpreter(self.graph, failure)
+            return
+        self._waiting = []
+        bound = gpu.bound(list(self.kernels.values()))
+
+        def launched(emission: PlanSource, number: int, fused: FusedGroup) -> None:
+            emission.call(number, fused, emission.keep(f"kernel{number}", bound[fused]), _given(emission, fused))
+
+        with gpu.here():
+            self._write(PlanSource(self._decisions, self._memory, launched, self.device))
+
+    def _quietly(
+        self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges, memory: Mapping[int, Any]
+    ) -> list[Any]:
+        try:
+            return MODES.quiet(self._settled, externals, scalars, settle, memory)
+        except RuntimeError as error:
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside or "cannot enter context" not in str(error):
+                raise
+        with np.errstate(all="ignore"):  # a finalizer calls a compiled function in the middle of a kernel
+            return self._settled(externals, scalars, settle, memory)
+
+    def _settled(
+        self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges, memory: Mapping[int, Any]
+    ) -> list[Any]:
+        values, changes, _held = self._run(externals, scalars, memory)
+        changes += settle(values)
+        apply_changes(changes)
+        return values
+
+    def _write(self, emission: PlanSource) -> None:
+        start_helpers()
+        self.source = emission.source
+        self._step_of_line, self._operands = emission.step_of_line, emission.operands
+        self._file = f"<plan {next(_numbers)}>"
+        linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
+        if self._forget is not None:
+            self._forget()
+        self._forget = weakref.finalize(self, linecache.cache.pop, self._file, None)
+        self._forget.atexit = False
+        exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
+        self._run = emission.known["run"]
+
+    def _launched(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+        """The call of a kernel, by the ids of arrays, or of what stands in for it."""
+        kernel = self.kernels[fused]
+        if self._waiting or not kernel.ready:
+            self._standing_in(emission, number, fused)
+            return
+        function, layout = kernel.entry
+        name = emission.keep(f"kernel{number}", function)
+        replaced = {output for output, _ in fused.in_place}
+        written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
+        given = [str(layout), *(_id(emission, value) for value in fused.inputs)]
+        given += [f"s[{one.place}]" for one in fused.scalars]
+        emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
+
+    def _standing_in(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+        """The call of what gives the same numbers until a kernel is there.
+
+        It runs Python, which may be interrupted: what a kernel writes outside it computes apart.
+        """
+        kernel = self.kernels[fused]
+        given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.place}]" for one in fused.scalars)]
+        outputs = [emission.names[value] for value in fused.outputs]
+        if not emission.is_late(number):
+            name = emission.keep(f"group{number}", _kernel_or_stand_in(kernel))
+            emission.call(number, fused, name, [*given, *outputs])
+            return
+        for place, value in enumerate(fused.outputs):
+            if self._decisions.place[value] == "target":
+                emission.changes.append(f"(setitem, {outputs[place]}, ..., w{number}_{place}),  # {fused}")
+                outputs[place] = f"w{number}_{place}"
+                emission.add(f"{outputs[place]} = {emission.empty(value)}")
+        name = emission.keep(f"group{number}", _stand_in(kernel))
+        emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
+
+    def _explain(self, error: BaseException, scalars: list[Any]) -> None:
+        """Has the op behind the line that failed say what was wrong, as it does in eager mode."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != self._file:
+            trace = trace.tb_next
+        step = None if trace is None else self._step_of_line.get(trace.tb_lineno)
+        if trace is None or not isinstance(step, IRNode):
+            return
+        names = {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
+        arrays = [eval(one, names, {"s": scalars}) for one in self._operands[trace.tb_lineno]]  # noqa: S307 - as above
+        with note_origin(step.op, step.where[0] if step.where else None):
+            compute_call(step.op, arrays, fill_template(step.statics, scalars) or {}, self.device, step.mixed)
+            raise error
+
+    def describe(self) -> PlanDescription:
+        """What it does, for `explain`."""
+        if self._instead is not None:
+            return self._instead.describe()
+        steps = [
+            describe_node(one, self._notes.get(one))
+            if isinstance(one, IRNode)
+            else describe_kernel(one, self.kernels[one])
+            for one in self.steps
+        ]
+        return PlanDescription("fused", tuple(steps), self.memory)
+
+
+def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
+    """A group that knows which of its results are written over what it reads.
+
+    What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
+    """
+    targets = [(place, value) for place, value in enumerate(step.outputs) if decisions.place[value] == "target"]
+    olds = [(place, value, decisions.graph.inputs[decisions.target[value]]) for place, value in targets]
+    olds = [one for one in olds if one[2] in step.inputs]
+    if not olds:
+        return step
+    schedule = schedule_program(program_of(step))
+    pairs: list[tuple[int, int]] = []
+    for place, value, old in olds:
+        source = step.inputs.index(old)
+        try:
+            schedule.check_written_over(place, source)
+            pairs.append((place, source))
+        except LoweringUnsupported:
+            decisions.place[value] = "buffer"
+            del decisions.target[value]
+    return replace(step, in_place=tuple(pairs)) if pairs else step
+
+
+def _given(emission: PlanSource, fused: FusedGroup) -> list[str]:
+    """What a kernel is called with: its inputs, numbers, and the outputs that are not written over inputs."""
+    replaced = {output for output, _ in fused.in_place}
+    written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
+    numbers = [f"s[{one.place}]" for one in fused.scalars]
+    return [*(emission.names[one] for one in fused.inputs), *numbers, *(emission.names[one] for one in written)]
+
+
+def _id(emission: PlanSource, value: IRValue) -> str:
+    """The id of a value's array: a number where that is the same object in every run."""
+    name = emission.names[value]
+    return str(id(emission.known[name])) if value in emission.static else f"id({name})"
+
+
+def _kernel_or_stand_in(kernel: CpuKernel) -> Any:
+    """What computes a group by its kernel as soon as that is there."""
+    stand_in = _stand_in(kernel)
+    inputs = len(kernel.fused.inputs)
+    first = inputs + len(kernel.fused.scalars)
+
+    def run(*given: Any) -> None:
+        if kernel.ready:
+            kernel(given[:inputs], given[inputs:first], given[first:])
+        else:
+            stand_in(*given)
+
+    return run
+
+
+def _stand_in(kernel: CpuKernel) -> Any:
+    inputs = len(kernel.fused.inputs)
+    first = inputs + len(kernel.fused.scalars)
+
+    def run(*given: Any) -> None:
+        kernel.stand_in(given[:inputs], given[inputs:first], given[first:])
+
+    return run
+
+
+__all__ = ["ExecutionPlan"]

@@ -1,0 +1,87 @@
+"""What a kernel for some nodes would be, as they become more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.compiler.ir import IRNode, IRValue
+from engine.compiler.kernels import LoweringUnsupported
+from engine.compiler.kernels.kernel_program import ProgramBuilder
+from engine.compiler.kernels.kernel_schedule import loops
+from engine.shape import count
+
+MAX_NODES = 100
+"""In one kernel; more take longer to compile than they gain."""
+
+
+class FusionCandidate:
+    """Nodes that one kernel can compute. Taking in more costs as much as those, unless the iteration space grows.
+
+    Raises:
+        Unlowered: no kernel can compute this node
+    """
+
+    def __init__(self, node: IRNode) -> None:
+        self._nodes = [node]
+        self._reader = _read(_space(self._nodes), self._nodes)
+        loops(self._reader.space, self._reader.reductions)
+        self._reader.program(node.outputs)
+
+    def take(self, nodes: Sequence[IRNode]) -> bool:
+        """Takes in nodes, if one kernel can compute all. They stand in order, and may use the results of the others."""
+        if len(self._nodes) + len(nodes) > MAX_NODES:
+            return False
+        reader, space = self._reader, _space(nodes)
+        before = reader.state()
+        try:
+            if _extent(space) > _extent(reader.space):
+                self._reader = _read(space, [*self._nodes, *nodes])
+            else:
+                for node in nodes:
+                    reader.read(node)
+            self._check(nodes)
+        except LoweringUnsupported:
+            self._reader = reader
+            reader.back(before)
+            return False
+        self._nodes += nodes
+        return True
+
+    def _check(self, new: Sequence[IRNode]) -> None:
+        """Raises Unlowered if what is reduced does not go together, or a result has no place in the space."""
+        loops(self._reader.space, self._reader.reductions)
+        used = {value for node in new for value in node.values}
+        for node in new:
+            for value in node.outputs:
+                if value not in used:
+                    self._reader.whole(value)
+
+
+def fusion_candidate(node: IRNode) -> FusionCandidate | None:
+    """Of a kernel for one node; None if there is none."""
+    if not node.outputs:
+        return None
+    try:
+        return FusionCandidate(node)
+    except LoweringUnsupported:
+        return None
+
+
+def _read(space: tuple[int, ...], nodes: Sequence[IRNode]) -> ProgramBuilder:
+    reader = ProgramBuilder(space)
+    for node in nodes:
+        reader.read(node)
+    return reader
+
+
+def _space(nodes: Sequence[IRNode]) -> tuple[int, ...]:
+    """The iteration space of nodes: the shape of the largest value."""
+    values: list[IRValue] = [value for node in nodes for value in (*node.outputs, *node.values)]
+    return max((value.shape for value in values), key=_extent)
+
+
+def _extent(shape: tuple[int, ...]) -> tuple[int, int]:
+    return count(shape), len(shape)
+
+
+__all__ = ["FusionCandidate", "fusion_candidate"]

@@ -1,0 +1,43 @@
+"""Ops whose kernels take new memory, computed into memory that is there: bit for bit what their kernels give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.compiler.ir import IRNode
+from engine.dtypes import NATIVE_FLOATS
+from engine.ops.indexing.index import Place, check_range, fill, put_zeros, take_at, unslice
+from engine.ops.record import Op
+
+
+def _take_at(xp: Any, x: Any, index: Any, out: Any, layout: Any, owner: Any) -> None:
+    check_range(owner, index, x.shape[0], 0)
+    xp.take(x, index, 0, out, "clip")  # all positions are there; any other mode would take memory
+
+
+def _unslice(xp: Any, x: Any, out: Any, shape: Any, index: Any) -> None:
+    out[...] = 0
+    out[index] = x
+
+
+def _put_zeros(xp: Any, x: Any, *index: Any, out: Any, shape: Any, layout: Any) -> None:
+    out[...] = 0
+    xp.add.at(out, fill(layout, index), x)
+
+
+_INTO: dict[Op, Callable[..., None]] = {take_at: _take_at, unslice: _unslice, put_zeros: _put_zeros}
+
+
+def out_variant(node: IRNode) -> Callable[..., None] | None:
+    """What computes a node into memory in C's order, called as its kernel with `out`; None if there is nothing."""
+    found = _INTO.get(node.op)
+    if found is None or any(value.dtype not in NATIVE_FLOATS for value in (node.values[0], node.out)):
+        return None
+    if node.op is take_at:  # rows that an embedding looks up
+        known = node.statics.get("owner") is not None and node.statics["layout"] == (Place(0),)
+        return found if known and len(node.values[0].shape) > 1 else None
+    return found
+
+
+__all__ = ["out_variant"]

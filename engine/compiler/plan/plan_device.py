@@ -1,0 +1,78 @@
+"""The device that a plan is for: its array library, what computes groups of nodes there, and how a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backend import CPU, Device, namespace
+from engine.compiler.atomic_changes import CommitChanges, apply_changes
+from engine.compiler.ir import IRGraph, PlanUnsupported
+from engine.compiler.kernels import CpuKernel, FusedGroup, cuda
+from engine.compiler.kernels.loop_layout import Strides
+
+
+def device_of(graph: IRGraph) -> Device:
+    """Where everything in a graph is. Raises Unplanned if that is not one device."""
+    values = [*graph.inputs.values(), *(value for node in graph.nodes for value in node.outputs)]
+    devices = {value.device for value in values}
+    if len(devices) > 1:
+        raise PlanUnsupported(f"it computes on {' and '.join(sorted(map(str, devices)))}")
+    return devices.pop() if devices else CPU
+
+
+class GpuTarget:
+    """A CUDA device. Kernels are waited for, since nothing else there adds up in their order.
+
+    Raises:
+        Unplanned: when it is made, for a device that plans are not for
+    """
+
+    def __init__(self, device: Device) -> None:
+        if device.type != "cuda":
+            raise PlanUnsupported(f"there are no plans for {device}")
+        self.device, self.xp = device, namespace(device)
+        self._stream: Any = None
+
+    def kernel(self, fused: FusedGroup, strides: Sequence[Strides]) -> cuda.CudaKernel:
+        """What computes a group. Raises Unlowered."""
+        return cuda.CudaKernel(fused, strides, self.device)
+
+    def here(self) -> Any:
+        """In it, CuPy allocates and launches on this device."""
+        return self.xp.cuda.Device(self.device.index)
+
+    def memory(self, size: int) -> Any:
+        """Bytes on the device, to begin at a multiple of 256 as all that CuPy allocates."""
+        with self.here():
+            return self.xp.zeros(max(size, 1), np.uint8)
+
+    def scratch(self, kernels: Iterable[cuda.CudaKernel]) -> int:
+        """Bytes for the sums of kernels, which share them, since they run one after the other."""
+        return max((kernel.scratch for kernel in kernels), default=0)
+
+    def bound(self, kernels: Sequence[cuda.CudaKernel]) -> dict[FusedGroup, Any]:
+        """What runs each kernel."""
+        scratch = self.memory(self.scratch(kernels))
+        return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
+
+    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges) -> list[Any]:
+        """Calls a plan's function, after what the plan did in another stream: both use one memory."""
+        with self.here():
+            stream = self.xp.cuda.get_current_stream()
+            if self._stream is not None and stream.ptr != self._stream.ptr:
+                stream.wait_event(self._stream.record())
+            self._stream = stream
+            values, changes, _held = function(externals, scalars, {})
+            apply_changes([*changes, *settle(values)])
+            return values
+
+
+def kernel_for(gpu: GpuTarget | None, fused: FusedGroup, strides: Sequence[Strides]) -> CpuKernel | cuda.CudaKernel:
+    """What computes a group, on a GPU or else on the CPU. Raises Unlowered."""
+    return CpuKernel(fused, strides) if gpu is None else gpu.kernel(fused, strides)
+
+
+__all__ = ["GpuTarget", "device_of", "kernel_for"]

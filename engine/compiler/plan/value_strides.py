@@ -1,0 +1,63 @@
+"""In which steps the elements of each value lie, so that kernels can be made for them ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.instruction import has_scalars
+from engine.compiler.ir import IRGraph, IRNode, IRValue
+from engine.compiler.plan.fusion import PlanStep
+
+Strides = tuple[int, ...]
+"""In elements."""
+
+
+def value_strides(graph: IRGraph, steps: Sequence[PlanStep]) -> tuple[dict[IRValue, Strides], set[IRNode]]:
+    """The strides of all values, and the nodes whose op gives a view where it can, but copies here.
+
+    What ops put into new memory counts as in C's order; plans see to that.
+    """
+    found: dict[IRValue, Strides] = {}
+    copies: set[IRNode] = set()
+    for slot, value in graph.inputs.items():
+        found[value] = tuple(step // value.dtype.itemsize for step in graph.forms[slot].strides)
+    for step in steps:
+        for value in step.outputs:
+            if isinstance(step, IRNode) and step.op.view and not has_scalars(step.statics):
+                found[value], is_copy = _viewed(step, found)
+                copies |= {step} if is_copy else set()
+            else:
+                found[value] = _in_order(value)
+    return found, copies
+
+
+def _in_order(value: IRValue) -> Strides:
+    steps, size = [], 1
+    for length in reversed(value.shape):
+        steps.append(size)
+        size *= length
+    return tuple(reversed(steps))
+
+
+def _viewed(step: IRNode, known: dict[IRValue, Strides]) -> tuple[Strides, bool]:
+    """Strides of a view, found by taking it of memory laid out alike that is never touched; whether it is a copy."""
+    base = step.values[0]
+    array = _dummy(base, known[base])
+    view: Any = step.op.kernel(np, array, **(step.statics or {}))
+    strides = tuple(one // view.itemsize for one in view.strides)
+    return strides, view.size > 0 and not np.may_share_memory(view, array)
+
+
+def _dummy(value: IRValue, strides: Strides) -> Any:
+    if 0 in value.shape:
+        return np.empty(value.shape, value.dtype)
+    steps = [(size - 1) * step for size, step in zip(value.shape, strides, strict=True)]
+    memory = np.empty(1 + sum(map(abs, steps)), value.dtype)
+    first = -sum(step for step in steps if step < 0) * memory.itemsize
+    return np.ndarray(value.shape, value.dtype, memory, first, [step * memory.itemsize for step in strides])
+
+
+__all__ = ["Strides", "value_strides"]

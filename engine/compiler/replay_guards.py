@@ -1,0 +1,310 @@
+"""What a step that is replayed depends on: every object that its arguments lead to, and how each of them was.
+
+Nothing is guessed. An object that does not say by `replay_state` what it consists of, or whose class is neither the
+engine's nor vouched for, is refused: Python then runs on every call.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import is_
+from types import FunctionType, MappingProxyType
+from typing import Any, TypeAlias
+
+from engine.backend import Device
+from engine.compiler.instruction import exact_key
+from engine.dtypes import DType
+from engine.random import Generator
+from engine.tensors import Tensor
+from engine.tensors.deferred import Deferred
+
+PLAIN_TYPES = frozenset((bool, int, float, str, type(None)))
+"""Types whose equal values mean the same."""
+
+CONSTANT_TYPES = PLAIN_TYPES | {DType, Device, Generator}
+"""Types whose objects do not change; the state of a generator does, but is an argument of recordings."""
+
+DICT_TYPES = frozenset((dict, defaultdict, OrderedDict))
+
+AccessPath: TypeAlias = tuple[Any, ...]
+"""Keys from a call's (args, kwargs) to something in them."""
+
+StatePart: TypeAlias = tuple[str, Any, Collection[Any]]
+"""What `replay_state` yields: a name, a dict or list, and the keys whose values may change."""
+
+
+class ReplayUnsupported(Exception):  # noqa: N818 - not an error: the function's Python runs on every call instead
+    """Why a function cannot be run without its Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSource:
+    """Where a tensor is found on each call."""
+
+    what: str
+    """For people."""
+    path: AccessPath | None
+    """In the arguments."""
+    kept: Tensor | None
+    """Elsewhere: the very tensor, whose being there is guarded."""
+
+    def tensor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        if self.kept is not None:
+            return self.kept
+        return resolve_path(self.path or (), args, kwargs)
+
+
+def resolve_path(path: AccessPath, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What is at a path in a call's arguments."""
+    found: Any = (args, kwargs)
+    for key in path:
+        found = found[key]
+    return found
+
+
+def path_text(path: AccessPath) -> str:
+    """A path for people."""
+    (_, *keys) = path
+    return ".".join(map(str, keys))
+
+
+class ContainerGuard:
+    """A dict, list or set whose entries are to stay as they are; keys in `without` aside."""
+
+    __slots__ = ("keys", "table", "values", "what", "without")
+
+    def __init__(self, what: str, table: Any, without: Collection[Any] = ()) -> None:
+        self.what, self.table, self.without = what, table, without
+        self.keys, self.values = self.now()
+
+    def difference(self) -> str | None:
+        """What has changed, for people."""
+        keys, values = self.now()
+        if not _is_same(keys, self.keys):
+            return f"{self.what}: what is in it"
+        for key, found, value in zip(keys, values, self.values, strict=True):
+            if not _is_same(found, value):
+                return self.name(key)
+        return None
+
+    def now(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Keys and values."""
+        table = self.table
+        if isinstance(table, set):
+            return tuple(sorted(table, key=repr)), (None,) * len(table)
+        if isinstance(table, list):
+            return tuple(range(len(table))), tuple(table)
+        pairs = [(key, value) for key, value in table.items() if key not in self.without]
+        return tuple([key for key, _ in pairs]), tuple([value for _, value in pairs])
+
+    def name(self, key: Any) -> str:
+        """An entry, for people."""
+        if not isinstance(key, str):
+            return self.what if isinstance(key, Tensor) else f"{self.what}[{key}]"
+        return f"{self.what}.{key}".lstrip(".")
+
+
+class ObjectGuards:
+    """Whether all entries are as they were. Looks at all of them together, as it is asked before each replay."""
+
+    def __init__(self, entries: Sequence[ContainerGuard], classes: Sequence[tuple[Any, type]]) -> None:
+        self._entries, self._classes = entries, classes
+        self._tables = [one.table for one in entries]
+        self._objects, self._kinds = [thing for thing, _ in classes], [kind for _, kind in classes]
+        self._remember()
+
+    def difference(self) -> str | None:
+        """What has changed, for people; None if nothing has."""
+        if self._is_quickly():
+            return None
+        for one in self._entries:
+            if (found := one.difference()) is not None:
+                return found
+        for thing, kind in self._classes:
+            if type(thing) is not kind:
+                return f"the class of a {kind.__name__}"
+        self._remember()  # equal, but other objects
+        return None
+
+    def _is_quickly(self) -> bool:
+        if list(map(len, self._tables)) != self._lengths:
+            return False
+        values = self._values()
+        for place in self._changing:
+            values[place] = self._expected[place]
+        return (
+            all(map(is_, values, self._expected))
+            and all(map(is_, chain.from_iterable(self._keyed), self._keys))
+            and all(map(is_, map(type, self._objects), self._kinds))
+            and self._sets == self._members
+        )
+
+    def _values(self) -> list[Any]:
+        """Those of all entries, the classes' last."""
+        classes = [one.values() for one in self._proxies]
+        return list(chain(*self._lists, chain.from_iterable(map(dict.values, self._dicts)), *classes))
+
+    def _remember(self) -> None:
+        """How all entries are. Of what is empty the length says it all."""
+        self._lengths = list(map(len, self._tables))
+        filled = [one for one in self._entries if one.table]
+        self._lists: list[list[Any]] = [one.table for one in filled if isinstance(one.table, list)]
+        self._sets = [one.table for one in filled if isinstance(one.table, set)]
+        self._dicts = [one.table for one in filled if isinstance(one.table, dict)]
+        self._proxies = [one.table for one in filled if isinstance(one.table, MappingProxyType)]
+        changes = [key in one.without for one in filled if isinstance(one.table, dict) for key in one.table]
+        self._keyed = [*self._dicts, *self._proxies]
+        self._keys = list(chain.from_iterable(self._keyed))
+        first = sum(map(len, self._lists))
+        self._changing = [place for place, is_changing in enumerate(changes, first) if is_changing]
+        self._expected, self._members = self._values(), [set(one) for one in self._sets]
+
+
+class GuardedObjects:
+    """All that was found from the arguments of a call: guards, and the places of tensors.
+
+    Args:
+        vouched: classes beside the engine's whose methods go by nothing but their object and their arguments
+
+    Raises Unreplayable for an object that is not known through and through.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], vouched: Collection[type]) -> None:
+        self._vouched = vouched
+        self.places: dict[int, TensorSource] = {}
+        """By the id of the tensor."""
+        self.leaves: list[Tensor] = []
+        """Parameters, whose gradients are a place as well."""
+        self._entries: list[ContainerGuard] = []
+        self._classes: list[tuple[Any, type]] = []
+        """Each object, and what class it had."""
+        self._seen: dict[int, Any] = {}
+        for path, value in _leaves((args, kwargs), ()):
+            if isinstance(value, Tensor):
+                self.places[id(value)] = TensorSource(f"argument {path_text(path)}", path, None)
+                self.leaves.append(value)
+            else:
+                self._visit(path_text(path), value)
+        self._seen.clear()
+        self.unchanged = ObjectGuards(self._entries, self._classes)
+
+    def of(self, tensor: Any) -> TensorSource | None:
+        found = self.places.get(id(tensor))
+        if found is None:  # an alias, such as parameter.data
+            same = (p for p in self.places.values() if p.kept is not None and _array(p.kept) is _array(tensor))
+            found = next(same, None)
+        return found
+
+    def _visit(self, what: str, value: Any) -> None:
+        kind = type(value)
+        if kind in CONSTANT_TYPES:
+            return
+        if id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, Tensor):
+            self.places[id(value)] = TensorSource(what, None, value)
+            self.leaves.append(value)
+        elif kind is tuple:
+            for number, item in enumerate(value):
+                self._visit(f"{what}[{number}]", item)
+        elif kind is list or kind in DICT_TYPES:
+            self._guard(what, value)
+        elif kind is set:
+            self._guard_set(what, value)
+        elif kind is not FunctionType or not _is_of_engine(value):
+            self._visit_object(what, value)
+
+    def _visit_object(self, what: str, value: Any) -> None:
+        kind = type(value)
+        state: Callable[[Any], Iterable[StatePart]] | None = getattr(kind, "replay_state", None)
+        if state is None or not (_is_of_engine(kind) or kind in self._vouched):
+            raise ReplayUnsupported(f"{what} is a {kind.__qualname__}: what that does is not known")
+        self._classes.append((value, kind))
+        for base in kind.__mro__:
+            if base in self._vouched:
+                self._guard_class(base)
+        parts = list(state(value))
+        self._seen |= {id(table): table for _, table, _ in parts}
+        for name, table, without in parts:
+            self._guard(f"{what}.{name}".strip("."), table, without)
+
+    def _guard(self, what: str, table: Any, without: Collection[Any] = ()) -> None:
+        entries = ContainerGuard(what, table, without)
+        self._entries.append(entries)
+        for key, item in zip(entries.keys, entries.values, strict=True):
+            self._visit(entries.name(key), item)
+
+    def _guard_set(self, what: str, value: set[Any]) -> None:
+        if not all(type(item) in PLAIN_TYPES for item in value):
+            raise ReplayUnsupported(f"{what} is a set of objects")
+        self._entries.append(ContainerGuard(what, value))
+
+    def _guard_class(self, kind: type) -> None:
+        if id(kind) in self._seen:
+            return
+        self._seen[id(kind)] = kind
+        entries = ContainerGuard(kind.__name__, vars(kind))
+        self._entries.append(entries)
+        for key, item in zip(entries.keys, entries.values, strict=True):
+            if not key.startswith("_") and not isinstance(item, _CODE):
+                self._visit(entries.name(key), item)
+
+
+_CODE = (FunctionType, property, staticmethod, classmethod)
+
+
+def object_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[AccessPath, Any]]:
+    """What is in a call's arguments that is neither a tensor nor plain, each with its path."""
+    found = _leaves((args, kwargs), ())
+    return [(path, value) for path, value in found if not isinstance(value, Tensor) and type(value) not in PLAIN_TYPES]
+
+
+def tensor_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors in a call's arguments."""
+    return [value for _, value in _leaves((args, kwargs), ()) if isinstance(value, Tensor)]
+
+
+def _leaves(value: Any, path: AccessPath) -> Iterator[tuple[AccessPath, Any]]:
+    if type(value) is tuple or type(value) is list:
+        for index, item in enumerate(value):
+            yield from _leaves(item, (*path, index))
+    elif type(value) is dict:
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key))
+    else:
+        yield path, value
+
+
+def _is_same(found: Any, value: Any) -> bool:
+    if found is value:
+        return True
+    if type(found) is tuple and type(value) is tuple:
+        return len(found) == len(value) and all(map(_is_same, found, value))
+    return type(found) in PLAIN_TYPES and type(value) in PLAIN_TYPES and exact_key(found) == exact_key(value)
+
+
+def _is_of_engine(thing: Any) -> bool:
+    return str(thing.__module__).partition(".")[0] == "engine"
+
+
+def _array(tensor: Tensor) -> Any:
+    array = tensor._array
+    return array.value if type(array) is Deferred else array
+
+
+__all__ = [
+    "PLAIN_TYPES",
+    "AccessPath",
+    "GuardedObjects",
+    "ReplayUnsupported",
+    "StatePart",
+    "TensorSource",
+    "object_arguments",
+    "path_text",
+    "resolve_path",
+    "tensor_arguments",
+]

@@ -1,0 +1,136 @@
+"""Runs recorded instructions one after the other, with the kernels, views and writes of eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+from engine.backend import Device
+from engine.compiler.array_memory import peak_bytes
+from engine.compiler.atomic_changes import CommitChanges, apply_changes, no_changes, write_change
+from engine.compiler.instruction import Instruction, Slot, TraceNode, fill_template, has_scalars, resolve_operand
+from engine.compiler.plan_description import PlanDescription, StepDescription
+from engine.dtypes import NATIVE_FLOATS
+from engine.graph import Place
+from engine.ops.record import Op
+from engine.shape import format_shape
+from engine.tensors import Storage, Tensor
+from engine.tensors.dispatch.in_place import write
+from engine.tensors.dispatch.kernels import as_array, compute
+from engine.tensors.dispatch.run import compute_promoted
+
+
+def compute_call(
+    op: Op, arrays: Sequence[Any], statics: dict[str, Any], device: Device, mixed: bool
+) -> tuple[Any, ...]:
+    """The results of an op, as arrays."""
+    run = compute_promoted if mixed else compute
+    found = run(op, list(arrays), statics, device)
+    return tuple([as_array(one, device) for one in (found if op.outputs > 1 else (found,))])
+
+
+def is_mixed(arrays: Sequence[Any]) -> bool:
+    """Whether arrays are anything but plain floats of one dtype."""
+    dtypes = {array.dtype for array in arrays if hasattr(array, "dtype")}
+    return len(dtypes) != 1 or next(iter(dtypes)) not in NATIVE_FLOATS
+
+
+class SequentialExecutor:
+    """A recording as a list of calls; nothing is fused. What is not needed any more is freed.
+
+    Args:
+        note: why there is no better plan, to be told by `explain`
+    """
+
+    def __init__(self, node: TraceNode, wanted: tuple[int, ...], note: str = "") -> None:
+        self._wanted, self._note = wanted, note
+        calls = [one.call for one in node.path()]
+        last: dict[int, int] = {}
+        for place, call in enumerate(calls):
+            for slot in (*[one.number for one in call.inputs if isinstance(one, Slot)], *call.outputs):
+                last[slot] = place
+        kept = set(wanted)
+        self._written = written_slots(calls)
+        self._steps = [
+            (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == place and slot not in kept])
+            for place, call in enumerate(calls)
+        ]
+
+    def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
+        """The arrays in the wanted slots; writes reach the external arrays themselves. An exception undoes them."""
+        saved = [(array, array.copy()) for array in map(externals.get, self._written) if array is not None]
+        try:
+            values = self._computed(dict(externals), scalars)
+            apply_changes([*settle(values), (saved.clear,)])
+        except BaseException:
+            apply_changes(write_change(array, copy) for array, copy in reversed(saved))
+            raise
+        return values
+
+    def _computed(self, arrays: dict[int, Any], scalars: list[Any]) -> list[Any]:
+        for call, changing, done in self._steps:
+            statics = fill_template(call.statics, scalars) if changing else call.statics
+            inputs = [resolve_operand(one, arrays, scalars) for one in call.inputs]
+            with note_origin(call.op, call.where):
+                if call.in_place:
+                    target = Tensor(arrays[call.outputs[0]], Storage(call.device))
+                    write(call.op, target, inputs, statics, call.device)
+                else:
+                    found = compute_call(call.op, inputs, statics, call.device, call.mixed)
+                    arrays.update(zip(call.outputs, found, strict=True))
+            inputs = found = None  # nothing is to be held longer than needed
+            for slot in done:
+                del arrays[slot]
+        return [arrays[slot] for slot in self._wanted]
+
+    def wait(self) -> None:
+        """Nothing is compiled for it."""
+
+    def describe(self) -> PlanDescription:
+        """What it does, for `explain`."""
+        steps = [_described(call) for call, _, _ in self._steps]
+        peak = peak_bytes((self._made(call), done) for call, _, done in self._steps)
+        return PlanDescription("call by call", tuple(steps), peak, self._note)
+
+    def _made(self, call: Instruction) -> dict[int, int]:
+        """Bytes of what a call makes, by slots, those that are results not counted."""
+        if call.views or call.in_place:
+            return {}
+        found = zip(call.outputs, call.forms, strict=True)
+        return {slot: prod(form.shape) * form.dtype.itemsize for slot, form in found if slot not in self._wanted}
+
+
+def written_slots(calls: Sequence[Instruction]) -> list[int]:
+    """The slots whose memory calls write to, through views as well, in the order of the first writes."""
+    roots: dict[int, int] = {}
+    found: dict[int, None] = {}
+    for call in calls:
+        if call.views and isinstance(call.inputs[0], Slot):
+            roots[call.outputs[0]] = roots.get(call.inputs[0].number, call.inputs[0].number)
+        elif call.in_place:
+            found[roots.get(call.outputs[0], call.outputs[0])] = None
+    return list(found)
+
+
+def _described(call: Instruction) -> StepDescription:
+    makes = tuple(f"{format_shape(form.shape)} {form.dtype}" for form in call.forms)
+    name = f"{call.op.name}_" if call.in_place else call.op.name
+    return StepDescription(
+        (name,), "view" if call.views else "call", (), makes, () if call.where is None else (call.where,)
+    )
+
+
+@contextmanager
+def note_origin(op: Op, where: Place) -> Iterator[None]:
+    """An error in here tells which call it comes from, since Python is past it by now."""
+    try:
+        yield
+    except Exception as error:
+        line = "" if where is None else f", called at {where[0]}:{where[1]}"
+        error.add_note(f"in {op.name}(){line}, which a compiled function recorded before")
+        raise
+
+
+__all__ = ["SequentialExecutor", "compute_call", "is_mixed", "note_origin", "written_slots"]
