@@ -14,7 +14,6 @@ from engine import (
     cuda,
     data,
     distributed,
-    distributions,
     func,
     functions,
     hub,
@@ -22,7 +21,7 @@ from engine import (
     profiler,
     shortcuts,
 )
-from engine.distributions import parameters
+from engine.distributions import distribution_parameters
 from engine.graph import handle
 from engine.left_out import install
 from engine.multiprocessing import processes
@@ -31,14 +30,14 @@ from engine.nn.layers import (
     adaptive_pool,
     avg_pool,
     batch_norm,
+    conv_base,
     conv_transpose,
-    convolution,
     dropout,
     instance_norm,
     max_pool,
 )
 from engine.nn.losses import loss
-from engine.nn.utils import hooked_norms
+from engine.nn.utils import weight_norm_hooks
 from engine.profiler import autograd as autograd_profiler
 from engine.signal import windows
 
@@ -48,7 +47,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "batchnorm": {"_BatchNorm": batch_norm.BatchNorm, "_NormBase": batch_norm.ChannelNorm},
     "channelshuffle": {},
     "container": {},
-    "conv": {"_ConvNd": convolution.Convolution, "_ConvTransposeNd": conv_transpose.ConvTranspose},
+    "conv": {"_ConvNd": conv_base.Convolution, "_ConvTransposeNd": conv_transpose.ConvTranspose},
     "distance": {},
     "dropout": {"_DropoutNd": dropout.DropoutLayer},
     "flatten": {},
@@ -149,8 +148,7 @@ PATHS: dict[str, ModuleType] = {
     "cuda.random": cuda,
     "distributed.nn": of_a_group,
     "distributed.nn.functional": of_a_group,
-    "distributions.kl": distributions,
-    "distributions.utils": parameters,
+    "distributions.utils": distribution_parameters,
     "functional": _module(
         "functional",
         "Functions of `engine` that PyTorch defines in Python.",
@@ -165,9 +163,9 @@ PATHS: dict[str, ModuleType] = {
     "nn.modules.utils": sizes,
     "nn.parallel.data_parallel": parallel,
     "nn.parallel.distributed": parallel,
-    "nn.utils.spectral_norm": hooked_norms,
+    "nn.utils.spectral_norm": weight_norm_hooks,
     "nn.utils.stateless": func,
-    "nn.utils.weight_norm": hooked_norms,
+    "nn.utils.weight_norm": weight_norm_hooks,
     "profiler.profiler": profiler,
     "signal.windows.windows": windows,
     "utils.data._utils": data,

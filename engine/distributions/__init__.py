@@ -3,10 +3,10 @@
 from engine.distributions.bernoulli import Bernoulli as Bernoulli
 from engine.distributions.categorical import Categorical as Categorical
 from engine.distributions.distribution import Distribution as Distribution
-from engine.distributions.divergence import kl_divergence as kl_divergence
-from engine.distributions.divergence import register_kl as register_kl
 from engine.distributions.exponential import Exponential as Exponential
 from engine.distributions.independent import Independent as Independent
+from engine.distributions.kl import kl_divergence as kl_divergence
+from engine.distributions.kl import register_kl as register_kl
 from engine.distributions.laplace import Laplace as Laplace
 from engine.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
 from engine.distributions.normal import Normal as Normal

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from engine.distributions.distribution import Shape
-from engine.distributions.symmetric import LocationScale
+from engine.distributions.location_scale import LocationScale
 from engine.functions import expm1, log1p
 from engine.tensors import Tensor
 from engine.tensors.creation import rand

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from engine import linalg
 from engine.distributions.distribution import Shape
-from engine.distributions.symmetric import Symmetric
+from engine.distributions.location_scale import Symmetric
 from engine.errors import LinAlgError, RangeError, ShapeError
 from engine.functions import broadcast_shapes
 from engine.tensors import Tensor

@@ -3,17 +3,17 @@
 from engine.metrics.accuracy import Accuracy as Accuracy
 from engine.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from engine.metrics.accuracy import TopKAccuracy as TopKAccuracy
-from engine.metrics.counts import AUC as AUC
-from engine.metrics.counts import F1 as F1
-from engine.metrics.counts import ConfusionMatrix as ConfusionMatrix
-from engine.metrics.counts import Precision as Precision
-from engine.metrics.counts import Recall as Recall
-from engine.metrics.distance import R2 as R2
-from engine.metrics.distance import MeanAbsoluteError as MeanAbsoluteError
-from engine.metrics.distance import Perplexity as Perplexity
-from engine.metrics.distance import RootMeanSquaredError as RootMeanSquaredError
+from engine.metrics.class_counts import AUC as AUC
+from engine.metrics.class_counts import F1 as F1
+from engine.metrics.class_counts import ConfusionMatrix as ConfusionMatrix
+from engine.metrics.class_counts import Precision as Precision
+from engine.metrics.class_counts import Recall as Recall
 from engine.metrics.metric import Mean as Mean
 from engine.metrics.metric import Metric as Metric
+from engine.metrics.regression import R2 as R2
+from engine.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
+from engine.metrics.regression import Perplexity as Perplexity
+from engine.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
 
 __all__ = [
     "AUC",

@@ -9,18 +9,18 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 
-from engine.multiprocessing import sharing
+from engine.multiprocessing import tensor_sharing
 from engine.multiprocessing.processes import ProcessContext as ProcessContext
 from engine.multiprocessing.processes import ProcessException as ProcessException
 from engine.multiprocessing.processes import ProcessExitedException as ProcessExitedException
 from engine.multiprocessing.processes import ProcessRaisedException as ProcessRaisedException
 from engine.multiprocessing.processes import spawn as spawn
 from engine.multiprocessing.processes import start_processes as start_processes
-from engine.multiprocessing.sharing import get_all_sharing_strategies as get_all_sharing_strategies
-from engine.multiprocessing.sharing import get_sharing_strategy as get_sharing_strategy
-from engine.multiprocessing.sharing import set_sharing_strategy as set_sharing_strategy
+from engine.multiprocessing.tensor_sharing import get_all_sharing_strategies as get_all_sharing_strategies
+from engine.multiprocessing.tensor_sharing import get_sharing_strategy as get_sharing_strategy
+from engine.multiprocessing.tensor_sharing import set_sharing_strategy as set_sharing_strategy
 
-sharing.install()
+tensor_sharing.install()
 
 __all__ = [
     "ProcessContext",

@@ -10,9 +10,9 @@ from engine.compiler import compile_api
 from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
-from engine.nn import state
-from engine.nn.hooks import ALL, HasHooks, ModuleHooks, call
-from engine.nn.members import Members
+from engine.nn import module_state
+from engine.nn.module_hooks import ALL, HasHooks, ModuleHooks, call
+from engine.nn.module_members import Members
 from engine.nn.parameter import is_lazy
 from engine.tensors import Tensor
 from engine.tensors.creation import empty_like
@@ -194,11 +194,11 @@ class Module(HasHooks, Members):
 
         With `keep_vars` they are the very parameters, otherwise detached from them.
         """
-        return state.collect(self, {} if destination is None else destination, prefix, keep_vars=keep_vars)
+        return module_state.collect(self, {} if destination is None else destination, prefix, keep_vars=keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> state.IncompatibleKeys:
+    ) -> module_state.IncompatibleKeys:
         """Copy the values of `state_dict` into the parameters and buffers of the same names.
 
         Args:
@@ -208,7 +208,7 @@ class Module(HasHooks, Members):
 
         Raises WeightsError, and changes nothing, if keys or shapes do not fit.
         """
-        return state.load(self, state_dict, strict=strict, assign=assign)
+        return module_state.load(self, state_dict, strict=strict, assign=assign)
 
     def get_extra_state(self) -> Any:
         """What belongs to the state besides tensors. Override it together with `set_extra_state`."""
@@ -224,10 +224,10 @@ class Module(HasHooks, Members):
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Puts this module's own state, without that of its children, into `destination`."""
-        for name, tensor in state.own(self):
+        for name, tensor in module_state.own(self):
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if self._has_extra_state:
-            destination[prefix + state.EXTRA] = self.get_extra_state()
+            destination[prefix + module_state.EXTRA] = self.get_extra_state()
 
     def _load_from_state_dict(
         self,

@@ -16,7 +16,7 @@ import numpy as np
 from engine.errors import WeightsError
 from engine.graph import RemovableHandle
 from engine.modes import MODES, enable_grad, no_grad, note_attributes
-from engine.optim.hooks import Hooks
+from engine.optim.optimizer_hooks import OptimizerHooks
 from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -79,7 +79,7 @@ class Optimizer:
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.steps = 0
         """How often `step` was called."""
-        self._hooks = Hooks()
+        self._hooks = OptimizerHooks()
         _check_switches(self.defaults)
         given: list[Any] = list(params)
         if not given:

@@ -10,7 +10,7 @@ import numpy as np
 from engine.amp.casting import listed
 from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
-from engine.nn.functional.batches import batched
+from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from engine.ops.indexing.index import gather_along
 from engine.ops.spatial.resample import averages, check_places, resample, spans
@@ -56,7 +56,7 @@ _MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
 def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     input = input if input.is_floating_point() else input.to(get_default_dtype())
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
     if all(want == 1 for want in wanted) and input.is_floating_point():
@@ -71,7 +71,7 @@ def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> T
 
 
 def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
     flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted), dtype=int64)
     places = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from engine.amp.casting import listed
 from engine.errors import ShapeError
-from engine.nn.functional.batches import batched
+from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.padding import pad
 from engine.ops.rules import same_dtype
 from engine.ops.spatial.conv import convolution, convolution_input
@@ -154,7 +154,7 @@ def _convolve(
     ndim: int,
 ) -> Tensor:
     _check_weight(name, weight, weight.shape[0], bias, groups, ndim)
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     same_dtype("convolution", input.spec, weight.spec, None if bias is None else bias.spec)
     if isinstance(padding, str):
         sides = borders(padding, tuple(weight.shape[2:]), stride, dilation, ndim)
@@ -181,7 +181,7 @@ def _transpose(
     ndim: int,
 ) -> Tensor:
     _check_weight(name, weight, weight.shape[1] * groups if weight.ndim > 1 else 0, bias, groups, ndim)
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     same_dtype(name, input.spec, weight.spec, None if bias is None else bias.spec)
     if input.shape[1] != weight.shape[0]:
         raise ShapeError(

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from engine.amp.casting import listed
 from engine.errors import ShapeError
-from engine.nn.functional.batches import batched
+from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.indexing.index import gather_along
 from engine.ops.spatial.windows import per_dim
 from engine.shape import count, format_shape
@@ -74,7 +74,7 @@ def _pool(
     order: tuple[int, ...],
 ) -> Any:
     ndim = len(wanted)
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     kernel, sizes = per_dim(kernel_size, ndim), tuple(input.shape[2:])
     if any(want < 1 or want + k - 1 > size for want, k, size in zip(wanted, kernel, sizes, strict=True)):
         raise ShapeError(

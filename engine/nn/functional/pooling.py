@@ -11,7 +11,7 @@ from engine.amp.casting import listed
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
-from engine.nn.functional.batches import batched
+from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.elementwise.arithmetic import truncated_quotient
 from engine.ops.indexing.index import scatter_into
 from engine.ops.spatial.pool import flat_index, max_windows, sum_windows
@@ -197,7 +197,7 @@ def _max_pool(
     return_indices: bool,
     ndim: int,
 ) -> Any:
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, dilation, ceil_mode, ndim)
     values, number = max_windows(input, windows=windows)
     values = values.squeeze(0) if one else values
@@ -219,7 +219,7 @@ def _max_unpool(
 ) -> Tensor:
     if tuple(input.shape) != tuple(indices.shape):
         raise ShapeError(f"{name}: {format_shape(indices.shape)} indices for an input of {format_shape(input.shape)}")
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     indices = indices.unsqueeze(0) if one else indices
     kernel, step, sides = (per_dim(value, ndim) for value in (kernel_size, _stride(kernel_size, stride), padding))
     usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[2:], step, sides, kernel, strict=True))
@@ -245,7 +245,7 @@ def _avg_pool(
 ) -> Tensor:
     if divisor == 0:
         raise ValueError(f"{name}: divisor_override must not be zero")
-    input, one = batched(name, input, ndim)
+    input, one = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, 1, ceil_mode, ndim)
     total = sum_windows(input, windows=windows)
     total = total.squeeze(0) if one else total

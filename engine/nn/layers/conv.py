@@ -8,7 +8,7 @@ from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn.functional.convolution import borders
 from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
-from engine.nn.layers.convolution import Convolution
+from engine.nn.layers.conv_base import Convolution
 from engine.registry import LAYERS, FromInput, Size
 from engine.tensors import Tensor
 

@@ -10,7 +10,7 @@ from engine.errors import ShapeError
 from engine.nn import functional as F
 from engine.nn.functional.convolution import transposed_sizes
 from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
-from engine.nn.layers.convolution import Convolution
+from engine.nn.layers.conv_base import Convolution
 from engine.registry import LAYERS, FromInput, Size
 from engine.shape import format_shape
 from engine.tensors import Tensor

@@ -8,7 +8,7 @@ from engine.dtypes import DType
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import Weights
 from engine.nn.layers.annotations import AnyDevice
-from engine.nn.layers.recurrent import Result, RNNBase
+from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensors import Tensor
 

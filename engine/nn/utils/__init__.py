@@ -15,11 +15,11 @@ from engine.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
 from engine.nn.utils.fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
 from engine.nn.utils.fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
 from engine.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
-from engine.nn.utils.hooked_norms import remove_spectral_norm as remove_spectral_norm
-from engine.nn.utils.hooked_norms import remove_weight_norm as remove_weight_norm
-from engine.nn.utils.hooked_norms import spectral_norm as spectral_norm
-from engine.nn.utils.hooked_norms import weight_norm as weight_norm
 from engine.nn.utils.skip_init import skip_init as skip_init
+from engine.nn.utils.weight_norm_hooks import remove_spectral_norm as remove_spectral_norm
+from engine.nn.utils.weight_norm_hooks import remove_weight_norm as remove_weight_norm
+from engine.nn.utils.weight_norm_hooks import spectral_norm as spectral_norm
+from engine.nn.utils.weight_norm_hooks import weight_norm as weight_norm
 
 __all__ = [
     "clip_grad_norm",

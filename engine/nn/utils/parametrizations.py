@@ -5,7 +5,9 @@ from __future__ import annotations
 from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.nn.module import Module
-from engine.nn.utils.norms import (
+from engine.nn.utils.orthogonal_parametrization import orthogonal
+from engine.nn.utils.parametrize import register_parametrization
+from engine.nn.utils.weight_matrix import (
     as_matrix,
     input_dimension,
     largest_singular_value,
@@ -14,8 +16,6 @@ from engine.nn.utils.norms import (
     random_direction,
     weight_from,
 )
-from engine.nn.utils.orthogonal import orthogonal
-from engine.nn.utils.parametrize import register_parametrization
 from engine.tensors import Tensor
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from engine.optim.lr_scheduler.functions import attributes
+from engine.optim.lr_scheduler.lambda_base import attributes
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
 from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer, set_rate
 from engine.optim.optimizer import Decay, Optimizer

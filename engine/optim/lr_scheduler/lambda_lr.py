@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.optim.lr_scheduler.functions import FactorSchedule
+from engine.optim.lr_scheduler.lambda_base import LambdaSchedulerBase
 
 
-class LambdaLR(FactorSchedule):
+class LambdaLR(LambdaSchedulerBase):
     """The first learning rate times a function of the epoch.
 
     Args:
@@ -17,7 +17,7 @@ class LambdaLR(FactorSchedule):
         return [base * scale(self.last_epoch) for base, scale in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
 
-class MultiplicativeLR(FactorSchedule):
+class MultiplicativeLR(LambdaSchedulerBase):
     """The last learning rate times a function of the epoch.
 
     Args:

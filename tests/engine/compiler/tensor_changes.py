@@ -193,7 +193,7 @@ MODELS: dict[str, Case] = {
     ),
     "backward hook": ("m = nn.Tanh()", "m(x)", "m.register_full_backward_hook(lambda m, i, o: (i[0] * 2,))"),
     "hook of all modules": (
-        "m = nn.ReLU(); h = nn.hooks.register_module_forward_hook(lambda m, a, y: y * 2)", "m(x)", "h.remove()",
+        "m = nn.ReLU(); h = nn.module_hooks.register_module_forward_hook(lambda m, a, y: y * 2)", "m(x)", "h.remove()",
     ),
     "forward of a module": ("m = nn.ReLU()", "m(x)", "m.forward = lambda x, n=n: x * (n + 1)"),
     "class of a module": ("m = nn.ReLU()", "m(x)", "m.__class__ = nn.Tanh if n == 1 else nn.ReLU"),

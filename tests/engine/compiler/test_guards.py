@@ -15,7 +15,7 @@ from engine import data, fit, nn, optim
 from engine.compiler import Compiled
 from engine.compiler.replay import MAX_CALL_SIGNATURES
 from engine.errors import CompileError
-from engine.nn.hooks import register_module_forward_hook
+from engine.nn.module_hooks import register_module_forward_hook
 from tests.compiled import bitwise
 from tests.engine.fit.clouds import Clouds, same_weights, weights
 

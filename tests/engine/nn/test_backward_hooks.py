@@ -11,7 +11,7 @@ import pytest
 import engine
 from engine import nn
 from engine.errors import AutogradError, WeightsError
-from engine.nn import hooks as everywhere
+from engine.nn import module_hooks as everywhere
 from tests.engine.autograd.both import assert_same
 
 

@@ -7,7 +7,7 @@ from engine.ops.cross_entropy import class_entropy
 from engine.tensors import Tensor
 
 
-def class_losses(
+def fused_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction
 ) -> Tensor:
     """``-log softmax(x)[y]`` of scores ``N×C×…`` or ``C`` and classes ``N×…``, whose shapes are known to fit."""

@@ -8,7 +8,7 @@ from typing import Any
 from engine.modes import no_grad
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
-from engine.nn.utils.norms import (
+from engine.nn.utils.weight_matrix import (
     as_matrix,
     input_dimension,
     largest_singular_value,

@@ -9,7 +9,7 @@ from typing import Any
 from engine.graph import RemovableHandle
 
 
-class Hooks:
+class OptimizerHooks:
     """Functions by occasion, in the order in which they run."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from engine.optim.optimizer import Optimizer
 Factor: TypeAlias = Callable[[int], float]
 
 
-class FactorSchedule(LRScheduler):
+class LambdaSchedulerBase(LRScheduler):
     """A schedule by functions. State dicts hold the attributes of callable objects; of functions they hold None."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:

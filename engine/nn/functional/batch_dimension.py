@@ -7,7 +7,7 @@ from engine.shape import format_shape
 from engine.tensors import Tensor
 
 
-def batched(name: str, input: Tensor, ndim: int) -> tuple[Tensor, bool]:
+def add_batch_dimension(name: str, input: Tensor, ndim: int) -> tuple[Tensor, bool]:
     """``N×C×…`` from that or from ``C×…``, and whether there was no batch dimension. `ndim` counts what is spatial."""
     if input.ndim == ndim + 2:
         return input, False

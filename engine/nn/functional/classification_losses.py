@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.amp.casting import listed
 from engine.dtypes import int64, uint8
 from engine.errors import DTypeError, ShapeError
-from engine.nn.functional.class_entropy import class_losses
+from engine.nn.functional.fused_cross_entropy import fused_cross_entropy
 from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import Owner, gather
@@ -39,7 +39,7 @@ def cross_entropy(
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
     if label_smoothing == 0 and not target.dtype.is_floating_point:
         _check_classes("cross_entropy", input, target, weight)
-        return class_losses(input, target, weight, ignore_index, reduction)
+        return fused_cross_entropy(input, target, weight, ignore_index, reduction)
     log_probabilities = input.log_softmax(_class_dim(input))
     if target.dtype.is_floating_point:
         return _soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing)

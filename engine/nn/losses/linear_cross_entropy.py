@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from engine.errors import RangeError, ShapeError
-from engine.nn.functional.linear_entropy import LinearCrossEntropyOptions, linear_cross_entropy
+from engine.nn.functional.linear_cross_entropy import LinearCrossEntropyOptions, linear_cross_entropy
 from engine.nn.functional.reduction import Reduction
 from engine.nn.layers.linear import Linear
 from engine.nn.losses.loss import WeightedLoss

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.nn.hooks import registered
+from engine.nn.module_hooks import registered
 from engine.nn.parameter import Buffer, Parameter
 from engine.tensors import Tensor
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.dtypes import DType
 from engine.errors import ShapeError
-from engine.nn.functional.classification import cross_entropy
+from engine.nn.functional.classification_losses import cross_entropy
 from engine.nn.functional.linear import linear
 from engine.nn.functional.reduction import Reduction
 from engine.shape import count, format_shape
