@@ -96,8 +96,8 @@ def main(count: int) -> None:
 
 
 def measure(view: CanvasView, application: QApplication) -> None:
-    bench, camera, canvas = Bench(view), view.camera, view.canvas
-    middle = QPointF(*view.top.minimap.whole.center)
+    bench, camera, canvas = Bench(view), view.camera, view.canvas_scene
+    middle = QPointF(*view.overlays.minimap.graph_box.center)
     for scale in (0.05, 0.15, 0.3, 0.5, 0.8, 1.0, 2.0):
         camera.zoom_to(scale)
         camera.center_on(middle)
@@ -118,8 +118,8 @@ def measure(view: CanvasView, application: QApplication) -> None:
     bench.frames("hover wires, whole paths lit", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
     camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
     bench.frames("hover from afar", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
-    once("select all", view.do.select_all)
-    once("move all", lambda: view.do.nudge("right"))
+    once("select all", view.canvas_actions.select_all)
+    once("move all", lambda: view.canvas_actions.nudge("right"))
     once("undo", view.store.undo)
     boxes = canvas.boxes()
     links = [Link(wire.source.node, wire.target.node, 36, 36) for wire in wires]
@@ -130,7 +130,7 @@ def measure(view: CanvasView, application: QApplication) -> None:
 def drag(bench: Bench, view: CanvasView) -> None:
     """One node, with the real events."""
     node = min(
-        view.canvas.nodes.values(),
+        view.canvas_scene.nodes.values(),
         key=lambda item: (QPointF(*item.box.center) - view.camera.visible.center()).manhattanLength(),
     )
     start = view.camera.to_view(QPointF(node.x() + 40, node.y() + 12)).toPoint()

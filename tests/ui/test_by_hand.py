@@ -54,7 +54,7 @@ def added(canvas: CanvasView, hand: Hand, qtbot: QtBot, title: str) -> str:
     hand.key(Qt.Key.Key_Escape)
     hand.key(Qt.Key.Key_L)
     hand.key(Qt.Key.Key_Home)
-    qtbot.waitUntil(lambda: not canvas.tidy.is_busy and canvas.gesture is None)
+    qtbot.waitUntil(lambda: not canvas.auto_layout.is_busy and canvas.gesture is None)
     return name
 
 

@@ -15,7 +15,7 @@ from studio.document import edits
 from studio.document.model import End, Wire
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.drop_handler import reader_of
+from studio.ui.canvas.drop_handler import data_node_for
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField
 from studio.ui.project.project import Project
@@ -51,7 +51,7 @@ def dropped(target: QWidget, *paths: Path) -> bool:
 def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
     window: MainWindow, canvas: CanvasView, key: Qt.Key
 ) -> None:
-    hint = canvas.top.hint
+    hint = canvas.overlays.hint
     assert "Nothing here yet" in hint.heading.text() and not hint.missing.isVisible()
     QTest.keyClick(window.windowHandle(), key)
     assert hint.heading.isVisible() and "nothing to run" in hint.heading.text()
@@ -114,7 +114,7 @@ def test_each_suffix_has_a_reader() -> None:
     for kind in catalogue():
         for parameter in kind.params[:1]:
             for suffix in parameter.path.suffixes if parameter.path else ():
-                assert reader_of(catalogue(), Path(f"x{suffix}")) is not None
+                assert data_node_for(catalogue(), Path(f"x{suffix}")) is not None
 
 
 def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
@@ -123,14 +123,14 @@ def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: Ca
     [name] = store.document.nodes
     qtbot.waitUntil(lambda: store.is_checked)
     assert store.check_report.errors and not [each for each in store.report.problems if each.node == name]
-    assert canvas.canvas.nodes[name].face.error == ""
+    assert canvas.canvas_scene.nodes[name].content.error == ""
     form = window.desks[window.workspace.projects[0]].inspector.form
     assert isinstance(form, NodeForm)
     lines = {row.parameter.name: row.field.line for row in form.rows if isinstance(row.field, TypedField)}
     assert lines["kernel_size"].placeholderText() == "required"
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: bool([each for each in store.report.errors if each.node == name]))
-    assert canvas.canvas.nodes[name].face.error
+    assert canvas.canvas_scene.nodes[name].content.error
     canvas.store.select([])
     canvas.add_at_center(catalogue()["nn.Linear"])
     [new] = set(store.document.nodes) - {name}

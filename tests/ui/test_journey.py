@@ -159,12 +159,12 @@ def test_undo_everything_and_redo_it(window: MainWindow, canvas: CanvasView, qtb
             break
         QTest.keyClick(canvas, Qt.Key.Key_Z, CTRL)
     assert (store.document.nodes, store.document.wires) == (empty.nodes, empty.wires)
-    assert not canvas.canvas.nodes
-    assert not canvas.canvas.wires
+    assert not canvas.canvas_scene.nodes
+    assert not canvas.canvas_scene.wires
     for _ in range(200):
         if not store.history.can_redo:
             break
         QTest.keyClick(canvas, Qt.Key.Key_Z, CTRL | SHIFT)
     assert store.document == made
-    assert set(canvas.canvas.nodes) == set(made.nodes)
-    assert set(canvas.canvas.wires) == set(made.wires)
+    assert set(canvas.canvas_scene.nodes) == set(made.nodes)
+    assert set(canvas.canvas_scene.wires) == set(made.wires)

@@ -104,7 +104,7 @@ def test_layers_of_the_selected_optimizer_light_up(qtbot: QtBot, window: MainWin
     qtbot.waitUntil(lambda: two.store.is_checked)
 
     def lit() -> set[str]:
-        return {name for name, item in window.desks[two].canvas.canvas.nodes.items() if item.look.marked}
+        return {name for name, item in window.desks[two].canvas.canvas_scene.nodes.items() if item.state.highlighted}
 
     for selected, trained in {"sgd": {"logits"}, "adam": {"hidden"}, "relu": set[str]()}.items():
         two.store.select([selected])

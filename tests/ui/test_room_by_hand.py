@@ -12,14 +12,14 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.typed import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import Hand
-from tests.ui.canvas.test_view import drop
+from tests.ui.canvas.test_canvas_view import drop
 
 Key = Qt.Key
 
@@ -35,17 +35,17 @@ def view(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
 
 
 def overlapping(view: CanvasView) -> list[tuple[str, str]]:
-    boxes = view.canvas.boxes()
+    boxes = view.canvas_scene.boxes()
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
 
 
 def unlabelled(view: CanvasView, name: str) -> list[str]:
     """Wires of a node that show no shape although they carry one."""
-    items = view.canvas.wires.items()
+    items = view.canvas_scene.wires.items()
     return [
         str(wire)
         for wire, item in items
-        if name in (wire.source.node, wire.target.node) and not (item.label and item.placed_label())
+        if name in (wire.source.node, wire.target.node) and not (item.label and item.visible_label())
     ]
 
 
@@ -56,10 +56,10 @@ def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, q
         ("nn.BatchNorm1d", "hidden.output -> relu.input"),
         ("nn.Tanh", "relu.output -> dropout.input"),
     ):
-        item = next(item for each, item in view.canvas.wires.items() if str(each) == wire)
+        item = next(item for each, item in view.canvas_scene.wires.items() if str(each) == wire)
         view.camera.center_on(item.path.pointAtPercent(0.5), animated=False)
         place = hand.wire(wire)
-        assert view.canvas.hit(view.camera.to_scene(place)).wire == item.wire
+        assert view.canvas_scene.hit(view.camera.to_scene(place)).wire == item.wire
         drop(view, key, place)
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert overlapping(view) == []
@@ -73,13 +73,13 @@ def test_a_long_name_typed_in_place_pushes_the_neighbours(view: CanvasView, proj
     view.reveal("dropout")
     hand.click(hand.node("dropout"))
     hand.key(Key.Key_F2)
-    editor = view.top.editor
+    editor = view.overlays.editor
     assert editor is not None
     editor.selectAll()
     hand.type(name, editor)
     hand.key(Key.Key_Return, target=editor)
     qtbot.waitUntil(lambda: project.store.is_checked and name in project.store.document.nodes)
-    assert view.canvas.nodes[name].layout.width > 200
+    assert view.canvas_scene.nodes[name].layout.width > 200
     assert overlapping(view) == []
     hand.key(Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert "dropout" in project.store.document.nodes and not project.store.history.can_undo
@@ -88,7 +88,7 @@ def test_a_long_name_typed_in_place_pushes_the_neighbours(view: CanvasView, proj
 def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbours(
     view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
 ) -> None:
-    adam = view.canvas.nodes["adam"].box
+    adam = view.canvas_scene.nodes["adam"].box
     close = (adam.right + 16, adam.top)
     project.store.edit("Move", lambda document: edits.move(document, {"accuracy": close}))
     hand = Hand(view)
@@ -102,8 +102,8 @@ def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbours(
     field.line.selectAll()
     QTest.keyClicks(field.line, "0.01")
     QTest.keyClick(field.line, Key.Key_Return)
-    qtbot.waitUntil(lambda: project.store.is_checked and view.canvas.nodes["adam"].box.right > close[0])
-    assert view.canvas.nodes["accuracy"].at[0] > close[0]
+    qtbot.waitUntil(lambda: project.store.is_checked and view.canvas_scene.nodes["adam"].box.right > close[0])
+    assert view.canvas_scene.nodes["accuracy"].at[0] > close[0]
     assert overlapping(view) == []
 
 
@@ -129,7 +129,7 @@ def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
     qtbot.waitUntil(lambda: project.store.is_checked)
     view.camera.zoom_to(1.0, animated=False)
     assert overlapping(view) == []
-    assert len(view.canvas.wires) == len(names) - 1 == 6
+    assert len(view.canvas_scene.wires) == len(names) - 1 == 6
     assert [fault for name in names for fault in unlabelled(view, name)] == []
 
 
@@ -137,9 +137,9 @@ def test_twelve_nodes_open_readable_at_twice_the_size(window: MainWindow, qtbot:
     """What is left of 1024×700 pixels at 200%: half of both."""
     window.resize(512, 350)
     view = window.desks[project].canvas
-    view.do.open_at_readable_zoom()
-    zoom = view.canvas.surface.zoom
-    assert zoom.detail is Detail.FULL and zoom.scale >= 0.75
-    assert len(view.canvas.nodes) >= 11
+    view.canvas_actions.open_at_readable_zoom()
+    zoom = view.canvas_scene.paint_context.zoom
+    assert zoom.detail is LevelOfDetail.FULL and zoom.scale >= 0.75
+    assert len(view.canvas_scene.nodes) >= 11
     seen = view.camera.visible
-    assert any(seen.contains(node.sceneBoundingRect().center()) for node in view.canvas.nodes.values())
+    assert any(seen.contains(node.sceneBoundingRect().center()) for node in view.canvas_scene.nodes.values())

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.templates import template
 from studio.ui import number_format
-from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.theme import fonts
 from studio.ui.window.main_window import MainWindow
 
@@ -19,8 +19,8 @@ def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: Main
     qtbot.waitUntil(lambda: project.store.is_checked)
     canvas = window.desks[project].canvas
     qtbot.waitUntil(canvas.isVisible)
-    assert canvas.canvas.surface.zoom.detail is Detail.FULL
-    left = min(box.left for box in canvas.canvas.boxes().values())
+    assert canvas.canvas_scene.paint_context.zoom.detail is LevelOfDetail.FULL
+    left = min(box.left for box in canvas.canvas_scene.boxes().values())
     assert canvas.camera.visible.left() <= left
 
 

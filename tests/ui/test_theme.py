@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from engine.resources import asset
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui.canvas.canvas_style import Style, flow_color
-from studio.ui.canvas.wires.wire_kind import Flow
+from studio.ui.canvas.canvas_style import CanvasStyle, flow_color
+from studio.ui.canvas.wires.wire_role import WireRole
 from studio.ui.theme import stylesheet, theme
 from studio.ui.theme.theme import Theme, ThemeManager, contrast
 
@@ -120,9 +120,9 @@ def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ..
 
 @pytest.mark.parametrize("deficiency", SEEN_BY)
 def test_inputs_targets_and_losses_are_told_apart(each: Theme, deficiency: str) -> None:
-    flows = (Flow.INPUT, Flow.TARGET, Flow.LOSS)
+    flows = (WireRole.INPUT, WireRole.TARGET, WireRole.LOSS)
     seen = [lab(flow_color(each, flow), SEEN_BY[deficiency]) for flow in flows]
     for a, b in combinations(seen, 2):
         assert math.dist(a, b) > 8
-    pens = [Style(each).wire[flow].dashPattern() for flow in flows]
+    pens = [CanvasStyle(each).wire[flow].dashPattern() for flow in flows]
     assert all(a != b for a, b in combinations(pens, 2))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsView
 from studio.document.model import FARTHEST
 from studio.ui.theme import motion
 
-SMALLEST, LARGEST = 0.05, 4.0
+MIN_SCALE, MAX_SCALE = 0.05, 4.0
 _FIT_MARGIN = 56.0
 _STEP = 1.2
 """Zoom of one notch of a wheel, or of one key press."""
@@ -71,22 +71,22 @@ class Camera(QObject):
 
     def zoom_to(self, scale: float, at: QPointF | None = None, *, animated: bool = True) -> None:
         at = at if at is not None else QPointF(self._view.viewport().rect().center())
-        self._begin(min(max(scale, SMALLEST), LARGEST), None, (at, self.to_scene(at)), animated)
+        self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), None, (at, self.to_scene(at)), animated)
 
     def fit(self, rect: QRectF, *, largest: float = 1.0, animated: bool = True) -> None:
         """Show all of `rect`, at 100% or smaller."""
         size = self._view.viewport().size()
         room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
-        self._begin(min(max(scale, SMALLEST), LARGEST), rect.center(), None, animated)
+        self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), rect.center(), None, animated)
 
     def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
         """Show all of `rect`, or, where that would need a scale below `smallest`, the part around `first`."""
         size = self._view.viewport().size()
         room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
         scale = max(min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), 1.0), smallest)
-        x = _held(first.x(), rect.left(), rect.right(), room[0] / scale)
-        y = _held(first.y(), rect.top(), rect.bottom(), room[1] / scale)
+        x = _clamped_center(first.x(), rect.left(), rect.right(), room[0] / scale)
+        y = _clamped_center(first.y(), rect.top(), rect.bottom(), room[1] / scale)
         self._begin(scale, QPointF(x, y), None, animated=False)
 
     def center_on(self, point: QPointF, *, animated: bool = True) -> None:
@@ -125,15 +125,15 @@ class Camera(QObject):
             return
         scale = self._goal[0] if t >= 1 else self._from[0] * math.pow(self._goal[0] / self._from[0], t)
         if self._anchor is not None:
-            self._look(scale, *self._anchor)
+            self._show_point_at(scale, *self._anchor)
             return
         # The centre moves so that the goal stays still on the screen while the scale changes.
         old, new = self._from[1], self._goal[1]
         share = t if math.isclose(self._goal[0], self._from[0]) else _share(self._from[0], self._goal[0], scale)
         center = old + (new - old) * share
-        self._look(scale, QPointF(self._view.viewport().rect().center()), center)
+        self._show_point_at(scale, QPointF(self._view.viewport().rect().center()), center)
 
-    def _look(self, scale: float, at: QPointF, point: QPointF) -> None:
+    def _show_point_at(self, scale: float, at: QPointF, point: QPointF) -> None:
         """Show `point` of the canvas at `at` of the viewport."""
         if scale != self._scale:
             self._scale = scale
@@ -143,7 +143,7 @@ class Camera(QObject):
         self.changed.emit()
 
 
-def _held(wanted: float, low: float, high: float, room: float) -> float:
+def _clamped_center(wanted: float, low: float, high: float, room: float) -> float:
     """The middle of a window of size `room` that lies within `low` and `high`, near `wanted`; or their middle."""
     return (low + high) / 2 if high - low <= room else min(max(wanted, low + room / 2), high - room / 2)
 

@@ -12,15 +12,15 @@ from studio.document import clipboard, edits
 from studio.document.model import Document, End, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
-from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
-from studio.ui.canvas.layout.auto_layout import Tidy
-from studio.ui.canvas.layout.push_nodes import WIRE_ROOM
+from studio.ui.canvas.layout.auto_layout import AutoLayout
+from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
 from studio.ui.canvas.level_of_detail import READABLE
 from studio.ui.canvas.nodes.node_layout import HEADER
-from studio.ui.canvas.wires.pending_wire import Wiring
-from studio.ui.canvas.wires.wire_graph import Direction, beside
+from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 
 _PASTE_STEP = 3.0 * GRID
 _GRIP = QPointF(24.0, HEADER / 2)
@@ -28,15 +28,15 @@ _GRIP = QPointF(24.0, HEADER / 2)
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
-class Actions:
+class CanvasActions:
     """Acts on the selection, or on everything where that makes sense and nothing is selected."""
 
-    def __init__(self, context: Context, tidy: Tidy) -> None:
+    def __init__(self, context: CanvasContext, auto_layout: AutoLayout) -> None:
         self._context = context
         self._store = context.store
         self._scene = context.scene
         self._camera = context.camera
-        self._tidy = tidy
+        self._auto_layout = auto_layout
 
     # -- adding
 
@@ -44,18 +44,18 @@ class Actions:
         self,
         kind: NodeType,
         at: QPointF,
-        wiring: Wiring | None = None,
+        pending: PendingWire | None = None,
         params: Mapping[str, Json] = MappingProxyType({}),
     ) -> str | None:
-        """Add a node at a place of the canvas, wired to the loose end of `wiring`. The name of the new node."""
+        """Add a node at a place of the canvas, wired to the loose end of `pending`. The name of the new node."""
         place = (snap(at.x()), snap(at.y()))
         made: list[str] = []
 
         def function(document: Document) -> Document:
-            if wiring is None:
-                document, name = composite_edits.added(document, kind, place)
+            if pending is None:
+                document, name = composite_edits.add_node(document, kind, place)
             else:
-                document, name = composite_edits.added_to(document, kind, place, wiring)
+                document, name = composite_edits.add_wired_node(document, kind, place, pending)
             for parameter, value in params.items():
                 document = edits.set_param(document, name, parameter, value)
             made.append(name)
@@ -69,16 +69,16 @@ class Actions:
 
     def add_behind(self, kind: NodeType, name: str) -> str | None:
         """Add a node to the right of another and wire it there. None if nothing of it fits."""
-        wire = composite_edits.follower(self._store.document, self._store.catalogue, name, kind)
+        wire = composite_edits.wire_to_follower(self._store.document, self._store.catalogue, name, kind)
         if wire is None:
             return None
         box = self._scene.nodes[name].box
         new_box = self._scene.new_box(edits.fresh_name(self._store.document, kind.title), kind, (0, 0))
-        place = self._free_place(box.right + WIRE_ROOM, box.top, new_box)
+        place = self._free_place(box.right + WIRE_LENGTH, box.top, new_box)
         made: list[str] = []
 
         def function(document: Document) -> Document:
-            document, new = composite_edits.added(document, kind, place)
+            document, new = composite_edits.add_node(document, kind, place)
             made.append(new)
             return edits.connect(document, Wire(wire.source, End(new, wire.target.port)))
 
@@ -92,21 +92,24 @@ class Actions:
         at = pointer - _GRIP
         document, catalogue = self._store.document, self._store.catalogue
         name = edits.fresh_name(document, kind.title)
-        pair = composite_edits.insertion_of(document, catalogue, kind, name, wire)
+        pair = composite_edits.insertion_wires_for_type(document, catalogue, kind, name, wire)
         if pair is None:
             return None
 
         box = self._scene.new_box(name, kind, (snap(at.x()), snap(at.y())))
-        places = composite_edits.room_in_wire(self._scene.boxes(), box, name, wire)
+        places = composite_edits.positions_after_insertion(self._scene.boxes(), box, name, wire)
 
         def function(document: Document) -> Document:
-            document, _ = composite_edits.added(document, kind, (box.left, box.top), name=name)
-            return composite_edits.moved_together(composite_edits.inserted(document, wire, pair), places)
+            document, _ = composite_edits.add_node(document, kind, (box.left, box.top), name=name)
+            return composite_edits.move_nodes(composite_edits.insert_into_wire(document, wire, pair), places)
 
         return self._added(f"Insert {kind.title} into a wire", function, [name])
 
     def fits_into(self, kind: NodeType, wire: Wire) -> bool:
-        return composite_edits.insertion_of(self._store.document, self._store.catalogue, kind, "", wire) is not None
+        return (
+            composite_edits.insertion_wires_for_type(self._store.document, self._store.catalogue, kind, "", wire)
+            is not None
+        )
 
     def _added(self, title: str, function: Callable[[Document], Document], made: list[str]) -> str | None:
         if not self._store.edit(title, function):
@@ -119,9 +122,9 @@ class Actions:
         """The place itself, or the first below it where a node of that size covers nothing."""
         x, y = snap(x), snap(y)
         for _ in range(64):
-            covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
+            is_covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
             lowest = max(
-                (node.box.bottom for node in covered if node.box.right > x and node.box.bottom > y), default=None
+                (node.box.bottom for node in is_covered if node.box.right > x and node.box.bottom > y), default=None
             )
             if lowest is None:
                 break
@@ -140,13 +143,13 @@ class Actions:
         if names or wires:
             self._store.edit(f"Delete {_counted(names, wires)}", function)
 
-    def delete_and_bridge(self) -> None:
+    def delete_and_reconnect(self) -> None:
         """Delete the selected nodes and connect what they were between."""
         names, catalogue = self._in_order(self._store.selection), self._store.catalogue
         if names:
             self._store.edit(
                 f"Delete {_counted(names)} and reconnect",
-                lambda document: composite_edits.removed_bridging(document, catalogue, names),
+                lambda document: composite_edits.remove_and_reconnect(document, catalogue, names),
             )
 
     # -- the clipboard
@@ -222,7 +225,7 @@ class Actions:
         else:
             frames = {name: boxes[name] for name in chosen}
             start = max(chosen, key=lambda name: _extent(frames[name], direction))
-            goal = beside(boxes, start, direction) or start
+            goal = nearest_in_direction(boxes, start, direction) or start
         self._scene.select_wires(())
         self._store.select([goal])
         self._camera.reveal(_rect(boxes[goal]))
@@ -233,7 +236,7 @@ class Actions:
         if places:
             self._store.edit(
                 f"Move {_counted(places)}",
-                lambda document: composite_edits.moved_together(document, places),
+                lambda document: composite_edits.move_nodes(document, places),
                 merge=f"nudge {' '.join(sorted(places))}",
             )
 
@@ -258,7 +261,7 @@ class Actions:
             nodes = self._store.document.nodes
             verb = undoes if all(getattr(nodes[name], flag) for name in names) else does
             self._store.edit(
-                f"{verb} {_counted(names)}", lambda document: composite_edits.toggled(document, names, flag)
+                f"{verb} {_counted(names)}", lambda document: composite_edits.toggle_flag(document, names, flag)
             )
 
     # -- places
@@ -266,17 +269,17 @@ class Actions:
     def lay_out(self) -> None:
         """Lay out the selected nodes, or all of them if fewer than two are selected."""
         selection = self._store.selection
-        self._tidy.lay_out(selection if len(selection) > 1 else self._store.document.nodes)
+        self._auto_layout.lay_out(selection if len(selection) > 1 else self._store.document.nodes)
 
     def align(self, edge: align_nodes.Edge) -> None:
         boxes = self._scene.boxes(self._store.selection)
         if len(boxes) > 1:
-            self._tidy.move_to(f"Align {len(boxes)} nodes", align_nodes.aligned(boxes, edge))
+            self._auto_layout.move_to(f"Align {len(boxes)} nodes", align_nodes.aligned_positions(boxes, edge))
 
     def distribute(self, axis: align_nodes.Axis) -> None:
         boxes = self._scene.boxes(self._store.selection)
         if len(boxes) > 2:
-            self._tidy.move_to(f"Distribute {len(boxes)} nodes", align_nodes.distributed(boxes, axis))
+            self._auto_layout.move_to(f"Distribute {len(boxes)} nodes", align_nodes.distributed_positions(boxes, axis))
 
     # -- looking
 

@@ -67,16 +67,26 @@ class _Maker:
 def _editing(make: _Maker) -> tuple[Command, ...]:
     return (
         make("add", "Add node…", lambda v: v.open_search(), "Tab", "Shift+A", menu="Edit", icon="add", separated=True),
-        make("cut", "Cut", lambda v: v.do.cut(), "Ctrl+X", menu="Edit", icon="cut", needs=1, separated=True),
-        make("copy", "Copy", lambda v: v.do.copy(), "Ctrl+C", menu="Edit", icon="copy", needs=1),
+        make(
+            "cut", "Cut", lambda v: v.canvas_actions.cut(), "Ctrl+X", menu="Edit", icon="cut", needs=1, separated=True
+        ),
+        make("copy", "Copy", lambda v: v.canvas_actions.copy(), "Ctrl+C", menu="Edit", icon="copy", needs=1),
         make("paste", "Paste", lambda v: v.paste(), "Ctrl+V", menu="Edit", icon="paste"),
         make("paste-inputs", "Paste with inputs", lambda v: v.paste(with_inputs=True), "Ctrl+Shift+V", menu="Edit"),
-        make("duplicate", "Duplicate", lambda v: v.do.duplicate(), "Ctrl+D", menu="Edit", icon="duplicate", needs=1),
-        make("delete", "Delete", lambda v: v.do.delete(), "Del", "Backspace", menu="Edit", icon="trash"),
+        make(
+            "duplicate",
+            "Duplicate",
+            lambda v: v.canvas_actions.duplicate(),
+            "Ctrl+D",
+            menu="Edit",
+            icon="duplicate",
+            needs=1,
+        ),
+        make("delete", "Delete", lambda v: v.canvas_actions.delete(), "Del", "Backspace", menu="Edit", icon="trash"),
         make(
             "delete-bridge",
             "Delete and reconnect",
-            lambda v: v.do.delete_and_bridge(),
+            lambda v: v.canvas_actions.delete_and_reconnect(),
             "Ctrl+Del",
             menu="Edit",
             needs=1,
@@ -91,24 +101,26 @@ def _editing(make: _Maker) -> tuple[Command, ...]:
             separated=True,
         ),
         make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", needs=1),
-        make("mute", "Mute", lambda v: v.do.mute(), "M", menu="Edit", icon="mute", needs=1),
-        make("freeze", "Freeze", lambda v: v.do.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
+        make("mute", "Mute", lambda v: v.canvas_actions.mute(), "M", menu="Edit", icon="mute", needs=1),
+        make("freeze", "Freeze", lambda v: v.canvas_actions.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
         make(
             "recompute",
             "Recompute in the backward pass",
-            lambda v: v.do.recompute(),
+            lambda v: v.canvas_actions.recompute(),
             menu="Edit",
             icon="recomputed",
             needs=1,
         ),
-        make("collapse", "Collapse", lambda v: v.do.collapse(), menu="Edit", needs=1),
+        make("collapse", "Collapse", lambda v: v.canvas_actions.collapse(), menu="Edit", needs=1),
     )
 
 
 def _selecting(make: _Maker) -> tuple[Command, ...]:
     return (
-        make("select-all", "Select all", lambda v: v.do.select_all(), "Ctrl+A", menu="Edit", separated=True),
-        make("select-linked", "Select linked", lambda v: v.do.select_linked(), menu="Edit", needs=1),
+        make(
+            "select-all", "Select all", lambda v: v.canvas_actions.select_all(), "Ctrl+A", menu="Edit", separated=True
+        ),
+        make("select-linked", "Select linked", lambda v: v.canvas_actions.select_linked(), menu="Edit", needs=1),
     )
 
 
@@ -117,16 +129,16 @@ def _looking(make: _Maker) -> tuple[Command, ...]:
         make(
             "fit-selection",
             "Fit selection",
-            lambda v: v.do.fit_selection(),
+            lambda v: v.canvas_actions.fit_selection(),
             "F",
             menu="View",
             icon="fit",
             separated=True,
         ),
-        make("fit-all", "Fit all", lambda v: v.do.fit_all(), "Home", menu="View"),
-        make("zoom-in", "Zoom in", lambda v: v.do.zoom(1), "Ctrl++", "Ctrl+=", menu="View", icon="zoom-in"),
-        make("zoom-out", "Zoom out", lambda v: v.do.zoom(-1), "Ctrl+-", menu="View", icon="zoom-out"),
-        make("zoom-100", "Zoom to 100%", lambda v: v.do.zoom_to(1.0), "Ctrl+0", menu="View"),
+        make("fit-all", "Fit all", lambda v: v.canvas_actions.fit_all(), "Home", menu="View"),
+        make("zoom-in", "Zoom in", lambda v: v.canvas_actions.zoom(1), "Ctrl++", "Ctrl+=", menu="View", icon="zoom-in"),
+        make("zoom-out", "Zoom out", lambda v: v.canvas_actions.zoom(-1), "Ctrl+-", menu="View", icon="zoom-out"),
+        make("zoom-100", "Zoom to 100%", lambda v: v.canvas_actions.zoom_to(1.0), "Ctrl+0", menu="View"),
         make("minimap", "Show or hide minimap", lambda v: v.toggle_minimap(), menu="View"),
     )
 
@@ -134,24 +146,52 @@ def _looking(make: _Maker) -> tuple[Command, ...]:
 def _arranging(make: _Maker) -> tuple[Command, ...]:
     menu = "Edit/Arrange"
     return (
-        make("layout", "Lay out", lambda v: v.do.lay_out(), "L", menu=menu, icon="layout"),
+        make("layout", "Lay out", lambda v: v.canvas_actions.lay_out(), "L", menu=menu, icon="layout"),
         make(
             "align-left",
             "Align left edges",
-            lambda v: v.do.align("left"),
+            lambda v: v.canvas_actions.align("left"),
             menu=menu,
             icon="align-left",
             needs=2,
             separated=True,
         ),
-        make("align-center", "Align centres", lambda v: v.do.align("center"), menu=menu, icon="align-center", needs=2),
-        make("align-right", "Align right edges", lambda v: v.do.align("right"), menu=menu, icon="align-right", needs=2),
-        make("align-top", "Align top edges", lambda v: v.do.align("top"), menu=menu, icon="align-top", needs=2),
-        make("align-middle", "Align middles", lambda v: v.do.align("middle"), menu=menu, icon="align-middle", needs=2),
+        make(
+            "align-center",
+            "Align centres",
+            lambda v: v.canvas_actions.align("center"),
+            menu=menu,
+            icon="align-center",
+            needs=2,
+        ),
+        make(
+            "align-right",
+            "Align right edges",
+            lambda v: v.canvas_actions.align("right"),
+            menu=menu,
+            icon="align-right",
+            needs=2,
+        ),
+        make(
+            "align-top",
+            "Align top edges",
+            lambda v: v.canvas_actions.align("top"),
+            menu=menu,
+            icon="align-top",
+            needs=2,
+        ),
+        make(
+            "align-middle",
+            "Align middles",
+            lambda v: v.canvas_actions.align("middle"),
+            menu=menu,
+            icon="align-middle",
+            needs=2,
+        ),
         make(
             "align-bottom",
             "Align bottom edges",
-            lambda v: v.do.align("bottom"),
+            lambda v: v.canvas_actions.align("bottom"),
             menu=menu,
             icon="align-bottom",
             needs=2,
@@ -159,14 +199,19 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
         make(
             "distribute-x",
             "Distribute across",
-            lambda v: v.do.distribute("x"),
+            lambda v: v.canvas_actions.distribute("x"),
             menu=menu,
             icon="distribute-x",
             needs=3,
             separated=True,
         ),
         make(
-            "distribute-y", "Distribute down", lambda v: v.do.distribute("y"), menu=menu, icon="distribute-y", needs=3
+            "distribute-y",
+            "Distribute down",
+            lambda v: v.canvas_actions.distribute("y"),
+            menu=menu,
+            icon="distribute-y",
+            needs=3,
         ),
     )
 
@@ -174,11 +219,19 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
 def _walking(make: _Maker) -> tuple[Command, ...]:
     """Arrow keys go from node to node, with Shift they move the selected ones."""
     walks = (
-        make(f"go-{way}", f"Go to the node {_where(way)}", lambda v, way=way: v.do.go(way), way.capitalize())
+        make(
+            f"go-{way}", f"Go to the node {_where(way)}", lambda v, way=way: v.canvas_actions.go(way), way.capitalize()
+        )
         for way in _DIRECTIONS
     )
     nudges = (
-        make(f"nudge-{way}", f"Move {way}", lambda v, way=way: v.do.nudge(way), f"Shift+{way.capitalize()}", needs=1)
+        make(
+            f"nudge-{way}",
+            f"Move {way}",
+            lambda v, way=way: v.canvas_actions.nudge(way),
+            f"Shift+{way.capitalize()}",
+            needs=1,
+        )
         for way in _DIRECTIONS
     )
     return (*walks, *nudges)

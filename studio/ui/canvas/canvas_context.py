@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QGraphicsView
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.project.project_store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class PointerState:
     """Where the pointer is, and which keys are held."""
 
     view: QPointF
@@ -30,14 +30,14 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class CanvasContext:
     store: Store
     scene: CanvasScene
     camera: Camera
     view: QGraphicsView
-    say: Callable[[str], None]
+    show_message: Callable[[str], None]
     """Show a short text at the pointer; an empty one takes it away."""
-    open_search: Callable[[QPointF, Wiring | None], None]
+    open_search: Callable[[QPointF, PendingWire | None], None]
     """Open the search palette for a place on the canvas."""
     open_menu: Callable[[Hit, QPoint], None]
     """Open the menu of what was hit at a place of the screen."""

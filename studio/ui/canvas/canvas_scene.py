@@ -13,22 +13,22 @@ from studio.document.model import Document, End, Node, Wire
 from studio.lowering.graph import node_type
 from studio.lowering.report import NodeInfo, Problem, Report
 from studio.nodes.types import NodeType, PortType
-from studio.ui.canvas.canvas_style import Style
+from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box, bounds
-from studio.ui.canvas.hit_testing import NOTHING, Hit, pick
-from studio.ui.canvas.layers.gesture_overlay import Overlay
-from studio.ui.canvas.layers.overview_layer import FarLayer
-from studio.ui.canvas.layers.selection_frame import SelectionBox
-from studio.ui.canvas.level_of_detail import Detail, Zoom
-from studio.ui.canvas.nodes.node_content import Face, face
+from studio.ui.canvas.hit_testing import NO_HIT, Hit, pick
+from studio.ui.canvas.layers.gesture_overlay import GestureOverlay
+from studio.ui.canvas.layers.overview_layer import OverviewLayer
+from studio.ui.canvas.layers.selection_frame import SelectionFrame
+from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
+from studio.ui.canvas.nodes.node_content import NodeContent, node_content
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
-from studio.ui.canvas.paint_context import Surface
-from studio.ui.canvas.wires.pending_wire import Wiring
-from studio.ui.canvas.wires.wire_curve import Curve
-from studio.ui.canvas.wires.wire_graph import Graph
+from studio.ui.canvas.paint_context import PaintContext
+from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.wires.wire_curve import WireCurve
+from studio.ui.canvas.wires.wire_graph import WireGraph
 from studio.ui.canvas.wires.wire_item import WireItem
-from studio.ui.canvas.wires.wire_router import Routing
+from studio.ui.canvas.wires.wire_router import WireRouter
 from studio.ui.project.project_store import Store
 from studio.ui.theme.theme import Theme
 
@@ -47,27 +47,27 @@ class CanvasScene(QGraphicsScene):
         self._store = store
         self._document = Document()
         """What the items show: the store's document, but for the moment in which it changes."""
-        self.surface = Surface(Style(theme), covered=self._is_covered)
+        self.paint_context = PaintContext(CanvasStyle(theme), is_covered=self._is_covered)
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._at: defaultdict[str, set[WireItem]] = defaultdict(set)
         self._infos: Mapping[str, NodeInfo] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._live: dict[str, str] = {}
-        self._graph: Graph | None = None
-        self._hit: Hit = NOTHING
+        self._graph: WireGraph | None = None
+        self._hit: Hit = NO_HIT
         self._lit: frozenset[Wire] = frozenset()
-        self._wiring: Wiring | None = None
+        self._pending: PendingWire | None = None
         self._previewed: set[str] = set()
-        self._routing = Routing(self.nodes, self.wires, self._near_box)
-        self._grown: dict[str, float] = {}
+        self._wire_router = WireRouter(self.nodes, self.wires, self._near_box)
+        self._widened: dict[str, float] = {}
         """Nodes that have become wider, with their widths before."""
-        self.far = FarLayer(self.surface, self.nodes, self.wires)
-        self.overlay = Overlay(self.surface)
-        self.common = SelectionBox(self.surface)
-        self.addItem(self.common)
-        self.addItem(self.far)
-        self.addItem(self.overlay)
+        self.overview_layer = OverviewLayer(self.paint_context, self.nodes, self.wires)
+        self.gesture_overlay = GestureOverlay(self.paint_context)
+        self.selection_frame = SelectionFrame(self.paint_context)
+        self.addItem(self.selection_frame)
+        self.addItem(self.overview_layer)
+        self.addItem(self.gesture_overlay)
         store.document_changed.connect(self._take_document)
         store.report_changed.connect(self._take_report)
         store.selection_changed.connect(self._take_selection)
@@ -81,10 +81,10 @@ class CanvasScene(QGraphicsScene):
         change = difference(old, new)
         if not change:
             return
-        self.set_hovered(NOTHING)
+        self.set_hovered(NO_HIT)
         self.end_preview()
         self._document = new
-        self.surface.revision += 1
+        self.paint_context.revision += 1
         for wire in change.wires_removed:
             self._remove_wire(wire)
         for name in change.removed:
@@ -97,16 +97,16 @@ class CanvasScene(QGraphicsScene):
             self._add_wire(wire)
         if change.wires_removed or change.wires_added:
             self._graph = None
-            self._look_wired(
+            self._update_wired_ports(
                 {
                     change.renamed.get(end.node, end.node)
                     for wire in (*change.wires_removed, *change.wires_added)
                     for end in (wire.source, wire.target)
                 }
             )
-            self._show_again(self._unknown_types())
-        self._routing.settle()
-        self.far.refresh()
+            self._refresh_nodes(self._unknown_types())
+        self._wire_router.reroute()
+        self.overview_layer.refresh()
         self.moved.emit()
 
     def _take_report(self, report: Report) -> None:
@@ -123,61 +123,61 @@ class CanvasScene(QGraphicsScene):
             if infos.get(name, _UNKNOWN) is not old_infos.get(name, _UNKNOWN)
             or problems.get(name, ()) != old_problems.get(name, ())
         ]
-        self._show_again(changed)
+        self._refresh_nodes(changed)
         errors = _wire_errors(report)
         for wire, item in self.wires.items():
             error = errors.get(wire) or errors.get(wire.target, "")
             item.carry(self._kind(wire), report.wires.get(wire, ""), error)
-        self._routing.settle()
-        self.far.refresh()
+        self._wire_router.reroute()
+        self.overview_layer.refresh()
 
     def _take_selection(self, names: frozenset[str]) -> None:
         for name, item in self.nodes.items():
-            if item.look.selected != (name in names):
-                item.look_selected(name in names)
-        self.far.refresh()
+            if item.state.selected != (name in names):
+                item.set_selected(name in names)
+        self.overview_layer.refresh()
 
     # -- what the view says
 
     def set_theme(self, theme: Theme) -> None:
-        self.surface.style = Style(theme)
+        self.paint_context.style = CanvasStyle(theme)
         for item in self.nodes.values():
             item.restyle()
         self._reroute(self.wires.values())
-        self._routing.settle()
-        self.far.refresh()
+        self._wire_router.reroute()
+        self.overview_layer.refresh()
         self.update()
 
     def set_zoom(self, zoom: Zoom) -> None:
-        old, self.surface.zoom = self.surface.zoom, zoom
-        quiet = zoom.detail is Detail.COLOR
-        if quiet == (old.detail is Detail.COLOR):
+        old, self.paint_context.zoom = self.paint_context.zoom, zoom
+        is_overview = zoom.detail is LevelOfDetail.COLOR
+        if is_overview == (old.detail is LevelOfDetail.COLOR):
             return
         for item in (*self.nodes.values(), *self.wires.values()):
-            item.set_quiet(quiet)
-        self.far.show_layer(quiet)
+            item.set_painting_disabled(is_overview)
+        self.overview_layer.show_layer(is_overview)
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Figures of the training that runs, by node; an empty mapping takes them away."""
         names = set(values) | set(self._live)
         self._live = dict(values)
-        self._show_again(name for name in names if name in self.nodes)
+        self._refresh_nodes(name for name in names if name in self.nodes)
         shares = progress or {}
         for name, item in self.nodes.items():
-            if item.look.progress != shares.get(name):
-                item.look.progress = shares.get(name)
+            if item.state.progress != shares.get(name):
+                item.state.progress = shares.get(name)
                 item.update()
 
-    def set_wiring(self, wiring: Wiring | None) -> None:
+    def set_pending_wire(self, pending: PendingWire | None) -> None:
         """While a wire is drawn, what it fits glows and the rest fades."""
-        if (lifted := self._wiring and self._wiring.lifted) and lifted in self.wires:
-            self.wires[lifted].look(lifted=False)
-        self._wiring = wiring
-        if wiring and wiring.lifted:
-            self.wires[wiring.lifted].look(lifted=True)
+        if (detached := self._pending and self._pending.detached) and detached in self.wires:
+            self.wires[detached].set_state(detached=False)
+        self._pending = pending
+        if pending and pending.detached:
+            self.wires[pending.detached].set_state(detached=True)
         for name, item in self.nodes.items():
-            item.look.glowing = wiring.fitting(name) if wiring else frozenset()
-            item.look.faded = wiring is not None and not item.look.glowing and name != wiring.fixed.node
+            item.state.fitting_ports = pending.fitting_ports(name) if pending else frozenset()
+            item.state.faded = pending is not None and not item.state.fitting_ports and name != pending.fixed.node
         self.update()
 
     def set_hovered(self, hit: Hit) -> None:
@@ -185,32 +185,32 @@ class CanvasScene(QGraphicsScene):
         if hit == self._hit:
             return
         if (before := self.nodes.get(self._hit.node or "")) is not None:
-            before.look.hovered = None
+            before.state.hovered_port = None
             before.update()
         if self._hit.wire in self.wires:
-            self.wires[self._hit.wire].look(hovered=False)
+            self.wires[self._hit.wire].set_state(hovered=False)
         self._hit = hit
         if (now := self.nodes.get(hit.node or "")) is not None:
-            now.look.hovered = hit.key
+            now.state.hovered_port = hit.key
             now.update()
         if hit.wire is not None:
-            self.wires[hit.wire].look(hovered=True)
-        self._light(self.graph.through(hit.wire) if hit.wire is not None else frozenset())
+            self.wires[hit.wire].set_state(hovered=True)
+        self._light(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
 
-    def light_up(self, names: Iterable[str]) -> None:
+    def highlight_nodes(self, names: Iterable[str]) -> None:
         """Mark nodes without selecting them, instead of those that were marked before."""
         wanted = frozenset(names)
         for name, item in self.nodes.items():
-            if item.look.marked != (name in wanted):
-                item.look.marked = name in wanted
+            if item.state.highlighted != (name in wanted):
+                item.state.highlighted = name in wanted
                 item.update()
-        self.far.refresh()
+        self.overview_layer.refresh()
 
     def select_wires(self, wires: Iterable[Wire]) -> None:
         chosen = set(wires)
         for wire, item in self.wires.items():
-            item.look(selected=wire in chosen)
-        self.far.refresh()
+            item.set_state(selected=wire in chosen)
+        self.overview_layer.refresh()
 
     def preview(self, places: Mapping[str, tuple[float, float]]) -> None:
         """Show nodes elsewhere than the document has them, until the next change of it at the latest."""
@@ -223,35 +223,35 @@ class CanvasScene(QGraphicsScene):
         self._put({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
 
-    def take_grown(self) -> dict[str, float]:
+    def take_widened_nodes(self) -> dict[str, float]:
         """Nodes that have become wider since the last call, with their widths before."""
-        grown, self._grown = self._grown, {}
+        grown, self._widened = self._widened, {}
         return grown
 
     def new_box(self, name: str, kind: NodeType, at: tuple[float, float]) -> Box:
         """The bounds that a new node of a type will have."""
-        return node_layout(face(name, Node(kind.key), kind), self.surface.style.measure).box(at)
+        return node_layout(node_content(name, Node(kind.key), kind), self.paint_context.style.measure).box(at)
 
     def frame_selection(self) -> Box | None:
         """Draw the common box around the selected nodes, if there are several, and tell where it is."""
-        selected = [item.box for item in self.nodes.values() if item.look.selected]
+        selected = [item.box for item in self.nodes.values() if item.state.selected]
         box = bounds(selected) if len(selected) > 1 else None
-        self.common.surround(box)
+        self.selection_frame.surround(box)
         return box
 
     def _put(self, places: Mapping[str, tuple[float, float]]) -> None:
         touched: set[WireItem] = set()
         for name, at in places.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
-                self._routing.disturb(item.box)
+                self._wire_router.invalidate_area(item.box)
                 item.setPos(*at)
-                self._routing.disturb(item.box)
+                self._wire_router.invalidate_area(item.box)
                 touched |= self._at[name]
         if touched or places:
             self._reroute(touched)
-            self._routing.settle()
-            self.surface.revision += 1
-            self.far.refresh()
+            self._wire_router.reroute()
+            self.paint_context.revision += 1
+            self.overview_layer.refresh()
             self.moved.emit()
 
     # -- questions
@@ -261,10 +261,10 @@ class CanvasScene(QGraphicsScene):
         return tuple(wire for wire, item in self.wires.items() if item.is_selected)
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> WireGraph:
         """The wires of the document by node."""
         if self._graph is None:
-            self._graph = Graph(self.wires)
+            self._graph = WireGraph(self.wires)
         return self._graph
 
     @property
@@ -281,10 +281,10 @@ class CanvasScene(QGraphicsScene):
         return {name: self.nodes[name].box for name in chosen if name in self.nodes}
 
     def hit(self, point: QPointF) -> Hit:
-        x, y, scale = point.x(), point.y(), self.surface.zoom.scale
+        x, y, scale = point.x(), point.y(), self.paint_context.zoom.scale
         reach = _REACH / min(scale, 1.0)
         nodes, wires = self.near(QRectF(x - reach, y - reach, 2 * reach, 2 * reach))
-        return pick(nodes, wires, x, y, scale, ports=self.surface.zoom.detail is not Detail.COLOR)
+        return pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
 
     def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
         """Items whose bounds meet a rectangle, from the scene's index."""
@@ -297,10 +297,10 @@ class CanvasScene(QGraphicsScene):
     def _near_box(self, box: Box) -> tuple[list[NodeItem], list[WireItem]]:
         return self.near(QRectF(box.left, box.top, box.width, box.height))
 
-    def _is_covered(self, box: Box, curve: Curve) -> bool:
+    def _is_covered(self, box: Box, curve: WireCurve) -> bool:
         nodes, wires = self._near_box(box)
         return any(node.box.meets(box) for node in nodes) or any(
-            item.curve is not curve and item.curve.enters(box) for item in wires
+            item.curve is not curve and item.curve.passes_through(box) for item in wires
         )
 
     # -- items
@@ -308,89 +308,89 @@ class CanvasScene(QGraphicsScene):
     def _place_node(self, name: str, node: Node) -> None:
         item = self.nodes.get(name)
         if item is None:
-            item = NodeItem(self.surface, self._face(name, node), node.at)
-            item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
+            item = NodeItem(self.paint_context, self._content_of(name, node), node.at)
+            item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
             self.nodes[name] = item
             self.addItem(item)
-            self._routing.disturb(item.box)
+            self._wire_router.invalidate_area(item.box)
             return
-        self._routing.disturb(item.box)
+        self._wire_router.invalidate_area(item.box)
         moved = item.at != node.at
         item.setPos(*node.at)
-        if self._show_face(name, node) or moved:
-            self._routing.disturb(item.box)
+        if self._update_content(name, node) or moved:
+            self._wire_router.invalidate_area(item.box)
             self._reroute(self._at[name])
 
     def _rename_node(self, old: str, new: str) -> None:
         self.nodes[new] = self.nodes.pop(old)
         self._live.pop(old, None)
-        self._show_again([new])
+        self._refresh_nodes([new])
 
     def _remove_node(self, name: str) -> None:
         item = self.nodes.pop(name)
-        self._routing.disturb(item.box)
+        self._wire_router.invalidate_area(item.box)
         self.removeItem(item)
         self._at.pop(name, None)
 
     def _add_wire(self, wire: Wire) -> None:
         start = self.nodes[wire.source.node].port("output", wire.source.port)
         end = self.nodes[wire.target.node].port("input", wire.target.port)
-        item = WireItem(self.surface, wire, self._kind(wire), start, end)
-        item.set_quiet(self.surface.zoom.detail is Detail.COLOR)
+        item = WireItem(self.paint_context, wire, self._kind(wire), start, end)
+        item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
         self.wires[wire] = item
-        self._routing.touch(item)
+        self._wire_router.invalidate_wire(item)
         self._at[wire.source.node].add(item)
         self._at[wire.target.node].add(item)
         self.addItem(item)
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
-        self._routing.forget(item)
+        self._wire_router.remove_wire(item)
         self._at[wire.source.node].discard(item)
         self._at[wire.target.node].discard(item)
         self.removeItem(item)
 
     def _reroute(self, items: Iterable[WireItem]) -> None:
         for item in items:
-            self._routing.touch(item)
+            self._wire_router.invalidate_wire(item)
             source, target = item.wire.source, item.wire.target
             item.route(
                 self.nodes[source.node].port("output", source.port), self.nodes[target.node].port("input", target.port)
             )
 
-    def _show_again(self, names: Iterable[str]) -> None:
+    def _refresh_nodes(self, names: Iterable[str]) -> None:
         nodes = self._document.nodes
         for name in names:
-            if self._show_face(name, nodes[name]):
-                self._routing.disturb(self.nodes[name].box)
+            if self._update_content(name, nodes[name]):
+                self._wire_router.invalidate_area(self.nodes[name].box)
                 self._reroute(self._at[name])
 
-    def _show_face(self, name: str, node: Node) -> bool:
+    def _update_content(self, name: str, node: Node) -> bool:
         """Show a node as it is now. True if its ports may have moved."""
         item = self.nodes[name]
         width = item.layout.width
-        changed = item.show_face(self._face(name, node))
+        changed = item.set_content(self._content_of(name, node))
         if item.layout.width > width:
-            self._grown.setdefault(name, width)
+            self._widened.setdefault(name, width)
         return changed
 
-    def _look_wired(self, names: Iterable[str]) -> None:
+    def _update_wired_ports(self, names: Iterable[str]) -> None:
         for name in names:
             if (item := self.nodes.get(name)) is not None:
-                item.look.wired = frozenset(_port_keys(name, self._at[name]))
+                item.state.wired_ports = frozenset(_port_keys(name, self._at[name]))
                 item.update()
 
     def _light(self, wires: frozenset[Wire]) -> None:
         for wire in self._lit ^ wires:
             if (item := self.wires.get(wire)) is not None:
-                item.look(lit=wire in wires)
+                item.set_state(lit=wire in wires)
         self._lit = wires
-        if self.far.isVisible():
-            self.far.update()
+        if self.overview_layer.isVisible():
+            self.overview_layer.update()
 
-    def _face(self, name: str, node: Node) -> Face:
+    def _content_of(self, name: str, node: Node) -> NodeContent:
         document, catalogue = self._document, self._store.catalogue
-        return face(
+        return node_content(
             name,
             node,
             catalogue.get(node.type) or node_type(document, catalogue, name),
@@ -401,12 +401,12 @@ class CanvasScene(QGraphicsScene):
 
     def _unknown_types(self) -> list[str]:
         """Nodes whose ports are only known from their wires."""
-        return [name for name, item in self.nodes.items() if item.face.category == "unknown"]
+        return [name for name, item in self.nodes.items() if item.content.category == "unknown"]
 
     def _kind(self, wire: Wire) -> PortType:
         """What flows through a wire, told by either end."""
-        source = self.nodes[wire.source.node].face.port(wire.source.port, is_input=False)
-        port = source or self.nodes[wire.target.node].face.port(wire.target.port, is_input=True)
+        source = self.nodes[wire.source.node].content.port(wire.source.port, is_input=False)
+        port = source or self.nodes[wire.target.node].content.port(wire.target.port, is_input=True)
         return port.type if port else PortType.TENSOR
 
 

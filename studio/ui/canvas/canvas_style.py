@@ -9,17 +9,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui.canvas.nodes.node_layout import Measure, Role
-from studio.ui.canvas.wires.wire_kind import Flow
+from studio.ui.canvas.nodes.node_layout import MeasureText, TextRole
+from studio.ui.canvas.wires.wire_role import WireRole
 from studio.ui.theme import fonts, icons
 from studio.ui.theme.theme import Theme, mix
 
-DASHES: dict[Flow, tuple[float, ...]] = {
-    Flow.SAMPLES: (),
-    Flow.INPUT: (),
-    Flow.TARGET: (4, 2.5),
-    Flow.LOSS: (8, 2, 1.5, 2),
-    Flow.OPTIMIZER: (1.5, 2),
+DASHES: dict[WireRole, tuple[float, ...]] = {
+    WireRole.SAMPLES: (),
+    WireRole.INPUT: (),
+    WireRole.TARGET: (4, 2.5),
+    WireRole.LOSS: (8, 2, 1.5, 2),
+    WireRole.OPTIMIZER: (1.5, 2),
 }
 """Lengths of dashes and gaps on wires of 2 pixels, in widths: not all people see the colours."""
 
@@ -28,12 +28,12 @@ NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 _NO_PEN = QPen(Qt.PenStyle.NoPen)
 
 
-class Style:
+class CanvasStyle:
     """Everything that painting takes from the theme."""
 
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
-        self.ground = theme.color("background")
+        self.background = theme.color("background")
         self.grid = mix(theme.color("grid"), theme.color("border-strong"), 0.25)
         self.body = QBrush(theme.color("raised"))
         self.text = theme.color("text")
@@ -47,8 +47,8 @@ class Style:
         self.border_muted = hairline(theme.color("border-strong"))
         self.border_muted.setStyle(Qt.PenStyle.DashLine)
         self.selected = QPen(self.accent, 2.0)
-        self.common = hairline(theme.color("accent", 0.7))
-        self.common.setDashPattern([4, 4])
+        self.selection_frame = hairline(theme.color("accent", 0.7))
+        self.selection_frame.setDashPattern([4, 4])
         self.failed = QPen(self.error, 1.5)
         self.rim = QPen(theme.color("raised"), 1.5)
         self.band_fill = QBrush(theme.color("accent", 0.09))
@@ -69,37 +69,37 @@ class Style:
             name: QBrush(mix(theme.color("raised"), color, share + 0.12)) for name, color in self.category.items()
         }
 
-        self.flow = {flow: flow_color(theme, flow) for flow in Flow}
-        self.port_brush = {flow: QBrush(color) for flow, color in self.flow.items()}
-        self.port_glow = {flow: QBrush(flow_color(theme, flow, 0.35)) for flow in Flow}
-        self.port_ring = {flow: QPen(color, 1.5) for flow, color in self.flow.items()}
-        self.wire = {flow: wire_pen(color, 2.0, DASHES[flow]) for flow, color in self.flow.items()}
+        self.role_colors = {role: flow_color(theme, role) for role in WireRole}
+        self.port_brush = {role: QBrush(color) for role, color in self.role_colors.items()}
+        self.port_glow = {role: QBrush(flow_color(theme, role, 0.35)) for role in WireRole}
+        self.port_ring = {role: QPen(color, 1.5) for role, color in self.role_colors.items()}
+        self.wire = {role: wire_pen(color, 2.0, DASHES[role]) for role, color in self.role_colors.items()}
         self.wire_lit = {
-            flow: wire_pen(mix(color, self.text, 0.35), 3.0, DASHES[flow]) for flow, color in self.flow.items()
+            role: wire_pen(mix(color, self.text, 0.35), 3.0, DASHES[role]) for role, color in self.role_colors.items()
         }
-        self.wire_far = {flow: wire_pen(flow_color(theme, flow, 0.8), 1.0) for flow in Flow}
+        self.wire_far = {role: wire_pen(flow_color(theme, role, 0.8), 1.0) for role in WireRole}
         self.wire_error = wire_pen(self.error, 2.0)
         self.wire_error_lit = wire_pen(self.error, 3.0)
         self.wire_selected = wire_pen(self.accent, 3.0)
         for pen in self.wire_far.values():
             pen.setCosmetic(True)
 
-        self.fonts: dict[Role, QFont] = {
+        self.fonts: dict[TextRole, QFont] = {
             "name": fonts.interface(NAME_PX, bold=True),
             "text": fonts.interface(TEXT_PX),
             "mono": fonts.monospace(MONO_PX),
         }
         self._metrics = {role: QFontMetricsF(font) for role, font in self.fonts.items()}
-        self.measure: Measure = functools.lru_cache(maxsize=8192)(self._measured)
+        self.measure: MeasureText = functools.lru_cache(maxsize=8192)(self._measured)
         """The width of a text."""
 
-    def _measured(self, text: str, role: Role) -> float:
+    def _measured(self, text: str, role: TextRole) -> float:
         return self._metrics[role].horizontalAdvance(text)
 
-    def elided(self, text: str, role: Role, width: float) -> str:
+    def elided(self, text: str, role: TextRole, width: float) -> str:
         return self._metrics[role].elidedText(text, Qt.TextElideMode.ElideRight, width)
 
-    def baseline(self, middle: float, role: Role) -> float:
+    def baseline(self, middle: float, role: TextRole) -> float:
         """Where text has to stand for its capitals to be centred at `middle`; on whole pixels, hence sharp."""
         return round(middle + self._metrics[role].capHeight() / 2)
 
@@ -115,11 +115,11 @@ def hairline(color: QColor) -> QPen:
     return pen
 
 
-def flow_color(theme: Theme, flow: Flow, alpha: float = 1.0) -> QColor:
+def flow_color(theme: Theme, role: WireRole, alpha: float = 1.0) -> QColor:
     """Inputs have the colour of tensors."""
-    if flow is Flow.TARGET:
+    if role is WireRole.TARGET:
         return theme.color("target", alpha)
-    return theme.port(PortType.TENSOR if flow is Flow.INPUT else PortType(flow.value), alpha)
+    return theme.port(PortType.TENSOR if role is WireRole.INPUT else PortType(role.value), alpha)
 
 
 def wire_pen(color: QColor, width: float, dashes: Sequence[float] = ()) -> QPen:

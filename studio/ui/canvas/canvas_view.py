@@ -31,20 +31,20 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.camera import Camera
-from studio.ui.canvas.canvas_actions import Actions
-from studio.ui.canvas.canvas_context import Context
+from studio.ui.canvas.canvas_actions import CanvasActions
+from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.canvas_scene import CanvasScene
-from studio.ui.canvas.drop_handler import Dropping
+from studio.ui.canvas.drop_handler import DropHandler
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.pointer_controller import Pointing
-from studio.ui.canvas.hit_testing import NOTHING, Hit
-from studio.ui.canvas.layers.grid_background import paint_ground
-from studio.ui.canvas.layout.auto_layout import Tidy
-from studio.ui.canvas.layout.push_nodes import grow_into_room
+from studio.ui.canvas.gestures.pointer_controller import PointerController
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
+from studio.ui.canvas.layers.grid_background import paint_grid
+from studio.ui.canvas.layout.auto_layout import AutoLayout
+from studio.ui.canvas.layout.push_nodes import push_for_wider_nodes
 from studio.ui.canvas.level_of_detail import Zoom
-from studio.ui.canvas.overlays.canvas_overlays import OnTop
-from studio.ui.canvas.overlays.canvas_tooltips import described, tip
-from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
+from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
+from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.project.project_store import Store
 from studio.ui.theme.theme import Theme, ThemeManager
 
@@ -68,17 +68,19 @@ class CanvasView(QGraphicsView):
         super().__init__(parent)
         self.store = store
         self._themes = themes
-        self.canvas = CanvasScene(store, themes.theme, self)
-        self.setScene(self.canvas)
+        self.canvas_scene = CanvasScene(store, themes.theme, self)
+        self.setScene(self.canvas_scene)
         self._set_up_widget()
         self.camera = Camera(self)
-        self.tidy = Tidy(store, self.canvas, self)
-        self.context = Context(store, self.canvas, self.camera, self, self._say, self._open_search, self._open_menu)
-        self.do = Actions(self.context, self.tidy)
+        self.auto_layout = AutoLayout(store, self.canvas_scene, self)
+        self.context = CanvasContext(
+            store, self.canvas_scene, self.camera, self, self._show_message, self._open_search, self._open_menu
+        )
+        self.canvas_actions = CanvasActions(self.context, self.auto_layout)
         """What commands do here."""
-        self.top = OnTop(self.context, self.do, themes)
-        self._dropping = Dropping(self.context, self.do, self.drop_refused.emit)
-        self._pointing = Pointing(self.context)
+        self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
+        self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
+        self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
         self._has_panned = False
         """Since all of it was painted last."""
@@ -104,10 +106,10 @@ class CanvasView(QGraphicsView):
 
     def _connect(self, themes: ThemeManager) -> None:
         self.camera.changed.connect(self._take_zoom)
-        self.top.hint.template_requested.connect(self.template_requested)
-        self.tidy.finished.connect(self._take_places)
-        self.canvas.moved.connect(self._paint_afresh)
-        self._pointing.moved.connect(self._place_bar)
+        self.overlays.hint.template_requested.connect(self.template_requested)
+        self.auto_layout.finished.connect(self._take_places)
+        self.canvas_scene.moved.connect(self._paint_afresh)
+        self._pointer_controller.moved.connect(self._place_bar)
         self.store.document_changed.connect(self._take_document)
         self.store.report_changed.connect(self._take_report)
         self.store.selection_changed.connect(self._take_selection)
@@ -117,97 +119,97 @@ class CanvasView(QGraphicsView):
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Figures of the training that runs by node, and how far along it is; empty when it is over."""
-        self.canvas.set_live(values, progress)
+        self.canvas_scene.set_live(values, progress)
 
-    def show_why_not_run(self) -> None:
+    def show_run_requirements(self) -> None:
         """Say in an empty canvas what a run needs."""
-        self.top.show_why_not_run()
+        self.overlays.show_run_requirements()
 
     def drop_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
         """Add data nodes that read these files; say what can be dropped where there is none."""
-        self._dropping.drop_files(paths, at or self.camera.visible.center())
+        self._drop_handler.drop_files(paths, at or self.camera.visible.center())
 
     def reveal(self, name: str) -> None:
         """Select a node and bring it into view."""
         self.store.select([name])
-        for box in self.canvas.boxes([name]).values():
+        for box in self.canvas_scene.boxes([name]).values():
             self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
 
     @property
     def find_action(self) -> Callable[[str], QAction | None]:
         """Where context menus get their commands from. Whoever makes the commands sets it."""
-        return self.top.find_action
+        return self.overlays.find_action
 
     @find_action.setter
     def find_action(self, find: Callable[[str], QAction | None]) -> None:
-        self.top.find_action = find
+        self.overlays.find_action = find
 
     def add_at_center(self, kind: NodeType) -> None:
         """Add a node behind the selected one where it fits, else in the middle of the view."""
-        if not self.top.add_behind_selected(kind):
-            self.do.add_at(kind, self.camera.visible.center())
+        if not self.overlays.add_behind_selected(kind):
+            self.canvas_actions.add_at(kind, self.camera.visible.center())
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or in the middle if it is elsewhere."""
-        self.top.open_search(self._pointing.place or self.camera.visible.center())
+        self.overlays.open_search(self._pointer_controller.scene_position or self.camera.visible.center())
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or in the middle if it is elsewhere."""
-        self.do.paste(self._pointing.place, with_inputs=with_inputs)
+        self.canvas_actions.paste(self._pointer_controller.scene_position, with_inputs=with_inputs)
 
     def rename(self) -> None:
         """Rename the selected node in place."""
         if len(self.store.selection) == 1:
-            self.top.open_editor(next(iter(self.store.selection)))
+            self.overlays.open_editor(next(iter(self.store.selection)))
 
     def toggle_minimap(self) -> None:
-        self.top.map_place.toggle()
+        self.overlays.minimap_placement.toggle()
 
     @property
     def gesture(self) -> Gesture | None:
         """What the pointer is doing."""
-        return self._pointing.gesture
+        return self._pointer_controller.gesture
 
     def cancel(self) -> None:
         """Escape: leave what is under way, else the selection."""
-        if self._pointing.cancel():
+        if self._pointer_controller.cancel():
             return
-        if self.tidy.is_busy:
-            self.tidy.cancel()
+        if self.auto_layout.is_busy:
+            self.auto_layout.cancel()
         else:
-            self.canvas.select_wires(())
+            self.canvas_scene.select_wires(())
             self.store.select(())
 
     def close_view(self) -> None:
         """End the threads. The view must not be used afterwards."""
-        self.tidy.close()
+        self.auto_layout.close()
 
     # -- the pointer
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         self.camera.finish()
-        self._say("")
+        self._show_message("")
         QToolTip.hideText()
-        if not self._pointing.cancel():
-            self._pointing.press(event)
+        if not self._pointer_controller.cancel():
+            self._pointer_controller.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._pointing.move(event)
+        self._pointer_controller.move(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._pointing.release(event)
+        self._pointer_controller.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             self.mousePressEvent(event)
             return
-        pointer = self._pointing.pointer(event)
-        hit = self.canvas.hit(pointer.scene)
-        if hit == NOTHING:
-            self.top.open_search(pointer.scene)
+        pointer = self._pointer_controller.pointer(event)
+        hit = self.canvas_scene.hit(pointer.scene)
+        if hit == NO_HIT:
+            self.overlays.open_search(pointer.scene)
         elif hit.node is not None and hit.port is None:
-            self.top.open_editor(hit.node)
+            self.overlays.open_editor(hit.node)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         angle, modifiers = event.angleDelta(), event.modifiers()
@@ -228,14 +230,14 @@ class CanvasView(QGraphicsView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            hit = self.canvas.hit(self.camera.to_scene(QPointF(event.pos())))
-            QToolTip.showText(event.globalPos(), tip(self.store, self.canvas, hit), self)
+            hit = self.canvas_scene.hit(self.camera.to_scene(QPointF(event.pos())))
+            QToolTip.showText(event.globalPos(), tooltip(self.store, self.canvas_scene, hit), self)
             return True
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
             return True
         if event.type() == QEvent.Type.Leave:
-            self._pointing.leave()
+            self._pointer_controller.leave()
         return super().viewportEvent(event)
 
     # -- the keyboard
@@ -244,7 +246,7 @@ class CanvasView(QGraphicsView):
         key = event.key()
         if key == Qt.Key.Key_Space:
             if not event.isAutoRepeat():
-                self._pointing.hold_space()
+                self._pointer_controller.hold_space()
         elif key == Qt.Key.Key_Escape:
             self.cancel()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -252,18 +254,18 @@ class CanvasView(QGraphicsView):
         elif key == Qt.Key.Key_Menu or (
             key == Qt.Key.Key_F10 and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         ):
-            self.top.open_menu_of_selection()
+            self.overlays.open_menu_of_selection()
         else:
             event.ignore()
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() != Qt.Key.Key_Space or event.isAutoRepeat():
             event.ignore()
-        elif self._pointing.let_go_of_space():
+        elif self._pointer_controller.release_space():
             self.open_search()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._pointing.forget_space()
+        self._pointer_controller.reset_space()
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:
@@ -273,71 +275,71 @@ class CanvasView(QGraphicsView):
     # -- dropping from the palette, and files
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self._dropping.takes(event):
+        if self._drop_handler.accepts(event):
             event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        self._dropping.hover(event)
+        self._drop_handler.hover(event)
         event.acceptProposedAction()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self._dropping.leave()
+        self._drop_handler.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        if self._dropping.drop(event):
+        if self._drop_handler.drop(event):
             event.acceptProposedAction()
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # -- what others say
 
     def _take_document(self) -> None:
-        self._pointing.cancel()
-        self.top.show_hint()
+        self._pointer_controller.cancel()
+        self.overlays.show_hint()
         self._take_places()
         self._take_selection()
 
     def _take_report(self) -> None:
         """A caption or name that has grown pushes the neighbours, as part of the edit that made it grow."""
         self._paint_afresh()
-        grown = self.canvas.take_grown()
-        places = grow_into_room(self.canvas.boxes(), grown) if grown and self.gesture is None else {}
+        grown = self.canvas_scene.take_widened_nodes()
+        places = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
         if places:
-            self.store.amend(lambda document: composite_edits.moved_together(document, places))
-        self.top.minimap.refresh()
+            self.store.amend(lambda document: composite_edits.move_nodes(document, places))
+        self.overlays.minimap.refresh()
 
     def _take_places(self) -> None:
-        self.top.minimap.refresh()
+        self.overlays.minimap.refresh()
         self._place_bar()
 
     def _take_selection(self) -> None:
         self._place_bar()
-        self.setAccessibleDescription(described(self.store, self.canvas))
+        self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
     def _take_zoom(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
-        if zoom != self.canvas.surface.zoom:
-            self.canvas.set_zoom(zoom)
+        if zoom != self.canvas_scene.paint_context.zoom:
+            self.canvas_scene.set_zoom(zoom)
             self.zoom_changed.emit(zoom.scale)
         self._place_bar()
 
     def _take_theme(self, theme: Theme) -> None:
-        self.canvas.set_theme(theme)
-        self.top.minimap.refresh()
+        self.canvas_scene.set_theme(theme)
+        self.overlays.minimap.refresh()
         self.viewport().update()
 
     def _place_bar(self) -> None:
-        drags = self.gesture is not None and self.canvas.overlay.isVisible()
-        self.top.place_bar(busy=drags or self.canvas.has_preview)
-        self.top.map_place.update()
+        drags = self.gesture is not None and self.canvas_scene.gesture_overlay.isVisible()
+        self.overlays.place_bar(busy=drags or self.canvas_scene.has_preview)
+        self.overlays.minimap_placement.update()
 
-    def _say(self, text: str) -> None:
-        self.top.say(text, self._pointing.at)
+    def _show_message(self, text: str) -> None:
+        self.overlays.show_message(text, self._pointer_controller.viewport_position)
 
-    def _open_search(self, at: QPointF, wiring: Wiring | None) -> None:
-        self.top.open_search(at, wiring)
+    def _open_search(self, at: QPointF, pending: PendingWire | None) -> None:
+        self.overlays.open_search(at, pending)
 
     def _open_menu(self, hit: Hit, place: QPoint) -> None:
-        self.top.open_menu(hit, place)
+        self.overlays.open_menu(hit, place)
 
     # -- painting and size
 
@@ -363,18 +365,18 @@ class CanvasView(QGraphicsView):
                 self.camera.to_scene(exposed.topLeft()),
                 self.camera.to_scene(exposed.bottomRight() + QPoint(1, 1)),
             )
-            paint_ground(painter, QRectF(*corners), self.canvas.surface)
+            paint_grid(painter, QRectF(*corners), self.canvas_scene.paint_context)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.top.hint.place(self.viewport().rect())
+        self.overlays.hint.place(self.viewport().rect())
         self._place_bar()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._shown:
             self._shown = True
-            self.do.open_at_readable_zoom()
+            self.canvas_actions.open_at_readable_zoom()
             self._take_zoom()
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QToolTip
 
 from studio.training.regions import Bridge
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.layers.graph_break_layer import BridgeLayer, tip
+from studio.ui.canvas.layers.graph_break_layer import GraphBreakLayer, sign_tooltip
 from studio.ui.canvas.region_layer import Choice, RegionLayer
 from studio.ui.canvas.region_legend import RegionLegend
 from studio.ui.project.compile_explainer import Explainer
@@ -29,9 +29,9 @@ class CompileOverlay(QObject):
     def __init__(self, view: CanvasView, explainer: Explainer) -> None:
         super().__init__(view)
         self._view, self._explainer = view, explainer
-        scene = view.canvas
-        self.regions = RegionLayer(scene.surface, scene.nodes, scene.wires)
-        self.bridges = BridgeLayer(scene.surface, scene.nodes, scene.wires)
+        scene = view.canvas_scene
+        self.regions = RegionLayer(scene.paint_context, scene.nodes, scene.wires)
+        self.bridges = GraphBreakLayer(scene.paint_context, scene.nodes, scene.wires)
         scene.addItem(self.regions)
         scene.addItem(self.bridges)
         self.legend = RegionLegend(lambda: self.show_overlay(False), explainer.explain, view.viewport())
@@ -72,7 +72,7 @@ class CompileOverlay(QObject):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             sign = self._sign(QPointF(event.pos()))
             if sign is not None:
-                QToolTip.showText(event.globalPos(), tip(sign), self._view)
+                QToolTip.showText(event.globalPos(), sign_tooltip(sign), self._view)
                 return True
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
             sign = self._sign(event.position())
@@ -129,7 +129,7 @@ class CompileOverlay(QObject):
         size = self.legend.sizeHint()
         self.legend.resize(size)
         self.legend.move(_EDGE, room.height() - size.height() - _EDGE)
-        self._view.top.map_place.keep_clear(self.legend.geometry() if self._is_on else QRect())
+        self._view.overlays.minimap_placement.set_reserved_area(self.legend.geometry() if self._is_on else QRect())
 
 
 __all__ = ["CompileOverlay"]

@@ -10,28 +10,30 @@ from studio.lowering.graph import passed_through
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 from studio.ui.canvas.geometry import Box, snap_up
-from studio.ui.canvas.layout.push_nodes import WIRE_ROOM, clear_of, make_room
-from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH, push_right, shifted_clear_of
+from studio.ui.canvas.wires.pending_wire import PendingWire
 
 
-def added(document: Document, kind: NodeType, at: tuple[float, float], *, name: str = "") -> tuple[Document, str]:
+def add_node(document: Document, kind: NodeType, at: tuple[float, float], *, name: str = "") -> tuple[Document, str]:
     """With a new node called `name`, or by a fresh name that its title suggests."""
     name = name or edits.fresh_name(document, kind.title)
     return edits.add(document, name, Node(kind.key, at=at)), name
 
 
-def added_to(document: Document, kind: NodeType, at: tuple[float, float], wiring: Wiring) -> tuple[Document, str]:
+def add_wired_node(
+    document: Document, kind: NodeType, at: tuple[float, float], pending: PendingWire
+) -> tuple[Document, str]:
     """With a new node at the loose end of a wire. The wire is left out where nothing fits."""
-    base = edits.disconnect(document, [wiring.lifted]) if wiring.lifted else document
-    document, name = added(base, kind, at)
-    ports = kind.inputs if wiring.wanted == "input" else kind.outputs
-    port = next((port for port in ports if port.type is wiring.kind), None)
+    base = edits.disconnect(document, [pending.detached]) if pending.detached else document
+    document, name = add_node(base, kind, at)
+    ports = kind.inputs if pending.loose_side == "input" else kind.outputs
+    port = next((port for port in ports if port.type is pending.kind), None)
     if port is not None:
-        document = edits.connect(document, wiring.wire(End(name, port.name)))
+        document = edits.connect(document, pending.wire(End(name, port.name)))
     return document, name
 
 
-def follower(document: Document, catalogue: Catalogue, name: str, kind: NodeType) -> Wire | None:
+def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: NodeType) -> Wire | None:
     """The wire that puts a new node of `kind` behind a node; its target's node is still to be named (empty).
 
     The first output that leads nowhere yet is taken, in the order of ports.
@@ -47,15 +49,15 @@ def follower(document: Document, catalogue: Catalogue, name: str, kind: NodeType
     return None
 
 
-def insertion(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
+def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
     """The two wires that replace `wire` when a node is put into it; None where it does not fit or is wired already."""
     kind = catalogue.get(document.nodes[name].type)
     if kind is None or any(name in (w.source.node, w.target.node) for w in document.wires):
         return None
-    return insertion_of(document, catalogue, kind, name, wire)
+    return insertion_wires_for_type(document, catalogue, kind, name, wire)
 
 
-def insertion_of(
+def insertion_wires_for_type(
     document: Document, catalogue: Catalogue, kind: NodeType, name: str, wire: Wire
 ) -> tuple[Wire, Wire] | None:
     """The same for a node of a type that need not be in the document yet."""
@@ -70,7 +72,7 @@ def insertion_of(
     return Wire(wire.source, End(name, way_in.name)), Wire(End(name, way_out.name), wire.target)
 
 
-def inserted(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Document:
+def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Document:
     """With two wires in place of one."""
     document = edits.disconnect(document, [wire])
     for new in pair:
@@ -78,19 +80,21 @@ def inserted(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Documen
     return document
 
 
-def room_in_wire(boxes: Mapping[str, Box], box: Box, name: str, wire: Wire) -> dict[str, tuple[float, float]]:
+def positions_after_insertion(
+    boxes: Mapping[str, Box], box: Box, name: str, wire: Wire
+) -> dict[str, tuple[float, float]]:
     """Where a node with these bounds stands in a wire, and where the nodes go that it pushes to the right."""
     others = {other: place for other, place in boxes.items() if other != name}
     source, target = others[wire.source.node], others[wire.target.node]
     forwards = target.left >= source.right
-    if forwards and box.left < source.right + WIRE_ROOM:
-        box = box.moved(snap_up(source.right + WIRE_ROOM) - box.left, 0)
-    box = clear_of(box, others.values())
-    ahead = {wire.target.node: WIRE_ROOM} if forwards else {}
-    return {name: (box.left, box.top), **make_room(others, box, name, ahead=ahead)}
+    if forwards and box.left < source.right + WIRE_LENGTH:
+        box = box.moved(snap_up(source.right + WIRE_LENGTH) - box.left, 0)
+    box = shifted_clear_of(box, others.values())
+    ahead = {wire.target.node: WIRE_LENGTH} if forwards else {}
+    return {name: (box.left, box.top), **push_right(others, box, name, ahead=ahead)}
 
 
-def removed_bridging(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
+def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
     """Without nodes, but with what fed each now feeding what it fed, as when it were muted."""
     for name in names:
         kind = catalogue.get(document.nodes[name].type)
@@ -108,12 +112,12 @@ def removed_bridging(document: Document, catalogue: Catalogue, names: Iterable[s
     return document
 
 
-def moved_together(document: Document, places: Mapping[str, tuple[float, float]]) -> Document:
+def move_nodes(document: Document, places: Mapping[str, tuple[float, float]]) -> Document:
     """With nodes at other places; those that are gone meanwhile are left out."""
     return edits.move(document, {name: at for name, at in places.items() if name in document.nodes})
 
 
-def toggled(document: Document, names: Iterable[str], flag: str) -> Document:
+def toggle_flag(document: Document, names: Iterable[str], flag: str) -> Document:
     """With a flag set on all of them, or cleared if all have it."""
     chosen = [name for name in names if name in document.nodes]
     value = not all(getattr(document.nodes[name], flag) for name in chosen)

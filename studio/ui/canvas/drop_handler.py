@@ -11,34 +11,34 @@ from PySide6.QtGui import QDropEvent
 from studio.document.format import SUFFIX
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
-from studio.ui.canvas.canvas_actions import Actions
-from studio.ui.canvas.canvas_context import Context
-from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.canvas_actions import CanvasActions
+from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.palette.tree import MIME
 
 _BELOW = 120
 """Pixels from one node to the next, for several files."""
 
 
-class Dropping:
+class DropHandler:
     """On a wire where it fits, the type is put into the wire; the wire lights up beforehand."""
 
-    def __init__(self, context: Context, actions: Actions, refuse: Callable[[str], object]) -> None:
+    def __init__(self, context: CanvasContext, actions: CanvasActions, refuse: Callable[[str], object]) -> None:
         """`refuse` is told which files cannot be used, and what can be dropped."""
         self._refuse = refuse
         self._context = context
         self._do = actions
 
-    def takes(self, event: QDropEvent) -> bool:
+    def accepts(self, event: QDropEvent) -> bool:
         """A project among the files leaves all of them to the window, which opens it."""
-        files = data_files(event)
+        files = dropped_data_files(event)
         return event.mimeData().hasFormat(MIME) or (bool(files) and len(files) == len(event.mimeData().urls()))
 
     def drop_files(self, paths: Iterable[Path], at: QPointF) -> None:
         """Add a node for each file, as one edit each, below one another."""
         refused: list[str] = []
         for path in paths:
-            found = reader_of(self._context.store.catalogue, path)
+            found = data_node_for(self._context.store.catalogue, path)
             if found is None:
                 refused.append(path.name)
                 continue
@@ -52,16 +52,16 @@ class Dropping:
         kind = self._kind(event)
         hit = self._context.scene.hit(self._at(event))
         fits = kind is not None and hit.wire is not None and self._do.fits_into(kind, hit.wire)
-        self._context.scene.set_hovered(Hit(wire=hit.wire) if fits else NOTHING)
+        self._context.scene.set_hovered(Hit(wire=hit.wire) if fits else NO_HIT)
 
     def leave(self) -> None:
-        self._context.scene.set_hovered(NOTHING)
+        self._context.scene.set_hovered(NO_HIT)
 
     def drop(self, event: QDropEvent) -> bool:
         """Whether a node came of it."""
         kind, at = self._kind(event), self._at(event)
         self.leave()
-        if files := data_files(event):
+        if files := dropped_data_files(event):
             self.drop_files(files, at)
             return True
         if kind is None:
@@ -79,13 +79,13 @@ class Dropping:
         return self._context.camera.to_scene(event.position())
 
 
-def data_files(event: QDropEvent) -> list[Path]:
+def dropped_data_files(event: QDropEvent) -> list[Path]:
     """The files and folders that are dragged, without projects, which the window opens."""
     paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix != SUFFIX]
 
 
-def reader_of(catalogue: Catalogue, path: Path) -> tuple[NodeType, str] | None:
+def data_node_for(catalogue: Catalogue, path: Path) -> tuple[NodeType, str] | None:
     """The data node that reads a file of this kind, and its parameter for the path.
 
     Of several, the one that is called like the suffix; else the one that names the suffix first.

@@ -34,7 +34,7 @@ class Hit:
         return f"{self.side}.{self.port}" if self.port is not None else None
 
 
-NOTHING = Hit()
+NO_HIT = Hit()
 
 
 def pick(
@@ -52,7 +52,7 @@ def pick(
     best = min(
         ((distance, item) for distance, item in near if distance <= reach), key=lambda pair: pair[0], default=None
     )
-    return Hit(wire=best[1].wire) if best else NOTHING
+    return Hit(wire=best[1].wire) if best else NO_HIT
 
 
 def _port(nodes: Iterable[NodeItem], x: float, y: float, reach: float) -> Hit | None:

@@ -13,7 +13,7 @@ READABLE = 0.75
 """The smallest scale at which names, captions and port labels of 11 pixels are all drawn."""
 
 
-class Detail(IntEnum):
+class LevelOfDetail(IntEnum):
     COLOR = 0
     """A node is a patch of its colour."""
     NAME = 1
@@ -35,10 +35,10 @@ class Zoom:
         return self.scale * self.ratio
 
     @property
-    def detail(self) -> Detail:
+    def detail(self) -> LevelOfDetail:
         if self.scale >= 0.6:
-            return Detail.FULL
-        return Detail.NAME if self.scale >= 0.33 else Detail.COLOR
+            return LevelOfDetail.FULL
+        return LevelOfDetail.NAME if self.scale >= 0.33 else LevelOfDetail.COLOR
 
 
 def readable(pixels: float, scale: float) -> bool:

@@ -14,12 +14,12 @@ from studio.training.regions import Group, Map, Region
 from studio.ui import number_format
 from studio.ui.canvas.canvas_style import interface_font
 from studio.ui.canvas.geometry import Box, bounds
-from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import CORNER
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.region_style import RegionStyle
-from studio.ui.canvas.wires.wire_curve import Curve
+from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_item import WireItem
 
 _Z = -2.0
@@ -104,13 +104,15 @@ class _Drawn:
 class RegionLayer(QGraphicsRectItem):
     """Visible only while the overlay is on; hidden it costs nothing."""
 
-    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]) -> None:
+    def __init__(
+        self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
+    ) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
         self.setFlag(QGraphicsRectItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # to know what is to be painted
-        self._surface, self._nodes, self._wires = surface, nodes, wires
+        self._paint_context, self._nodes, self._wires = paint_context, nodes, wires
         self._map = Map()
         self._faded = False
         self._chosen: Choice | None = None
@@ -144,13 +146,13 @@ class RegionLayer(QGraphicsRectItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._drawn is None:
             self._gather()
-        style, growth = RegionStyle(self._surface.style.theme, self._faded), self._growth()
+        style, growth = RegionStyle(self._paint_context.style.theme, self._faded), self._growth()
         seen = option.exposedRect.adjusted(-64 * growth, -32 * growth, 64 * growth, 32 * growth)
         area = Box(seen.left(), seen.top(), seen.right(), seen.bottom())
         drawn = [one for one in self._drawn or () if one.area.meets(area)]
         for one in drawn:
             self._paint_region(painter, one, style, area)
-        if self._surface.zoom.detail is not Detail.COLOR:
+        if self._paint_context.zoom.detail is not LevelOfDetail.COLOR:
             for one in drawn:
                 self._paint_tags(painter, one, style, seen)
         self._paint_planks(painter, style)
@@ -158,11 +160,11 @@ class RegionLayer(QGraphicsRectItem):
             self._paint_name(painter, one, style)
 
     def _paint_region(self, painter: QPainter, drawn: _Drawn, style: RegionStyle, area: Box) -> None:
-        zoom, segment = self._surface.zoom, drawn.region.segment
+        zoom, segment = self._paint_context.zoom, drawn.region.segment
         chosen = self._chosen == (segment, 0)
         color = style.chosen() if chosen else style.line(segment)
         edge = _LINE * max(1.0, 1.0 / zoom.scale) * (1.8 if chosen else 1.0)
-        if zoom.detail is Detail.COLOR:
+        if zoom.detail is LevelOfDetail.COLOR:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(drawn.shape.boxes) < _MANY)
             drawn.shape.paint_plainly(painter, color, edge)
             drawn.shape.paint_plainly(painter, style.fill(segment, far=True))
@@ -194,14 +196,14 @@ class RegionLayer(QGraphicsRectItem):
         height = (_TAG_PX + 4) * growth
         width = max(metrics.horizontalAdvance(words) + 7 * growth, height)
         tag = QRectF(corner.x(), corner.y() - height + 7, width, height)
-        painter.setPen(self._surface.style.no_pen)
+        painter.setPen(self._paint_context.style.no_pen)
         painter.setBrush(color)
         painter.drawRoundedRect(tag, 4 * growth, 4 * growth)
-        painter.setPen(self._surface.style.theme.on(color))
+        painter.setPen(self._paint_context.style.theme.on(color))
         painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, words)
 
     def _paint_planks(self, painter: QPainter, style: RegionStyle) -> None:
-        scale = self._surface.zoom.scale
+        scale = self._paint_context.zoom.scale
         width = max(_PLANK, 6.0 / scale)
         pen = QPen(style.plank(), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         pen.setDashPattern([0.28, 0.4])
@@ -225,14 +227,14 @@ class RegionLayer(QGraphicsRectItem):
         words = f"Segment {region.segment}{kernels}"
         foot = drawn.corner - QPointF(0, 6 * growth)
         back = QRectF(foot.x(), foot.y() - metrics.ascent(), metrics.horizontalAdvance(words), metrics.height())
-        painter.setPen(self._surface.style.no_pen)
-        painter.setBrush(self._surface.style.theme.color("background", 0.85))
+        painter.setPen(self._paint_context.style.no_pen)
+        painter.setBrush(self._paint_context.style.theme.color("background", 0.85))
         painter.drawRoundedRect(back.adjusted(-4 * growth, 0, 4 * growth, 0), 4 * growth, 4 * growth)
         painter.setPen(style.text(region.segment))
         painter.drawText(foot, words)
 
     def _growth(self) -> float:
-        return min(max(1.0 / self._surface.zoom.scale, 1.0), _LARGEST)
+        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _LARGEST)
 
     # -- what is where
 
@@ -302,7 +304,7 @@ def _rect(box: Box, reach: float) -> QRectF:
     return QRectF(box.left - reach, box.top - reach, box.width + 2 * reach, box.height + 2 * reach)
 
 
-def _pieces(curve: Curve) -> list[QPointF]:
+def _pieces(curve: WireCurve) -> list[QPointF]:
     """A few straight pieces in the place of a curve."""
     steps = 4 * len(curve.pieces)
     return [QPointF(*curve.at(step / steps)) for step in range(steps + 1)]

@@ -14,7 +14,7 @@ from studio.document.templates import Template, templates
 from studio.lowering.grouping import grouped
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.drop_handler import data_files
+from studio.ui.canvas.drop_handler import dropped_data_files
 from studio.ui.commands import Commands
 from studio.ui.panels.runs.actions import RunActions
 from studio.ui.panels.runs.commands import runs_commands
@@ -194,13 +194,13 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _project_files(event) or data_files(event):
+        if _project_files(event) or dropped_data_files(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         for path in _project_files(event):
             self.files.open(path)
-        if (data := data_files(event)) and self.canvas is not None:
+        if (data := dropped_data_files(event)) and self.canvas is not None:
             self.canvas.drop_files(data)
         elif data:
             self.show_notice(Notice("To use data, open or create a project, then drop the file onto its canvas.", []))

@@ -120,7 +120,7 @@ class Desk(QObject):
         self.canvas.open_search()
 
     def _light_up(self, names: Iterable[str], region: Choice | None, bridge: int | None) -> None:
-        self.canvas.canvas.light_up(names)
+        self.canvas.canvas_scene.highlight_nodes(names)
         self.overlay.choose(region, bridge=bridge)
 
     def _show_trained(self, *_: object) -> None:
@@ -134,7 +134,7 @@ class Desk(QObject):
             else ()
         )
         if lit or self._lights_trained:
-            self.canvas.canvas.light_up(lit)
+            self.canvas.canvas_scene.highlight_nodes(lit)
         self._lights_trained = bool(lit)
 
     def _remember_overlay(self, on: bool) -> None:
@@ -148,7 +148,7 @@ class Desk(QObject):
         """Show the graph, once, when the canvas has its final size."""
         if not self._has_begun:
             self._has_begun = True
-            self.canvas.do.open_at_readable_zoom()
+            self.canvas.canvas_actions.open_at_readable_zoom()
 
     def run_when_checked(self) -> None:
         """Run as soon as the graph has been checked."""
@@ -186,7 +186,7 @@ class Desk(QObject):
         if self.inspector.show_draft():
             return
         if not store.document.nodes:
-            self.canvas.show_why_not_run()
+            self.canvas.show_run_requirements()
         elif store.check_report.errors:
             self.problems_wanted.emit()
 

@@ -34,15 +34,15 @@ class Hand:
 
     def node(self, name: str) -> QPoint:
         """On the header of a node."""
-        x, y = self.view.canvas.nodes[name].at
+        x, y = self.view.canvas_scene.nodes[name].at
         return self.at(x + 40, y + 12)
 
     def port(self, name: str, side: Side, port: str) -> QPoint:
-        return self.at(*self.view.canvas.nodes[name].port(side, port))
+        return self.at(*self.view.canvas_scene.nodes[name].port(side, port))
 
     def wire(self, text: str, t: float = 0.5) -> QPoint:
         """On a wire, written as "a.output -> b.input"."""
-        item = next(item for wire, item in self.view.canvas.wires.items() if str(wire) == text)
+        item = next(item for wire, item in self.view.canvas_scene.wires.items() if str(wire) == text)
         return self.at(*item.curve.at(t))
 
     # -- the mouse

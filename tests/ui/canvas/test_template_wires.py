@@ -13,19 +13,19 @@ from studio.document.templates import Template, templates
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.wires.wire_curve import Curve
+from studio.ui.canvas.wires.wire_curve import WireCurve
 from tests.ui.canvas.conftest import Checks, MakeView
 from tests.ui.canvas.hand import Hand
 
 STEP = 1.0
 """Distance between the points of a wire that are compared."""
-APART = 2.5
+MIN_GAP = 2.5
 """Wires closer than this, whose lines are 2 pixels wide, look like one."""
 MOST_TOGETHER = 24
 """Length for which two wires may be that close: as long as two that cross at a sharp angle are."""
 
 
-def sampled(curve: Curve) -> np.ndarray:
+def sampled(curve: WireCurve) -> np.ndarray:
     """Points of a curve, one step from each other."""
     fine = []
     for piece in curve.pieces:
@@ -39,22 +39,22 @@ def sampled(curve: Curve) -> np.ndarray:
 
 
 def longest_together(one: np.ndarray, other: np.ndarray) -> float:
-    """The length of the longest stretch of one wire that runs within APART of another."""
-    low, high = other.min(axis=0) - APART, other.max(axis=0) + APART
+    """The length of the longest stretch of one wire that runs within MIN_GAP of another."""
+    low, high = other.min(axis=0) - MIN_GAP, other.max(axis=0) + MIN_GAP
     inside = np.flatnonzero(((one >= low) & (one <= high)).all(axis=1))
     close = np.zeros(len(one) + 1, dtype=bool)
     for part in np.array_split(inside, len(inside) // 256 + 1):
         near = np.hypot(*(one[part, None] - other[None]).transpose(2, 0, 1)).min(axis=1, initial=np.inf)
-        close[part] = near < APART
+        close[part] = near < MIN_GAP
     ends = np.flatnonzero(~close)
     return STEP * float(np.diff(np.concatenate(([-1], ends))).max() - 1)
 
 
-def covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
+def is_covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
     """Wires with nodes that they run through, or through their own nodes except at the ports."""
     found: list[str] = []
-    for wire, item in view.canvas.wires.items():
-        for name, node in view.canvas.nodes.items():
+    for wire, item in view.canvas_scene.wires.items():
+        for name, node in view.canvas_scene.nodes.items():
             box = node.box
             inside = (lines[wire] > (box.left + 1, box.top + 1)) & (lines[wire] < (box.right - 1, box.bottom - 1))
             if inside.all(axis=1).any():
@@ -65,15 +65,15 @@ def covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
 def merged(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
     """Pairs of wires from different outputs that look like one."""
     found: list[str] = []
-    for one, other in combinations(view.canvas.wires, 2):
+    for one, other in combinations(view.canvas_scene.wires, 2):
         if one.source != other.source and (length := longest_together(lines[one], lines[other])) > MOST_TOGETHER:
             found.append(f"{one} and {other} for {length:.0f} pixels")
     return found
 
 
 def faults(view: CanvasView) -> list[str]:
-    lines: dict[object, np.ndarray] = {wire: sampled(item.curve) for wire, item in view.canvas.wires.items()}
-    return covered(view, lines) + merged(view, lines)
+    lines: dict[object, np.ndarray] = {wire: sampled(item.curve) for wire, item in view.canvas_scene.wires.items()}
+    return is_covered(view, lines) + merged(view, lines)
 
 
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
@@ -84,7 +84,7 @@ def test_wires_of_a_template_cross_no_node_and_do_not_merge(
     view = make_view(template.document)
     assert faults(view) == []
     Hand(view).key(Qt.Key.Key_L)
-    qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.tidy.is_busy)
+    qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.auto_layout.is_busy)
     assert faults(view) == []
-    for wire, item in view.canvas.wires.items():
+    for wire, item in view.canvas_scene.wires.items():
         assert item.curve.end.x - item.curve.start.x >= 64, f"{wire} leads backwards"

@@ -34,4 +34,4 @@ def click_row(panel: CompilePanel, key: Key) -> None:
 
 def marked(window: MainWindow) -> set[str]:
     assert window.canvas is not None
-    return {name for name, item in window.canvas.canvas.nodes.items() if item.look.marked}
+    return {name for name, item in window.canvas.canvas_scene.nodes.items() if item.state.highlighted}

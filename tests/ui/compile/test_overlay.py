@@ -42,7 +42,7 @@ def test_regions_are_coloured_by_a_key(
     tell(broken)
     explain(qtbot, window, project)
     assert window.canvas is not None
-    boxes = window.canvas.canvas.boxes()
+    boxes = window.canvas.canvas_scene.boxes()
     places = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "batches")]
     plain = [color_at(window, *place) for place in places]
     window.canvas.setFocus()
@@ -101,9 +101,9 @@ def test_regions_follow_their_nodes(
     overlay.show_overlay(True)
     assert window.canvas is not None
     hand = Hand(window.canvas)
-    box = window.canvas.canvas.nodes["accuracy"].box
+    box = window.canvas.canvas_scene.nodes["accuracy"].box
     hand.drag(hand.node("accuracy"), hand.node("accuracy") + QPoint(0, 60))
-    moved = window.canvas.canvas.nodes["accuracy"].box
+    moved = window.canvas.canvas_scene.nodes["accuracy"].box
     assert moved.top > box.top
     assert color_at(window, moved.right - 20, moved.bottom + 12) == RegionStyle(themes.current()).fill(1).name()
     project.store.edit("Remove", lambda document: edits.remove(document, ["accuracy"]))
@@ -143,8 +143,8 @@ def test_the_legend_and_the_minimap_keep_apart(
     window.resize(1024, 700)
     explain(qtbot, window, project)
     assert window.canvas is not None
-    view, legend, small = window.canvas, overlay.legend, window.canvas.top.minimap
-    boxes = view.canvas.boxes().values()
+    view, legend, small = window.canvas, overlay.legend, window.canvas.overlays.minimap
+    boxes = view.canvas_scene.boxes().values()
     places = [
         QPointF(x, y)
         for x in range(int(min(box.left for box in boxes)), int(max(box.right for box in boxes)), 150)
@@ -164,12 +164,12 @@ def test_the_legend_and_the_minimap_keep_apart(
         assert not small.geometry().intersects(legend.geometry()), place
         view.camera.center_on(place + QPointF(30, 20))
         assert not small.geometry().intersects(legend.geometry()), place
-        if small.isVisible() and small.is_folded:
+        if small.isVisible() and small.is_collapsed:
             tab = small.geometry()
             middle = QPointF(small.rect().center())
             QApplication.sendEvent(small, QEnterEvent(middle, middle, QPointF(small.mapToGlobal(middle.toPoint()))))
             assert not small.geometry().intersects(legend.geometry()), place
-            assert not small.is_folded and small.geometry().contains(tab)
+            assert not small.is_collapsed and small.geometry().contains(tab)
             unfolded += 1
             QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
     assert under and unfolded, "both were put to the test"

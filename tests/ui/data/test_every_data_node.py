@@ -60,7 +60,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     store, view = project.store, window.canvas
     assert view is not None
     qtbot.waitUntil(lambda: store.is_checked)
-    view.do.fit(store.document.nodes, animated=False)
+    view.canvas_actions.fit(store.document.nodes, animated=False)
     hand = Hand(view)
     if kind.role is not Role.SOURCE:
         hand.click(hand.node("scale"))
@@ -83,7 +83,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
 
     store.edit("Set", set_all)
     if kind.role is not Role.LOADER:
-        view.do.fit(store.document.nodes, animated=False)
+        view.canvas_actions.fit(store.document.nodes, animated=False)
         hand.drag(hand.port(name, "output", "samples"), hand.port("batches", "input", "samples"))
         assert any(wire.source.node == name and wire.target.node == "batches" for wire in store.document.wires)
     qtbot.waitUntil(lambda: store.is_checked)

@@ -36,7 +36,7 @@ def chosen(qtbot: QtBot, window: MainWindow) -> Callable[[Document], FromData]:
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert window.canvas is not None
         hand = Hand(window.canvas)
-        window.canvas.do.fit(document.nodes, animated=False)
+        window.canvas.canvas_actions.fit(document.nodes, animated=False)
         hand.click(hand.node("b"))
         return row(window)
 

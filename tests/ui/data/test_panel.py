@@ -290,7 +290,7 @@ def test_an_empty_project_offers_to_add_data(qtbot: QtBot, window: MainWindow, s
     qtbot.waitUntil(panel.empty.isVisible)
     assert panel.empty.button is not None
     click(panel.empty.button)
-    qtbot.waitUntil(lambda: window.canvas is not None and window.canvas.top.search.isVisible())
+    qtbot.waitUntil(lambda: window.canvas is not None and window.canvas.overlays.search.isVisible())
 
 
 def test_a_damaged_image_is_marked_and_explained(qtbot: QtBot, tmp_path: Path, show: Show) -> None:

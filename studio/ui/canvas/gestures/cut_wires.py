@@ -7,20 +7,20 @@ from PySide6.QtGui import QPainter, QPolygonF
 
 from studio.document import edits
 from studio.document.model import Wire
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 
 
-class Cut(Gesture):
+class CutWiresGesture(Gesture):
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, context: Context, start: Pointer) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
         self._line = [start.scene]
         self._cut: set[Wire] = set()
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         last, here = self._line[-1], pointer.scene
         if (here - last).manhattanLength() < 2 * self.context.hair:
             return
@@ -35,17 +35,17 @@ class Cut(Gesture):
         for path in paths:
             rect = rect.united(path.controlPointRect())
 
-        def draw(painter: QPainter, surface: Surface) -> None:
+        def draw(painter: QPainter, paint_context: PaintContext) -> None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(surface.style.wire_error_lit)
+            painter.setPen(paint_context.style.wire_error_lit)
             for path in paths:
                 painter.drawPath(path)
-            painter.setPen(surface.style.knife)
+            painter.setPen(paint_context.style.knife)
             painter.drawPolyline(line)
 
-        self.context.scene.overlay.show_drawing(rect, draw)
+        self.context.scene.gesture_overlay.show_drawing(rect, draw)
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         self.move(pointer)
         self.cancel()
         if self._cut:
@@ -54,4 +54,4 @@ class Cut(Gesture):
             self.context.store.edit(title, lambda document: edits.disconnect(document, self._cut))
 
     def cancel(self) -> None:
-        self.context.scene.overlay.clear()
+        self.context.scene.gesture_overlay.clear()

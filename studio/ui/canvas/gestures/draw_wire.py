@@ -9,118 +9,122 @@ from PySide6.QtGui import QPainter
 
 from studio.document import edits
 from studio.document.model import Document, End, Wire
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.nodes.node_layout import PORT
-from studio.ui.canvas.paint_context import Surface
-from studio.ui.canvas.wires.pending_wire import Wiring
-from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
-from studio.ui.canvas.wires.wire_kind import flow
+from studio.ui.canvas.paint_context import PaintContext
+from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
 from studio.ui.canvas.wires.wire_painter import curve_path
+from studio.ui.canvas.wires.wire_role import wire_role
 
 
-class DrawWire(Gesture):
+class DrawWireGesture(Gesture):
     pans_at_edges = True
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, context: Context, start: Pointer, wiring: Wiring) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState, pending: PendingWire) -> None:
         super().__init__(context, start)
-        self._wiring = wiring
+        self._pending = pending
         self._begun = False
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         if not self._begun:
             if not self.is_drag(pointer):
                 return
             self._begun = True
-            self.context.scene.set_wiring(self._wiring)
+            self.context.scene.set_pending_wire(self._pending)
         target, reason = self._aim(pointer)
         self.context.scene.set_hovered(self._hit_of(target))
-        self.context.say(reason or "")
+        self.context.show_message(reason or "")
         self._draw(pointer, target, refused=bool(reason))
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         if not self._begun and not self.is_drag(pointer):
             self._clear()
             return
         target, reason = self._aim(pointer)
         self._clear()
         if target is not None:
-            self._connect(self._wiring.wire(target))
+            self._connect(self._pending.wire(target))
         elif reason:
-            self.context.say(reason)
-        elif self._wiring.lifted is not None:
-            lifted = self._wiring.lifted
-            self.context.store.edit(f"Unplug {lifted.target}", lambda document: edits.disconnect(document, [lifted]))
+            self.context.show_message(reason)
+        elif self._pending.detached is not None:
+            detached = self._pending.detached
+            self.context.store.edit(
+                f"Unplug {detached.target}", lambda document: edits.disconnect(document, [detached])
+            )
         else:
-            self.context.open_search(pointer.scene, self._wiring)
+            self.context.open_search(pointer.scene, self._pending)
 
     def cancel(self) -> None:
         self._clear()
-        self.context.say("")
+        self.context.show_message("")
 
-    def _aim(self, pointer: Pointer) -> tuple[End | None, str | None]:
+    def _aim(self, pointer: PointerState) -> tuple[End | None, str | None]:
         """The port that the wire would be plugged into, or why what is under the pointer does not take it."""
         hit = self.context.scene.hit(pointer.scene)
-        wiring = self._wiring
-        if hit.end is not None and hit.side is not None and hit.end != wiring.fixed:
-            reason = wiring.refusal(hit.end, hit.side)
+        pending = self._pending
+        if hit.end is not None and hit.side is not None and hit.end != pending.fixed:
+            reason = pending.refusal(hit.end, hit.side)
             return (hit.end, None) if reason is None else (None, reason)
-        if hit.node is None or hit.node == wiring.fixed.node:
+        if hit.node is None or hit.node == pending.fixed.node:
             return None, None
-        port = wiring.nearest_fit(hit.node)
-        if port is not None and wiring.refusal(End(hit.node, port), wiring.wanted) is None:
+        port = pending.best_port(hit.node)
+        if port is not None and pending.refusal(End(hit.node, port), pending.loose_side) is None:
             return End(hit.node, port), None
         return None, self._why_not(hit.node)
 
     def _why_not(self, name: str) -> str:
         """Why no port of a node takes the wire: what the first one would say."""
         layout = self.context.scene.nodes[name].layout
-        ports = layout.inputs if self._wiring.wanted == "input" else layout.outputs
+        ports = layout.inputs if self._pending.loose_side == "input" else layout.outputs
         if not ports:
-            return f"{name} has no {self._wiring.wanted}s."
-        return self._wiring.refusal(End(name, next(iter(ports))), self._wiring.wanted) or ""
+            return f"{name} has no {self._pending.loose_side}s."
+        return self._pending.refusal(End(name, next(iter(ports))), self._pending.loose_side) or ""
 
     def _connect(self, wire: Wire) -> None:
-        lifted = self._wiring.lifted
-        if wire == lifted:
+        detached = self._pending.detached
+        if wire == detached:
             return
 
         def function(document: Document) -> Document:
-            if lifted is not None:
-                document = edits.disconnect(document, [lifted])
+            if detached is not None:
+                document = edits.disconnect(document, [detached])
             return edits.connect(document, wire)
 
-        verb = "Plug" if lifted is not None else "Connect"
+        verb = "Plug" if detached is not None else "Connect"
         self.context.store.edit(f"{verb} {wire.source} to {wire.target}", function)
 
     def _hit_of(self, target: End | None) -> Hit:
-        return Hit(target.node, self._wiring.wanted, target.port) if target else NOTHING
+        return Hit(target.node, self._pending.loose_side, target.port) if target else NO_HIT
 
-    def _draw(self, pointer: Pointer, target: End | None, *, refused: bool) -> None:
-        nodes, wiring = self.context.scene.nodes, self._wiring
-        fixed = nodes[wiring.fixed.node].port(wiring.side, wiring.fixed.port)
+    def _draw(self, pointer: PointerState, target: End | None, *, refused: bool) -> None:
+        nodes, pending = self.context.scene.nodes, self._pending
+        fixed = nodes[pending.fixed.node].port(pending.side, pending.fixed.port)
         loose = Point(pointer.scene.x(), pointer.scene.y())
         if target is not None:
-            loose = nodes[target.node].port(wiring.wanted, target.port)
-        curve = wire_curve(fixed, loose) if wiring.side == "output" else wire_curve(loose, fixed)
+            loose = nodes[target.node].port(pending.loose_side, target.port)
+        curve = wire_curve(fixed, loose) if pending.side == "output" else wire_curve(loose, fixed)
         box = curve.box
         rect = QRectF(box.left, box.top, box.width, box.height)
-        draw = partial(_draw, curve, loose, wiring, refused)
-        self.context.scene.overlay.show_drawing(rect, draw)
+        draw = partial(_draw, curve, loose, pending, refused)
+        self.context.scene.gesture_overlay.show_drawing(rect, draw)
 
     def _clear(self) -> None:
         scene = self.context.scene
         if self._begun:
-            scene.set_wiring(None)
-        scene.overlay.clear()
-        scene.set_hovered(NOTHING)
+            scene.set_pending_wire(None)
+        scene.gesture_overlay.clear()
+        scene.set_hovered(NO_HIT)
 
 
-def _draw(curve: Curve, loose: Point, wiring: Wiring, refused: bool, painter: QPainter, surface: Surface) -> None:
-    style, carried = surface.style, flow(wiring.kind, wiring.fixed.port)
+def _draw(
+    curve: WireCurve, loose: Point, pending: PendingWire, refused: bool, painter: QPainter, paint_context: PaintContext
+) -> None:
+    style, carried = paint_context.style, wire_role(pending.kind, pending.fixed.port)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(style.wire_error if refused else style.wire_lit[carried])
     painter.drawPath(curve_path(curve))

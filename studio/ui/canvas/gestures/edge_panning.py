@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, QTimer
 _EDGE, _FASTEST = 28.0, 18.0
 
 
-class EdgePan(QObject):
+class EdgePanner(QObject):
     def __init__(self, room: Callable[[], QRectF], pan: Callable[[float, float], None], parent: QObject) -> None:
         super().__init__(parent)
         self._room = room

@@ -9,25 +9,25 @@ from PySide6.QtGui import QPainter
 
 from studio.document.model import Document, Wire
 from studio.ui.canvas import composite_edits
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.snapping import Guide, Snapped, snapped
-from studio.ui.canvas.hit_testing import NOTHING, Hit
-from studio.ui.canvas.level_of_detail import Detail
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.gestures.snapping import AlignmentGuide, SnapResult, snap_to_neighbours
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
+from studio.ui.canvas.level_of_detail import LevelOfDetail
+from studio.ui.canvas.paint_context import PaintContext
 
 _REACH = 6.0
 """Pixels of the screen within which a node jumps into line with another."""
 
 
-class Move(Gesture):
+class MoveNodesGesture(Gesture):
     """Begins on a node. Without a drag it is a click, which selects."""
 
     cursor = None
     pans_at_edges = True
 
-    def __init__(self, context: Context, start: Pointer, name: str) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState, name: str) -> None:
         super().__init__(context, start)
         self._name = name
         self._before = context.store.selection
@@ -35,7 +35,7 @@ class Move(Gesture):
         self._frame = Box(0, 0, 0, 0)
         self._wire: Wire | None = None
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         if not self._boxes:
             if not self.is_drag(pointer):
                 return
@@ -46,9 +46,9 @@ class Move(Gesture):
         frame = self._frame.moved(offset.dx, offset.dy)
         self._draw_guides(offset.guides, frame)
         self._wire = self._wire_below(frame, pointer)
-        scene.set_hovered(Hit(wire=self._wire) if self._wire else NOTHING)
+        scene.set_hovered(Hit(wire=self._wire) if self._wire else NO_HIT)
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         if not self._boxes:
             self._click(pointer)
             return
@@ -59,17 +59,19 @@ class Move(Gesture):
         places = {name: (box.left, box.top) for name, box in boxes.items()}
         what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
         pair = (
-            composite_edits.insertion(self.context.store.document, self.context.store.catalogue, self._name, wire)
+            composite_edits.insertion_wires(self.context.store.document, self.context.store.catalogue, self._name, wire)
             if wire
             else None
         )
 
         if wire and pair:
-            places |= composite_edits.room_in_wire(self.context.scene.boxes(), boxes[self._name], self._name, wire)
+            places |= composite_edits.positions_after_insertion(
+                self.context.scene.boxes(), boxes[self._name], self._name, wire
+            )
 
         def function(document: Document) -> Document:
-            document = composite_edits.moved_together(document, places)
-            return composite_edits.inserted(document, wire, pair) if wire and pair else document
+            document = composite_edits.move_nodes(document, places)
+            return composite_edits.insert_into_wire(document, wire, pair) if wire and pair else document
 
         title = f"Insert {self._name} into a wire" if pair else f"Move {what}"
         if not self.context.store.edit(title, function):
@@ -80,7 +82,7 @@ class Move(Gesture):
         self.context.scene.end_preview()
         self.context.store.select(self._before)
 
-    def _lift(self, pointer: Pointer) -> None:
+    def _lift(self, pointer: PointerState) -> None:
         store = self.context.store
         if self._name not in store.selection:
             adds = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(
@@ -90,17 +92,17 @@ class Move(Gesture):
         self._boxes = self.context.scene.boxes(store.selection)
         self._frame = bounds(self._boxes.values()) or self._frame
 
-    def _offset(self, pointer: Pointer) -> Snapped:
+    def _offset(self, pointer: PointerState) -> SnapResult:
         way = pointer.scene - self.start.scene
         scene, visible = self.context.scene, self.context.camera.visible
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
-            return Snapped(round(way.x()), round(way.y()))
+            return SnapResult(round(way.x()), round(way.y()))
         neighbours: list[Box] = []
-        if scene.surface.zoom.detail is not Detail.COLOR:
+        if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
             neighbours = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
-        return snapped(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
+        return snap_to_neighbours(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
 
-    def _wire_below(self, frame: Box, pointer: Pointer) -> Wire | None:
+    def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
         """The wire that a single node without wires has been moved onto; of several the one nearest the pointer."""
         if len(self._boxes) != 1:
             return None
@@ -112,19 +114,19 @@ class Move(Gesture):
         fits = (
             item.wire
             for item in below
-            if composite_edits.insertion(store.document, store.catalogue, self._name, item.wire)
+            if composite_edits.insertion_wires(store.document, store.catalogue, self._name, item.wire)
         )
         return next(fits, None)
 
-    def _click(self, pointer: Pointer) -> None:
+    def _click(self, pointer: PointerState) -> None:
         store = self.context.store
         toggles = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
         if not toggles:
             self.context.scene.select_wires(())
         store.select(store.selection ^ {self._name} if toggles else {self._name})
 
-    def _draw_guides(self, guides: tuple[Guide, ...], frame: Box) -> None:
-        overlay = self.context.scene.overlay
+    def _draw_guides(self, guides: tuple[AlignmentGuide, ...], frame: Box) -> None:
+        overlay = self.context.scene.gesture_overlay
         if not guides:
             overlay.clear()
             return
@@ -140,10 +142,10 @@ class Move(Gesture):
         overlay.show_drawing(rect, partial(_draw, lines))
 
     def _clear(self) -> None:
-        self.context.scene.overlay.clear()
-        self.context.scene.set_hovered(NOTHING)
+        self.context.scene.gesture_overlay.clear()
+        self.context.scene.set_hovered(NO_HIT)
 
 
-def _draw(lines: list[QLineF], painter: QPainter, surface: Surface) -> None:
-    painter.setPen(surface.style.guide)
+def _draw(lines: list[QLineF], painter: QPainter, paint_context: PaintContext) -> None:
+    painter.setPen(paint_context.style.guide)
     painter.drawLines(lines)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, Qt
 
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.gestures.gesture import Gesture
 
 
-class Pan(Gesture):
+class PanGesture(Gesture):
     cursor = Qt.CursorShape.ClosedHandCursor
 
-    def __init__(self, context: Context, start: Pointer) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
         self._at = start.view
         self._moved = QPointF()
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         self._pan(pointer.view - self._at)
         self._at = pointer.view
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         self.move(pointer)
 
     def cancel(self) -> None:

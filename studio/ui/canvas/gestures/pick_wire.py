@@ -5,27 +5,27 @@ from __future__ import annotations
 from PySide6.QtCore import QLineF, QPointF, Qt
 
 from studio.document.model import Wire
-from studio.ui.canvas.canvas_context import Context, Pointer
-from studio.ui.canvas.gestures.draw_wire import DrawWire
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
+from studio.ui.canvas.gestures.draw_wire import DrawWireGesture
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.pending_wire import PendingWire
 
 
-class PickWire(Gesture):
+class PickWireGesture(Gesture):
     pans_at_edges = True
 
-    def __init__(self, context: Context, start: Pointer, wire: Wire) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState, wire: Wire) -> None:
         super().__init__(context, start)
         self._wire = wire
-        self._drawing: DrawWire | None = None
+        self._drawing: DrawWireGesture | None = None
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         if self._drawing is None and self.is_drag(pointer):
             self._drawing = self._lift()
         if self._drawing is not None:
             self._drawing.move(pointer)
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         if self._drawing is not None:
             self._drawing.release(pointer)
             return
@@ -40,12 +40,12 @@ class PickWire(Gesture):
         if self._drawing is not None:
             self._drawing.cancel()
 
-    def _lift(self) -> DrawWire:
+    def _lift(self) -> DrawWireGesture:
         curve = self.context.scene.wires[self._wire].curve
         to_start = QLineF(self.start.scene, QPointF(*curve.start)).length()
         to_end = QLineF(self.start.scene, QPointF(*curve.end)).length()
         store = self.context.store
         fixed, side = (self._wire.target, "input") if to_start < to_end else (self._wire.source, "output")
-        return DrawWire(
-            self.context, self.start, Wiring(store.document, store.catalogue, fixed, side, lifted=self._wire)
+        return DrawWireGesture(
+            self.context, self.start, PendingWire(store.document, store.catalogue, fixed, side, detached=self._wire)
         )

@@ -5,28 +5,28 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
-from studio.ui.canvas.canvas_context import Context, Pointer
-from studio.ui.canvas.gestures.edge_panning import EdgePan
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
+from studio.ui.canvas.gestures.edge_panning import EdgePanner
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.gesture_factory import pressed
-from studio.ui.canvas.hit_testing import NOTHING
+from studio.ui.canvas.gestures.gesture_factory import gesture_for_press
+from studio.ui.canvas.hit_testing import NO_HIT
 
 
-class Pointing(QObject):
+class PointerController(QObject):
     """One gesture at a time, from the press to the release."""
 
     moved = Signal()
     """A gesture went on, or ended."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: CanvasContext) -> None:
         super().__init__(context.view)
         self._context = context
         self._viewport = context.view.viewport()
         self._gesture: Gesture | None = None
-        self._edge_pan = EdgePan(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
+        self._edge_pan = EdgePanner(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
         self._space: bool | None = None
         """None while Space is up, True once it has been used to pan."""
-        self._at: QPointF | None = None
+        self._viewport_position: QPointF | None = None
 
     @property
     def gesture(self) -> Gesture | None:
@@ -34,26 +34,28 @@ class Pointing(QObject):
         return self._gesture
 
     @property
-    def at(self) -> QPointF | None:
+    def viewport_position(self) -> QPointF | None:
         """Where the pointer is in the viewport; None while it is elsewhere."""
-        return self._at
+        return self._viewport_position
 
     @property
-    def place(self) -> QPointF | None:
+    def scene_position(self) -> QPointF | None:
         """Where it is on the canvas."""
-        return None if self._at is None else self._context.camera.to_scene(self._at)
+        return None if self._viewport_position is None else self._context.camera.to_scene(self._viewport_position)
 
     # -- the mouse
 
-    def pointer(self, event: QMouseEvent) -> Pointer:
-        self._at = event.position()
-        return Pointer(self._at, self._context.camera.to_scene(self._at), event.modifiers())
+    def pointer(self, event: QMouseEvent) -> PointerState:
+        self._viewport_position = event.position()
+        return PointerState(
+            self._viewport_position, self._context.camera.to_scene(self._viewport_position), event.modifiers()
+        )
 
     def press(self, event: QMouseEvent) -> None:
         """Begin the gesture of whatever was hit."""
         has_space = self._space is not None
         self._space = True if has_space else None
-        self._gesture = pressed(self._context, self.pointer(event), event.button(), space=has_space)
+        self._gesture = gesture_for_press(self._context, self.pointer(event), event.button(), space=has_space)
         if self._gesture is not None and self._gesture.cursor is not None:
             self._viewport.setCursor(self._gesture.cursor)
 
@@ -79,8 +81,8 @@ class Pointing(QObject):
     def leave(self) -> None:
         """The pointer is elsewhere, unless it holds something."""
         if self._gesture is None:
-            self._at = None
-            self._context.scene.set_hovered(NOTHING)
+            self._viewport_position = None
+            self._context.scene.set_hovered(NO_HIT)
 
     def cancel(self) -> bool:
         """Leave everything as it was before the gesture; whether there was one."""
@@ -98,20 +100,20 @@ class Pointing(QObject):
             self._space = False
             self._viewport.setCursor(Qt.CursorShape.OpenHandCursor)
 
-    def let_go_of_space(self) -> bool:
+    def release_space(self) -> bool:
         """Whether it was held and nothing was panned meanwhile."""
         was, self._space = self._space, None
         if was is not None:
             self._viewport.unsetCursor()
         return was is False
 
-    def forget_space(self) -> None:
+    def reset_space(self) -> None:
         """Somebody else will hear of its release."""
         self._space = None
 
     # -- parts
 
-    def _hover(self, pointer: Pointer) -> None:
+    def _hover(self, pointer: PointerState) -> None:
         hit = self._context.scene.hit(pointer.scene)
         self._context.scene.set_hovered(hit)
         shape = Qt.CursorShape.ArrowCursor
@@ -133,8 +135,10 @@ class Pointing(QObject):
 
     def _pan_at_edge(self, dx: float, dy: float) -> None:
         self._context.camera.pan(dx, dy)
-        if self._gesture is not None and self._at is not None:
-            self._gesture.move(Pointer(self._at, self._context.camera.to_scene(self._at)))
+        if self._gesture is not None and self._viewport_position is not None:
+            self._gesture.move(
+                PointerState(self._viewport_position, self._context.camera.to_scene(self._viewport_position))
+            )
 
 
-__all__ = ["Pointing"]
+__all__ = ["PointerController"]

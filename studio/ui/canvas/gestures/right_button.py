@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.pan_canvas import Pan
+from studio.ui.canvas.gestures.pan_canvas import PanGesture
 
 
-class Menu(Gesture):
-    def __init__(self, context: Context, start: Pointer) -> None:
+class RightButtonGesture(Gesture):
+    def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
-        self._pan: Pan | None = None
+        self._pan: PanGesture | None = None
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         if self._pan is None and self.is_drag(pointer):
-            self._pan = Pan(self.context, self.start)
+            self._pan = PanGesture(self.context, self.start)
         if self._pan is not None:
             self._pan.move(pointer)
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         if self._pan is not None:
             self._pan.release(pointer)
             return

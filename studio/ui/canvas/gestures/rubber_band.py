@@ -7,26 +7,26 @@ from functools import partial
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
-from studio.ui.canvas.canvas_context import Context, Pointer
+from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 
 
-class Band(Gesture):
+class RubberBandGesture(Gesture):
     pans_at_edges = True
 
-    def __init__(self, context: Context, start: Pointer) -> None:
+    def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
         self._before = context.store.selection
         self._wires_before = context.scene.selected_wires
         self._drawn = False
 
-    def move(self, pointer: Pointer) -> None:
+    def move(self, pointer: PointerState) -> None:
         if not self._drawn and not self.is_drag(pointer):
             return
         self._drawn = True
         rect = QRectF(self.start.scene, pointer.scene).normalized()
-        self.context.scene.overlay.show_drawing(rect, partial(_draw, rect))
+        self.context.scene.gesture_overlay.show_drawing(rect, partial(_draw, rect))
         touched = frozenset(
             node.name
             for node in self.context.scene.near(rect)[0]
@@ -34,26 +34,26 @@ class Band(Gesture):
         )
         self.context.store.select(_combined(self._before, touched, pointer))
 
-    def release(self, pointer: Pointer) -> None:
+    def release(self, pointer: PointerState) -> None:
         self.move(pointer)
-        self.context.scene.overlay.clear()
+        self.context.scene.gesture_overlay.clear()
         self.context.scene.select_wires(())
         if not self._drawn:
             self.context.store.select(_combined(self._before, frozenset(), pointer))
 
     def cancel(self) -> None:
-        self.context.scene.overlay.clear()
+        self.context.scene.gesture_overlay.clear()
         self.context.store.select(self._before)
         self.context.scene.select_wires(self._wires_before)
 
 
-def _combined(before: frozenset[str], touched: frozenset[str], pointer: Pointer) -> frozenset[str]:
+def _combined(before: frozenset[str], touched: frozenset[str], pointer: PointerState) -> frozenset[str]:
     if pointer.holds(Qt.KeyboardModifier.ControlModifier):
         return before ^ touched
     return before | touched if pointer.holds(Qt.KeyboardModifier.ShiftModifier) else touched
 
 
-def _draw(rect: QRectF, painter: QPainter, surface: Surface) -> None:
-    painter.setPen(surface.style.band_line)
-    painter.setBrush(surface.style.band_fill)
+def _draw(rect: QRectF, painter: QPainter, paint_context: PaintContext) -> None:
+    painter.setPen(paint_context.style.band_line)
+    painter.setBrush(paint_context.style.band_fill)
     painter.drawRect(rect)

@@ -10,7 +10,7 @@ from studio.ui.canvas.geometry import Box, snap
 
 
 @dataclass(frozen=True, slots=True)
-class Guide:
+class AlignmentGuide:
     """A line through the edges that met."""
 
     axis: Literal["x", "y"]
@@ -20,13 +20,13 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapped:
+class SnapResult:
     dx: float
     dy: float
-    guides: tuple[Guide, ...] = ()
+    guides: tuple[AlignmentGuide, ...] = ()
 
 
-def snapped(moved: Box, dx: float, dy: float, neighbours: Sequence[Box], reach: float) -> Snapped:
+def snap_to_neighbours(moved: Box, dx: float, dy: float, neighbours: Sequence[Box], reach: float) -> SnapResult:
     """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbour within `reach`."""
     target = moved.moved(dx, dy)
     x = _nearest(
@@ -39,7 +39,7 @@ def snapped(moved: Box, dx: float, dy: float, neighbours: Sequence[Box], reach: 
     dy = dy + y if y is not None else snap(moved.top + dy) - moved.top
     target = moved.moved(dx, dy)
     guides = (*_guides("x", target, neighbours), *_guides("y", target, neighbours))
-    return Snapped(dx, dy, guides)
+    return SnapResult(dx, dy, guides)
 
 
 def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: float) -> float | None:
@@ -49,17 +49,17 @@ def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: f
     return best if best is not None and abs(best) <= reach else None
 
 
-def _guides(axis: Literal["x", "y"], target: Box, neighbours: Sequence[Box]) -> list[Guide]:
-    found: dict[float, Guide] = {}
+def _guides(axis: Literal["x", "y"], target: Box, neighbours: Sequence[Box]) -> list[AlignmentGuide]:
+    found: dict[float, AlignmentGuide] = {}
     for other in neighbours:
         for mine, theirs in zip(_edges(target, axis), _edges(other, axis), strict=True):
             if abs(mine - theirs) < 0.01:
                 low, high = _span(axis, target, other)
                 old = found.get(theirs)
                 found[theirs] = (
-                    Guide(axis, theirs, min(low, old.low), max(high, old.high))
+                    AlignmentGuide(axis, theirs, min(low, old.low), max(high, old.high))
                     if old
-                    else Guide(axis, theirs, low, high)
+                    else AlignmentGuide(axis, theirs, low, high)
                 )
     return list(found.values())
 

@@ -8,24 +8,24 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 
-Draw = Callable[[QPainter, Surface], None]
+DrawFunction = Callable[[QPainter, PaintContext], None]
 _Z = 10.0
 
 
-class Overlay(QGraphicsRectItem):
-    def __init__(self, surface: Surface) -> None:
+class GestureOverlay(QGraphicsRectItem):
+    def __init__(self, paint_context: PaintContext) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self._surface = surface
-        self._draw: Draw | None = None
+        self._paint_context = paint_context
+        self._draw: DrawFunction | None = None
 
-    def show_drawing(self, rect: QRectF, draw: Draw) -> None:
+    def show_drawing(self, rect: QRectF, draw: DrawFunction) -> None:
         """Draw inside `rect` until told otherwise."""
-        margin = 16 / min(self._surface.zoom.scale, 1.0)
+        margin = 16 / min(self._paint_context.zoom.scale, 1.0)
         self._draw = draw
         self.setRect(rect.normalized().adjusted(-margin, -margin, margin, margin))
         self.setVisible(True)
@@ -37,4 +37,4 @@ class Overlay(QGraphicsRectItem):
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._draw is not None:
-            self._draw(painter, self._surface)
+            self._draw(painter, self._paint_context)

@@ -13,7 +13,7 @@ from studio.training.regions import Bridge, Map
 from studio.ui import number_format
 from studio.ui.canvas.canvas_style import interface_font
 from studio.ui.canvas.nodes.node_item import NodeItem
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_item import WireItem
 
 _Z = 4.0
@@ -24,15 +24,17 @@ _LARGEST = 3.0
 _PLANK = 12.0
 
 
-class BridgeLayer(QGraphicsRectItem):
+class GraphBreakLayer(QGraphicsRectItem):
     """Visible only while the overlay is on."""
 
-    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]) -> None:
+    def __init__(
+        self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
+    ) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self._surface, self._nodes, self._wires = surface, nodes, wires
+        self._paint_context, self._nodes, self._wires = paint_context, nodes, wires
         self._map = Map()
         self._chosen: int | None = None
 
@@ -72,7 +74,7 @@ class BridgeLayer(QGraphicsRectItem):
             anchor = self._anchor(bridge)
             if anchor is None:
                 continue
-            width = metrics.horizontalAdvance(words(bridge)) + (2 * _SIDE + _ICON + _GAP) * growth
+            width = metrics.horizontalAdvance(sign_text(bridge)) + (2 * _SIDE + _ICON + _GAP) * growth
             sign = QRectF(anchor.x() - width / 2, anchor.y() - _HEIGHT * growth / 2, width, _HEIGHT * growth)
             while any(sign.intersects(other) for _, other in placed):
                 sign.translate(0, (_HEIGHT + 4) * growth)
@@ -80,7 +82,7 @@ class BridgeLayer(QGraphicsRectItem):
         return placed
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        style, growth = self._surface.style, self._growth()
+        style, growth = self._paint_context.style, self._growth()
         font = interface_font(round(_PX * growth))
         for bridge, sign in self.signs():
             chosen = bridge.index == self._chosen
@@ -92,12 +94,12 @@ class BridgeLayer(QGraphicsRectItem):
             painter.drawRoundedRect(sign, sign.height() / 2, sign.height() / 2)
             side = _ICON * growth
             square = QRectF(sign.left() + _SIDE * growth, sign.center().y() - side / 2, side, side)
-            picture = style.icon("bridge", style.warning, side, self._surface.zoom.device_scale)
+            picture = style.icon("bridge", style.warning, side, self._paint_context.zoom.device_scale)
             painter.drawPixmap(square, picture, QRectF(picture.rect()))
             painter.setPen(style.text)
             painter.setFont(font)
             room = QRectF(square.right() + _GAP * growth, sign.top(), sign.width(), sign.height())
-            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words(bridge))
+            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, sign_text(bridge))
 
     def _anchor(self, bridge: Bridge) -> QPointF | None:
         """The middle of the sign: below the wire at the node that breaks, and below the nodes at its ends."""
@@ -125,7 +127,7 @@ class BridgeLayer(QGraphicsRectItem):
         return None if node is None else QLineF(node.box.center.x, node.box.bottom + 4, sign.center().x(), sign.top())
 
     def _growth(self) -> float:
-        return min(max(1.0 / self._surface.zoom.scale, 1.0), _LARGEST)
+        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _LARGEST)
 
     def _frame(self) -> None:
         whole = QRectF()
@@ -136,13 +138,13 @@ class BridgeLayer(QGraphicsRectItem):
         self.setRect(whole.adjusted(-4, -4, 4, 4) if not whole.isNull() else whole)
 
 
-def words(bridge: Bridge) -> str:
+def sign_text(bridge: Bridge) -> str:
     """What the sign says."""
     times = "" if bridge.count == 1 else f" {bridge.count}×"
     return f"Python{times} · {number_format.milliseconds(bridge.seconds)}"
 
 
-def tip(bridge: Bridge) -> str:
+def sign_tooltip(bridge: Bridge) -> str:
     """What the sign says to the pointer."""
     where = f"{bridge.node}: " if bridge.node else ""
     times = "once" if bridge.count == 1 else f"{bridge.count} times"
@@ -152,4 +154,4 @@ def tip(bridge: Bridge) -> str:
     )
 
 
-__all__ = ["BridgeLayer", "tip", "words"]
+__all__ = ["GraphBreakLayer", "sign_text", "sign_tooltip"]

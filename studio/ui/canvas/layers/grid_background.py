@@ -8,35 +8,35 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from studio.ui.canvas.geometry import GRID
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 
 _CLOSEST = 16.0
 """Pixels of the screen between dots below which every second row is left out."""
 
 
-def paint_ground(painter: QPainter, rect: QRectF, surface: Surface) -> None:
-    painter.fillRect(rect, surface.style.ground)
-    scale = surface.zoom.scale
+def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> None:
+    painter.fillRect(rect, paint_context.style.background)
+    scale = paint_context.zoom.scale
     pitch = float(GRID)
     while pitch * scale < _CLOSEST:
         pitch *= 2
     # Between two pitches the rows that will go fade out; those that stay keep their strength.
     share = min((pitch * scale - _CLOSEST) / _CLOSEST, 1.0)
-    _dots(painter, rect, pitch * 2, surface, 1.0)
+    _dots(painter, rect, pitch * 2, paint_context, 1.0)
     if share > 0.05:
-        _dots(painter, rect, pitch, surface, share)
+        _dots(painter, rect, pitch, paint_context, share)
 
 
-def _dots(painter: QPainter, rect: QRectF, pitch: float, surface: Surface, strength: float) -> None:
+def _dots(painter: QPainter, rect: QRectF, pitch: float, paint_context: PaintContext, strength: float) -> None:
     """One pixel each and not smoothed: round or smoothed dots take ten times as long as all else together."""
-    color = QColor(surface.style.grid)
+    color = QColor(paint_context.style.grid)
     color.setAlphaF(strength)
     left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)
     right, bottom = math.ceil(rect.right() / pitch), math.ceil(rect.bottom() / pitch)
-    size = 1 / surface.zoom.scale
+    size = 1 / paint_context.zoom.scale
     rows = [y * pitch for y in range(top, bottom + 1)]
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    painter.setPen(surface.style.no_pen)
+    painter.setPen(paint_context.style.no_pen)
     painter.setBrush(color)
     painter.drawRects([QRectF(x * pitch, y, size, size) for x in range(left, right + 1) for y in rows])
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)

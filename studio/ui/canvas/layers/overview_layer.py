@@ -11,27 +11,29 @@ from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidg
 
 from studio.document.model import Wire
 from studio.ui.canvas.nodes.node_item import NodeItem
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_item import WireItem
-from studio.ui.canvas.wires.wire_kind import Flow
+from studio.ui.canvas.wires.wire_role import WireRole
 
 _Z = -1.0
 
 
-class FarLayer(QGraphicsRectItem):
+class OverviewLayer(QGraphicsRectItem):
     """Visible only while the zoom shows nodes as patches of colour."""
 
-    def __init__(self, surface: Surface, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]) -> None:
+    def __init__(
+        self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
+    ) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self._surface = surface
+        self._paint_context = paint_context
         self._nodes = nodes
         self._wires = wires
         self._stale = True
         self._patches: dict[str, list[QRectF]] = {}
-        self._paths: dict[Flow, QPainterPath] = {}
+        self._paths: dict[WireRole, QPainterPath] = {}
 
     def refresh(self) -> None:
         """Draw anew what changed. Costs nothing while the layer is hidden."""
@@ -48,10 +50,10 @@ class FarLayer(QGraphicsRectItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._stale:
             self._gather()
-        style = self._surface.style
+        style = self._paint_context.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for flow, path in self._paths.items():
-            painter.setPen(style.wire_far[flow])
+        for role, path in self._paths.items():
+            painter.setPen(style.wire_far[role])
             painter.drawPath(path)
         for wire in self._wires.values():
             if wire.is_lit or wire.is_selected or wire.error:
@@ -65,11 +67,11 @@ class FarLayer(QGraphicsRectItem):
 
     def _paint_marks(self, painter: QPainter) -> None:
         """Selected nodes and those with problems stand out at any distance."""
-        style, scale = self._surface.style, self._surface.zoom.scale
+        style, scale = self._paint_context.style, self._paint_context.zoom.scale
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for node in self._nodes.values():
-            chosen = node.look.selected or node.look.marked
-            if not (chosen or node.face.error):
+            chosen = node.state.selected or node.state.highlighted
+            if not (chosen or node.content.error):
                 continue
             pen = QPen(style.accent if chosen else style.error, 2.0)
             pen.setCosmetic(True)
@@ -85,10 +87,10 @@ class FarLayer(QGraphicsRectItem):
     def _gather(self) -> None:
         patches: defaultdict[str, list[QRectF]] = defaultdict(list)
         for node in self._nodes.values():
-            patches[node.face.category].append(_rect(node))
-        paths: defaultdict[Flow, QPainterPath] = defaultdict(QPainterPath)
+            patches[node.content.category].append(_rect(node))
+        paths: defaultdict[WireRole, QPainterPath] = defaultdict(QPainterPath)
         for wire in self._wires.values():
-            paths[wire.flow].addPath(wire.path)
+            paths[wire.role].addPath(wire.path)
         self._patches, self._paths, self._stale = dict(patches), dict(paths), False
 
     def _frame(self) -> None:

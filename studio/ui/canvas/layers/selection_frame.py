@@ -7,19 +7,19 @@ from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 
 _GAP = 8.0
 _Z = 4.0
 
 
-class SelectionBox(QGraphicsRectItem):
-    def __init__(self, surface: Surface) -> None:
+class SelectionFrame(QGraphicsRectItem):
+    def __init__(self, paint_context: PaintContext) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self._surface = surface
+        self._paint_context = paint_context
 
     def surround(self, box: Box | None) -> None:
         """Lie around `box`; None takes the box away."""
@@ -28,6 +28,6 @@ class SelectionBox(QGraphicsRectItem):
             self.setRect(QRectF(box.left, box.top, box.width, box.height).adjusted(-_GAP, -_GAP, _GAP, _GAP))
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        painter.setPen(self._surface.style.common)
+        painter.setPen(self._paint_context.style.selection_frame)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(self.rect(), 10, 10)

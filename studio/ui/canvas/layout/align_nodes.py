@@ -9,10 +9,10 @@ from studio.ui.canvas.geometry import Box, bounds, snap
 
 Edge = Literal["left", "center", "right", "top", "middle", "bottom"]
 Axis = Literal["x", "y"]
-Places = dict[str, tuple[float, float]]
+Positions = dict[str, tuple[float, float]]
 
 
-def aligned(boxes: Mapping[str, Box], edge: Edge) -> Places:
+def aligned_positions(boxes: Mapping[str, Box], edge: Edge) -> Positions:
     """All of them moved so that `edge` is common."""
     frame = bounds(boxes.values())
     if frame is None:
@@ -29,7 +29,7 @@ def aligned(boxes: Mapping[str, Box], edge: Edge) -> Places:
     }
 
 
-def distributed(boxes: Mapping[str, Box], axis: Axis) -> Places:
+def distributed_positions(boxes: Mapping[str, Box], axis: Axis) -> Positions:
     """Equal gaps between neighbours; the outermost two stay, the gap is on the grid where there is room."""
     if len(boxes) < 3:
         return {name: (box.left, box.top) for name, box in boxes.items()}
@@ -39,7 +39,7 @@ def distributed(boxes: Mapping[str, Box], axis: Axis) -> Places:
     first, last = order[0][1], order[-1][1]
     room = (last.right - first.left if horizontal else last.bottom - first.top) - sum(sizes)
     gap = room / (len(order) - 1)
-    places: Places = {}
+    places: Positions = {}
     position = first.left if horizontal else first.top
     for (name, box), size in zip(order, sizes, strict=True):
         inner = name not in (order[0][0], order[-1][0])

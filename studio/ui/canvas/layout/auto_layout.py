@@ -13,17 +13,18 @@ from studio.document.model import Document
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
-from studio.ui.canvas.layout.push_nodes import WIRE_ROOM
-from studio.ui.layered_layout import CancelledError, Layout, Link, Spacing, arrange
+from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
+from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange
+from studio.ui.layered_layout import Layout as LayeredLayout
 from studio.ui.project.project_store import Store
 from studio.ui.theme import motion
 
-Places = dict[str, tuple[float, float]]
+Positions = dict[str, tuple[float, float]]
 
-SPACING = Spacing(column=WIRE_ROOM, row=32, bend=16, grid=GRID)
+SPACING = Spacing(column=WIRE_LENGTH, row=32, bend=16, grid=GRID)
 
 
-class Tidy(QObject):
+class AutoLayout(QObject):
     """Lays out nodes, and animates any change of places that it is asked to make."""
 
     finished = Signal()
@@ -36,8 +37,8 @@ class Tidy(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
         self._given_up = Event()
         self._document: Document | None = None
-        self._from: Places = {}
-        self._to: Places = {}
+        self._from: Positions = {}
+        self._to: Positions = {}
         self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
         self._animation.setEasingCurve(motion.EASING)
         self._animation.valueChanged.connect(self._advance)
@@ -71,10 +72,10 @@ class Tidy(QObject):
         job = self._pool.submit(arrange, sizes, links, SPACING, self._given_up.is_set)
         job.add_done_callback(partial(self._hand_over, self._document, boxes))
 
-    def move_to(self, title: str, places: Places) -> None:
+    def move_to(self, title: str, places: Positions) -> None:
         """Move nodes in one edit, shown as a movement."""
         before = {name: self._scene.nodes[name].at for name in places if name in self._scene.nodes}
-        if not self._store.edit(title, lambda document: composite_edits.moved_together(document, places)):
+        if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, places)):
             return
         duration = motion.duration(140)
         if duration and before != places:
@@ -97,12 +98,12 @@ class Tidy(QObject):
         self.cancel()
         self._pool.shutdown(wait=True)
 
-    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[Layout[str]]) -> None:
+    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[LayeredLayout[str]]) -> None:
         """In the pool's thread."""
         if not isinstance(job.exception(), CancelledError):
             self._computed.emit(document, _anchored(job.result().places, boxes))
 
-    def _take(self, document: Document, places: Places) -> None:
+    def _take(self, document: Document, places: Positions) -> None:
         if document is not self._document:
             return
         self._document = None
@@ -127,7 +128,7 @@ class Tidy(QObject):
         self.finished.emit()
 
 
-def _anchored(places: Places, boxes: dict[str, Box]) -> Places:
+def _anchored(places: Positions, boxes: dict[str, Box]) -> Positions:
     """The layout with its middle where the middle of the nodes was."""
     new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in places.items())
     old = bounds(boxes.values())

@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping
 
 from studio.ui.canvas.geometry import GRID, Box, snap_up
 
-Places = dict[str, tuple[float, float]]
+Positions = dict[str, tuple[float, float]]
 
-APART = 2.0 * GRID
+MIN_GAP = 2.0 * GRID
 """Smallest distance between neighbours that are pushed."""
-WIRE_ROOM = 14.0 * GRID
+WIRE_LENGTH = 14.0 * GRID
 """Length of a wire that shows the shape of a batch of images."""
 
 
-def clear_of(box: Box, others: Iterable[Box]) -> Box:
+def shifted_clear_of(box: Box, others: Iterable[Box]) -> Box:
     """Move a new node right until it covers none of the nodes that begin to the left of it."""
     others = sorted(others)
     for other in others:
         if other.left < box.left and box.meets(_widened(other)):
-            box = box.moved(snap_up(other.right + APART) - box.left, 0)
+            box = box.moved(snap_up(other.right + MIN_GAP) - box.left, 0)
     return box
 
 
-def make_room(
+def push_right(
     boxes: Mapping[str, Box], box: Box, name: str = "", *, ahead: Mapping[str, float] | None = None
-) -> Places:
+) -> Positions:
     """The places of the nodes to push right so that none lies under `box`, the new bounds of node `name`.
 
     Everything that begins at or right of the first node in the way moves by one distance, which can make no two of
@@ -34,7 +34,7 @@ def make_room(
     wanted = dict(ahead or {})
     for other, place in boxes.items():
         if place.left >= box.left and _widened(box).meets(place):
-            wanted.setdefault(other, APART)
+            wanted.setdefault(other, MIN_GAP)
     wanted.pop(name, None)
     steps = {other: snap_up(box.right + gap - boxes[other].left) for other, gap in wanted.items()}
     steps = {other: step for other, step in steps.items() if step > 0}
@@ -46,16 +46,16 @@ def make_room(
     }
 
 
-def grow_into_room(boxes: Mapping[str, Box], widths: Mapping[str, float]) -> Places:
+def push_for_wider_nodes(boxes: Mapping[str, Box], widths: Mapping[str, float]) -> Positions:
     """The nodes to push right for nodes that were narrower before; `widths` are their old ones."""
     now = dict(boxes)
     for name in sorted((name for name in widths if name in boxes), key=lambda name: boxes[name].left):
         box = now[name]
         right = {other: place for other, place in now.items() if place.left >= box.left + widths[name]}
-        places = make_room(right, box, name)
+        places = push_right(right, box, name)
         now |= {other: Box(x, y, x + now[other].width, y + now[other].height) for other, (x, y) in places.items()}
     return {name: (box.left, box.top) for name, box in now.items() if box != boxes[name]}
 
 
 def _widened(box: Box) -> Box:
-    return Box(box.left, box.top, box.right + APART, box.bottom)
+    return Box(box.left, box.top, box.right + MIN_GAP, box.bottom)

@@ -14,7 +14,7 @@ _MEASURED = ("loss", "metric")
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class NodeContent:
     """The content of one node on the canvas."""
 
     name: str
@@ -59,12 +59,12 @@ class Face:
         return next((port for port in (self.inputs if is_input else self.outputs) if port.name == name), None)
 
 
-def face(
+def node_content(
     name: str, node: Node, kind: NodeType, *, summary: str = "", live: str = "", problems: Iterable[Problem] = ()
-) -> Face:
+) -> NodeContent:
     """The face of a node of a type; for an unknown type that is a placeholder."""
     problems = tuple(problems)
-    return Face(
+    return NodeContent(
         name=name,
         kind="" if _says(name, kind.title) else kind.title,
         icon=kind.icon,

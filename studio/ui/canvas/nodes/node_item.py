@@ -7,10 +7,10 @@ from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.ui.canvas.geometry import Box, Point, Side
-from studio.ui.canvas.nodes.node_content import Face
-from studio.ui.canvas.nodes.node_layout import Layout, node_layout
-from studio.ui.canvas.nodes.node_painter import MARGIN, Look, Sketch, paint_node, sketch
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.nodes.node_content import NodeContent
+from studio.ui.canvas.nodes.node_layout import NodeLayout, node_layout
+from studio.ui.canvas.nodes.node_painter import MARGIN, NodeDrawing, NodeState, paint_node, prepare_drawing
+from studio.ui.canvas.paint_context import PaintContext
 
 NODE_Z, RAISED_Z = 1.0, 2.0
 
@@ -18,21 +18,21 @@ NODE_Z, RAISED_Z = 1.0, 2.0
 class NodeItem(QGraphicsRectItem):
     """Derived from the rectangle item so that Qt asks for bounds in C++, which a pan over thousands of nodes feels."""
 
-    def __init__(self, surface: Surface, face: Face, at: tuple[float, float]) -> None:
+    def __init__(self, paint_context: PaintContext, content: NodeContent, at: tuple[float, float]) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(NODE_Z)
         self.setPos(*at)
-        self._surface = surface
-        self.look = Look()
-        self.face = face
-        self.layout: Layout
-        self._sketch: Sketch | None = None
+        self._paint_context = paint_context
+        self.state = NodeState()
+        self.content = content
+        self.layout: NodeLayout
+        self._sketch: NodeDrawing | None = None
         self._arrange()
 
     @property
     def name(self) -> str:
-        return self.face.name
+        return self.content.name
 
     @property
     def at(self) -> tuple[float, float]:
@@ -47,12 +47,12 @@ class NodeItem(QGraphicsRectItem):
         place = self.layout.port(side, name)
         return Point(place.x + self.x(), place.y + self.y())
 
-    def show_face(self, face: Face) -> bool:
+    def set_content(self, content: NodeContent) -> bool:
         """Show something else. True if ports may have moved."""
-        if face == self.face:
+        if content == self.content:
             return False
         old = self.layout
-        self.face = face
+        self.content = content
         self._arrange()
         return self.layout != old
 
@@ -60,24 +60,24 @@ class NodeItem(QGraphicsRectItem):
         """Take over another theme or font."""
         self._arrange()
 
-    def look_selected(self, selected: bool) -> None:
-        self.look.selected = selected
+    def set_selected(self, selected: bool) -> None:
+        self.state.selected = selected
         self.setZValue(RAISED_Z if selected else NODE_Z)
         self.update()
 
-    def set_quiet(self, quiet: bool) -> None:
+    def set_painting_disabled(self, disabled: bool) -> None:
         """Leave the drawing to the layer that draws everything at once."""
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, quiet)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, disabled)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        style = self._surface.style
+        style = self._paint_context.style
         if self._sketch is None:
-            self._sketch = sketch(self.face, self.layout, style)
-        paint_node(painter, self._sketch, self.look, style, self._surface.zoom)
+            self._sketch = prepare_drawing(self.content, self.layout, style)
+        paint_node(painter, self._sketch, self.state, style, self._paint_context.zoom)
 
     def _arrange(self) -> None:
-        style = self._surface.style
-        self.layout = node_layout(self.face, style.measure)
+        style = self._paint_context.style
+        self.layout = node_layout(self.content, style.measure)
         self._sketch = None  # made when it is painted: most nodes of a large graph are not, for long
         self.setRect(QRectF(0, 0, self.layout.width, self.layout.height).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
         self.update()

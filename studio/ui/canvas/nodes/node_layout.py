@@ -8,7 +8,7 @@ from typing import Literal
 
 from studio.nodes.types import Port
 from studio.ui.canvas.geometry import Box, Point, Side, snap_up
-from studio.ui.canvas.nodes.node_content import Face
+from studio.ui.canvas.nodes.node_content import NodeContent
 
 HEADER = 24
 ROW = 16
@@ -25,12 +25,12 @@ _ICON = 24
 _GAP = 16
 _COLLAPSED = 24
 
-Role = Literal["name", "text", "mono"]
-Measure = Callable[[str, Role], float]
+TextRole = Literal["name", "text", "mono"]
+MeasureText = Callable[[str, TextRole], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class NodeLayout:
     """The measures of one node, from its top left corner."""
 
     width: float
@@ -53,34 +53,36 @@ class Layout:
         return known or Point(0.0 if side == "input" else self.width, self.height / 2)
 
 
-def node_layout(face: Face, measure: Measure) -> Layout:
+def node_layout(content: NodeContent, measure: MeasureText) -> NodeLayout:
     """Width from the content up to a maximum, height on the grid. Live values, which keep changing, do not count."""
-    width = _width(face, measure)
-    if face.collapsed:
-        return Layout(width, _COLLAPSED, _spread(face.inputs, 0.0), _spread(face.outputs, width), line=None)
-    rows = max(len(face.inputs), len(face.outputs), 1)
+    width = _width(content, measure)
+    if content.collapsed:
+        return NodeLayout(width, _COLLAPSED, _spread(content.inputs, 0.0), _spread(content.outputs, width), line=None)
+    rows = max(len(content.inputs), len(content.outputs), 1)
     height = FIRST_PORT + ROW * (rows - 1) + 12
     line: float | None = FIRST_PORT
-    if face.labelled:
-        line = height + 4 if face.has_line else None
-        height += ROW if face.has_line else 0
-    return Layout(
+    if content.labelled:
+        line = height + 4 if content.has_line else None
+        height += ROW if content.has_line else 0
+    return NodeLayout(
         width,
         height,
-        {port.name: Point(0.0, FIRST_PORT + ROW * row) for row, port in enumerate(face.inputs)},
-        {port.name: Point(width, FIRST_PORT + ROW * row) for row, port in enumerate(face.outputs)},
+        {port.name: Point(0.0, FIRST_PORT + ROW * row) for row, port in enumerate(content.inputs)},
+        {port.name: Point(width, FIRST_PORT + ROW * row) for row, port in enumerate(content.outputs)},
         line,
     )
 
 
-def _width(face: Face, measure: Measure) -> float:
-    title = _ICON + 8 + measure(face.name, "name") + (8 + measure(face.kind, "text") if face.kind else 0) + _SIDE
+def _width(content: NodeContent, measure: MeasureText) -> float:
+    title = (
+        _ICON + 8 + measure(content.name, "name") + (8 + measure(content.kind, "text") if content.kind else 0) + _SIDE
+    )
     labels = 0.0
-    if face.labelled:
-        left = max((measure(label, "text") for label in face.input_labels), default=0.0)
-        right = max((measure(label, "text") for label in face.output_labels), default=0.0)
+    if content.labelled:
+        left = max((measure(label, "text") for label in content.input_labels), default=0.0)
+        right = max((measure(label, "text") for label in content.output_labels), default=0.0)
         labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)
-    line = measure(face.summary, "mono") + 2 * _SIDE
+    line = measure(content.summary, "mono") + 2 * _SIDE
     return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
 
 

@@ -8,11 +8,11 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
 from studio.nodes.types import Port
-from studio.ui.canvas.canvas_style import MONO_PX, NAME_PX, TEXT_PX, Style, interface_font
-from studio.ui.canvas.level_of_detail import Detail, Zoom, readable
-from studio.ui.canvas.nodes.node_content import Face
-from studio.ui.canvas.nodes.node_layout import CORNER, HEADER, PORT, Layout
-from studio.ui.canvas.wires.wire_kind import flow
+from studio.ui.canvas.canvas_style import MONO_PX, NAME_PX, TEXT_PX, CanvasStyle, interface_font
+from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom, readable
+from studio.ui.canvas.nodes.node_content import NodeContent
+from studio.ui.canvas.nodes.node_layout import CORNER, HEADER, PORT, NodeLayout
+from studio.ui.canvas.wires.wire_role import wire_role
 
 MARGIN = 14.0
 """How far ports, glow, badges and the outline reach beyond the node."""
@@ -23,11 +23,11 @@ _FAR_TEXT = 11
 
 
 @dataclass(slots=True)
-class Sketch:
+class NodeDrawing:
     """A face with everything measured that painting needs."""
 
-    face: Face
-    layout: Layout
+    content: NodeContent
+    layout: NodeLayout
     body: QPainterPath
     header: QPainterPath
     name: str
@@ -41,23 +41,23 @@ class Sketch:
 
 
 @dataclass(slots=True)
-class Look:
+class NodeState:
     """What may change without the face: how the node stands in the eye of the pointer."""
 
     selected: bool = False
-    marked: bool = False
+    highlighted: bool = False
     """A panel speaks of it."""
-    hovered: str | None = None
+    hovered_port: str | None = None
     """Name of the port under the pointer, as "input.NAME" or "output.NAME"."""
-    wired: frozenset[str] = frozenset()
+    wired_ports: frozenset[str] = frozenset()
     """Ports with a wire, named likewise."""
-    glowing: frozenset[str] = frozenset()
+    fitting_ports: frozenset[str] = frozenset()
     """Ports that the wire being drawn fits."""
     faded: bool = False
     progress: float | None = None
 
 
-def sketch(face: Face, layout: Layout, style: Style) -> Sketch:
+def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> NodeDrawing:
     width, height = layout.width, layout.height
     edge = QRectF(0.5, 0.5, width - 1, height - 1)
     body = QPainterPath()
@@ -66,60 +66,60 @@ def sketch(face: Face, layout: Layout, style: Style) -> Sketch:
     inner.addRoundedRect(edge.adjusted(0.5, 0.5, -0.5, -0.5), CORNER - 0.5, CORNER - 0.5)
     strip = QPainterPath()
     strip.addRect(QRectF(0, 0, width, HEADER))
-    name_room = width - 28 - 12 - (8 + style.measure(face.kind, "text") if face.kind else 0)
-    name = style.elided(face.name, "name", max(name_room, 48))
+    name_room = width - 28 - 12 - (8 + style.measure(content.kind, "text") if content.kind else 0)
+    name = style.elided(content.name, "name", max(name_room, 48))
     kind_x = 28 + style.measure(name, "name") + 8
-    return Sketch(
-        face,
+    return NodeDrawing(
+        content,
         layout,
         body,
-        inner if face.collapsed else inner.intersected(strip),
+        inner if content.collapsed else inner.intersected(strip),
         name,
-        style.elided(face.kind, "text", max(width - kind_x - 8, 0)) if face.kind else "",
+        style.elided(content.kind, "text", max(width - kind_x - 8, 0)) if content.kind else "",
         kind_x,
-        style.elided(face.line, "mono", width - 24),
+        style.elided(content.line, "mono", width - 24),
         tuple(
             (port, QPointF(*places[port.name]))
-            for ports, places in ((face.inputs, layout.inputs), (face.outputs, layout.outputs))
+            for ports, places in ((content.inputs, layout.inputs), (content.outputs, layout.outputs))
             for port in ports
         ),
-        () if face.collapsed else _labels(face, layout, style),
+        () if content.collapsed else _labels(content, layout, style),
     )
 
 
-def _labels(face: Face, layout: Layout, style: Style) -> tuple[tuple[str, QPointF], ...]:
-    left = ((label, QPointF(12, style.baseline(layout.inputs[label].y, "text"))) for label in face.input_labels)
+def _labels(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> tuple[tuple[str, QPointF], ...]:
+    left = ((label, QPointF(12, style.baseline(layout.inputs[label].y, "text"))) for label in content.input_labels)
     right = (
         (label, QPointF(layout.width - 12 - style.measure(label, "text"), style.baseline(place.y, "text")))
-        for label in face.output_labels
+        for label in content.output_labels
         for place in (layout.outputs[label],)
     )
     return (*left, *right)
 
 
-def paint_node(painter: QPainter, node: Sketch, look: Look, style: Style, zoom: Zoom) -> None:
+def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
     """Paint a node with its top left corner at the origin."""
-    painter.setOpacity(0.3 if look.faded else 0.55 if node.face.muted else 1.0)
-    if zoom.detail is Detail.FULL:
+    painter.setOpacity(0.3 if state.faded else 0.55 if node.content.muted else 1.0)
+    if zoom.detail is LevelOfDetail.FULL:
         _paint_body(painter, node, style, zoom)
-        _paint_ports(painter, node, look, style)
+        _paint_ports(painter, node, state, style)
     else:
         _paint_patch(painter, node, style, zoom)
-    painter.setOpacity(0.3 if look.faded else 1.0)
-    _paint_state(painter, node.layout, look, style)
-    _paint_badges(painter, node.face, node.layout.width, style, zoom)
+    painter.setOpacity(0.3 if state.faded else 1.0)
+    _paint_state(painter, node.layout, state, style)
+    _paint_badges(painter, node.content, node.layout.width, style, zoom)
     painter.setOpacity(1.0)
 
 
-def _paint_body(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> None:
-    face = node.face
-    painter.setPen(style.failed if face.error else style.border_muted if face.muted else style.border)
+def _paint_body(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
+    content = node.content
+    painter.setPen(style.failed if content.error else style.border_muted if content.muted else style.border)
     painter.setBrush(style.body)
     painter.drawPath(node.body)
     painter.setPen(style.no_pen)
-    painter.setBrush(style.header[face.category])
+    painter.setBrush(style.header[content.category])
     painter.drawPath(node.header)
-    picture = style.icon(face.icon, style.category[face.category], _ICON, zoom.device_scale)
+    picture = style.icon(content.icon, style.category[content.category], _ICON, zoom.device_scale)
     painter.drawPixmap(QRectF(7, (HEADER - _ICON) / 2, _ICON, _ICON), picture, QRectF(picture.rect()))
     if readable(NAME_PX, zoom.scale):
         painter.setPen(style.text)
@@ -128,12 +128,12 @@ def _paint_body(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> No
     if readable(TEXT_PX, zoom.scale):
         _paint_text(painter, node, style)
     if node.line and node.layout.line is not None and readable(MONO_PX, zoom.scale):
-        painter.setPen(style.text if face.live else style.dim)
+        painter.setPen(style.text if content.live else style.dim)
         painter.setFont(style.fonts["mono"])
         painter.drawText(QPointF(12, style.baseline(node.layout.line, "mono")), node.line)
 
 
-def _paint_text(painter: QPainter, node: Sketch, style: Style) -> None:
+def _paint_text(painter: QPainter, node: NodeDrawing, style: CanvasStyle) -> None:
     """The type's title and the labels of ports."""
     if not node.kind and not node.labels:
         return
@@ -142,32 +142,32 @@ def _paint_text(painter: QPainter, node: Sketch, style: Style) -> None:
     for label, place in node.labels:
         painter.drawText(place, label)
     if node.kind:
-        painter.setPen(style.quiet[node.face.category])
+        painter.setPen(style.quiet[node.content.category])
         painter.drawText(QPointF(node.kind_x, style.baseline(HEADER / 2, "name")), node.kind)
 
 
-def _paint_state(painter: QPainter, layout: Layout, look: Look, style: Style) -> None:
+def _paint_state(painter: QPainter, layout: NodeLayout, state: NodeState, style: CanvasStyle) -> None:
     """How far the training is, and whether the node is selected."""
-    if look.progress is not None:
+    if state.progress is not None:
         painter.fillRect(
-            QRectF(CORNER, layout.height - 2, (layout.width - 2 * CORNER) * look.progress, 2), style.accent
+            QRectF(CORNER, layout.height - 2, (layout.width - 2 * CORNER) * state.progress, 2), style.accent
         )
-    if look.selected or look.marked:
+    if state.selected or state.highlighted:
         painter.setPen(style.selected)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(-2, -2, layout.width + 4, layout.height + 4), CORNER + 2, CORNER + 2)
 
 
-def _paint_ports(painter: QPainter, node: Sketch, look: Look, style: Style) -> None:
+def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
     for index, (port, place) in enumerate(node.ports):
-        carried = flow(port.type, port.name)
-        key = f"{'input' if index < len(node.face.inputs) else 'output'}.{port.name}"
-        if key in look.glowing:
+        carried = wire_role(port.type, port.name)
+        key = f"{'input' if index < len(node.content.inputs) else 'output'}.{port.name}"
+        if key in state.fitting_ports:
             painter.setPen(style.no_pen)
             painter.setBrush(style.port_glow[carried])
             painter.drawEllipse(place, PORT + 5, PORT + 5)
-        grown = 1.5 if key == look.hovered else 0.0
-        if key in look.wired or key == look.hovered:
+        grown = 1.5 if key == state.hovered_port else 0.0
+        if key in state.wired_ports or key == state.hovered_port:
             painter.setPen(style.rim)
             painter.setBrush(style.port_brush[carried])
         else:
@@ -177,11 +177,11 @@ def _paint_ports(painter: QPainter, node: Sketch, look: Look, style: Style) -> N
         painter.drawEllipse(place, PORT + grown, PORT + grown)
 
 
-def _paint_patch(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> None:
+def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
     """Seen from afar: the colour, and the name at a size that can be read."""
-    face = node.face
-    painter.setPen(style.failed if face.error else style.category_line[face.category])
-    painter.setBrush(style.patch[face.category])
+    content = node.content
+    painter.setPen(style.failed if content.error else style.category_line[content.category])
+    painter.setBrush(style.patch[content.category])
     painter.drawPath(node.body)
     pixels = round(_FAR_TEXT / zoom.scale)
     if node.far is None or node.far[0] != pixels:
@@ -191,25 +191,25 @@ def _paint_patch(painter: QPainter, node: Sketch, style: Style, zoom: Zoom) -> N
     painter.drawText(node.far[2], node.far[1])
 
 
-def _far_name(node: Sketch, pixels: int) -> tuple[str, QPointF]:
+def _far_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
     """The name as far as it fits into the node, and where it is in the middle."""
     metrics = QFontMetricsF(interface_font(pixels))
     room = node.layout.width - 2 * CORNER
-    text = metrics.elidedText(node.face.name, Qt.TextElideMode.ElideRight, room)
+    text = metrics.elidedText(node.content.name, Qt.TextElideMode.ElideRight, room)
     left = (node.layout.width - metrics.horizontalAdvance(text)) / 2
     return text, QPointF(left, node.layout.height / 2 + metrics.capHeight() / 2)
 
 
-def _paint_badges(painter: QPainter, face: Face, width: float, style: Style, zoom: Zoom) -> None:
+def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: CanvasStyle, zoom: Zoom) -> None:
     """Round marks on the upper edge, the worst outermost. They keep a readable size from afar."""
     badges = [
         (name, color)
         for name, color, shown in (
-            ("error", style.error, bool(face.error)),
-            ("warning", style.warning, bool(face.warning)),
-            ("frozen", style.accent, face.frozen),
-            ("recomputed", style.accent, face.recomputed),
-            ("mute", style.dim, face.muted),
+            ("error", style.error, bool(content.error)),
+            ("warning", style.warning, bool(content.warning)),
+            ("frozen", style.accent, content.frozen),
+            ("recomputed", style.accent, content.recomputed),
+            ("mute", style.dim, content.muted),
         )
         if shown
     ]

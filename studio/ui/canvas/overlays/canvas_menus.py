@@ -25,24 +25,24 @@ SEVERAL = (
     ("canvas.delete", "canvas.delete-bridge"),
 )
 WIRE = (("canvas.delete",),)
-GROUND = (
+EMPTY_AREA = (
     ("canvas.add", "canvas.paste", "canvas.paste-inputs"),
     ("canvas.select-all", "canvas.layout"),
     ("canvas.fit-all", "canvas.zoom-100", "canvas.minimap"),
 )
 
 
-def entries(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
+def command_groups(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
     """Ids of commands in groups."""
     if hit.node is not None:
         return SEVERAL if selected > 1 else NODE
-    return WIRE if hit.wire is not None else GROUND
+    return WIRE if hit.wire is not None else EMPTY_AREA
 
 
 def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None], parent: QWidget) -> QMenu:
     """The menu for what was hit. Commands that the window does not have are left out."""
     menu = QMenu(parent)
-    for group in entries(hit, selected):
+    for group in command_groups(hit, selected):
         actions = [found for id in group if (found := action(id)) is not None]
         if actions and not menu.isEmpty():
             menu.addSeparator()

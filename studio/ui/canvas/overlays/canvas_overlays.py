@@ -8,18 +8,18 @@ from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QAction
 
 from studio.nodes.types import NodeType
-from studio.ui.canvas.canvas_actions import Actions
-from studio.ui.canvas.canvas_context import Context
-from studio.ui.canvas.hit_testing import NOTHING, Hit
+from studio.ui.canvas.canvas_actions import CanvasActions
+from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.overlays.canvas_menus import context_menu
-from studio.ui.canvas.overlays.empty_canvas_hint import EmptyHint
+from studio.ui.canvas.overlays.empty_canvas_hint import EmptyCanvasHint
 from studio.ui.canvas.overlays.minimap import Minimap
-from studio.ui.canvas.overlays.minimap_placement import MapPlace
-from studio.ui.canvas.overlays.pointer_message import Bubble
+from studio.ui.canvas.overlays.minimap_placement import MinimapPlacement
+from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.canvas.overlays.rename_editor import RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
-from studio.ui.canvas.wires.pending_wire import Wiring
+from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.palette.search import SearchPalette
 from studio.ui.theme.theme import ThemeManager
 
@@ -30,14 +30,14 @@ _EDITOR = QPoint(160, 28)
 """Smallest width, and height."""
 
 
-class OnTop(QObject):
+class CanvasOverlays(QObject):
     """Opens, places and closes these widgets.
 
     Bar and map are inside the viewport and put back after each scroll. Lying over it, they would keep Qt from
     moving the pixels that are there already.
     """
 
-    def __init__(self, context: Context, actions: Actions, themes: ThemeManager) -> None:
+    def __init__(self, context: CanvasContext, actions: CanvasActions, themes: ThemeManager) -> None:
         view = context.view
         super().__init__(view)
         self._context = context
@@ -48,25 +48,25 @@ class OnTop(QObject):
         self.search = SearchPalette(context.store.catalogue, themes, view)
         self.bar = SelectionBar(actions, themes, view.viewport())
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
-        self.map_place = MapPlace(context, self.minimap, self.bar)
-        self.hint = EmptyHint(view)
-        self.bubble = Bubble(themes, view)
+        self.minimap_placement = MinimapPlacement(context, self.minimap, self.bar)
+        self.hint = EmptyCanvasHint(view)
+        self.pointer_message = PointerMessage(themes, view)
         self.editor: RenameEditor | None = None
         self._place = QPointF()
-        self._wiring: Wiring | None = None
+        self._pending: PendingWire | None = None
         self.search.chosen.connect(self._add_chosen)
         self.search.closed.connect(self._take_focus_back)
         self.search.closed.connect(self.show_hint)
 
     # -- adding nodes
 
-    def open_search(self, at: QPointF, wiring: Wiring | None = None) -> None:
-        """Open the search palette for a place on the canvas, and for what fits `wiring` if there is one."""
-        self._place, self._wiring = at, wiring
+    def open_search(self, at: QPointF, pending: PendingWire | None = None) -> None:
+        """Open the search palette for a place on the canvas, and for what fits `pending` if there is one."""
+        self._place, self._pending = at, pending
         types, hint = None, "Search nodes"
-        if wiring is not None:
-            types = self._context.store.catalogue.fitting(wiring.kind, wiring.wanted)
-            hint = f"What {'takes' if wiring.wanted == 'input' else 'gives'} {wiring.fixed}"
+        if pending is not None:
+            types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side)
+            hint = f"What {'takes' if pending.loose_side == 'input' else 'gives'} {pending.fixed}"
         self.hint.show_hint(False)
         self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
 
@@ -81,11 +81,11 @@ class OnTop(QObject):
         return name is not None
 
     def _add_chosen(self, kind: NodeType) -> None:
-        wiring, self._wiring = self._wiring, None
-        if wiring is not None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
             # The port that is wired comes to where the wire was dropped.
-            back = QPointF(0 if wiring.wanted == "input" else _NEW_WIDTH, _PORT_LINE)
-            self._do.add(kind, self._place - back, wiring)
+            back = QPointF(0 if pending.loose_side == "input" else _NEW_WIDTH, _PORT_LINE)
+            self._do.add(kind, self._place - back, pending)
         elif not self.add_behind_selected(kind):
             self._do.add_at(kind, self._place)
 
@@ -124,12 +124,12 @@ class OnTop(QObject):
         boxes = self._context.scene.boxes(self._context.store.selection)
         name, box = next(iter(boxes.items()), (None, None))
         at = camera.to_view(QPointF(box.left, box.bottom)).toPoint() if box else viewport.rect().center()
-        self.open_menu(Hit(node=name) if name else NOTHING, viewport.mapToGlobal(at))
+        self.open_menu(Hit(node=name) if name else NO_HIT, viewport.mapToGlobal(at))
 
-    def say(self, text: str, at: QPointF | None) -> None:
+    def show_message(self, text: str, at: QPointF | None) -> None:
         """Say something beside the pointer."""
         place = at or QPointF(self._view.viewport().rect().center())
-        self.bubble.say(text, place.toPoint())
+        self.pointer_message.show_message(text, place.toPoint())
 
     # -- places
 
@@ -147,9 +147,9 @@ class OnTop(QObject):
         """In an empty canvas, unless the search is open already."""
         self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
 
-    def show_why_not_run(self) -> None:
+    def show_run_requirements(self) -> None:
         """In an empty canvas: what a run needs."""
-        self.hint.insist()
+        self.hint.show_run_requirements()
         self.show_hint()
 
     def _take_focus_back(self) -> None:

@@ -11,7 +11,7 @@ from studio.ui.canvas.hit_testing import Hit
 from studio.ui.project.project_store import Store
 
 
-def tip(store: Store, scene: CanvasScene, hit: Hit) -> str:
+def tooltip(store: Store, scene: CanvasScene, hit: Hit) -> str:
     if hit.end is not None:
         return _port(store.report, scene, hit)
     if hit.node is not None:
@@ -19,40 +19,40 @@ def tip(store: Store, scene: CanvasScene, hit: Hit) -> str:
     if hit.wire is None:
         return ""
     item = scene.wires[hit.wire]
-    return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.flow}", _mono(item.label), _error(item.error))
+    return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.role}", _mono(item.label), _error(item.error))
 
 
-def described(store: Store, scene: CanvasScene) -> str:
+def selection_description(store: Store, scene: CanvasScene) -> str:
     """The selection in words, for screen readers."""
     names = [name for name in scene.nodes if name in store.selection]
     if len(names) != 1:
         return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
-    face = scene.nodes[names[0]].face
+    content = scene.nodes[names[0]].content
     kind = store.catalogue.get(store.document.nodes[names[0]].type)
-    parts = (names[0], kind.title if kind else "unknown type", face.summary, face.error, face.warning)
+    parts = (names[0], kind.title if kind else "unknown type", content.summary, content.error, content.warning)
     return ", ".join(part for part in parts if part)
 
 
 def _node(store: Store, scene: CanvasScene, name: str) -> str:
-    node, face = store.document.nodes[name], scene.nodes[name].face
+    node, content = store.document.nodes[name], scene.nodes[name].content
     kind = store.catalogue.get(node.type)
     title = kind.title if kind else node.type
     return _joined(
         f"<b>{html.escape(name)}</b> · {html.escape(title)}",
         html.escape(kind.summary) if kind else "This version of Gradwire does not know this node type.",
-        _mono(face.summary),
-        "Muted: passes its input through." if face.muted else "",
-        "Frozen: its parameters are not trained." if face.frozen else "",
-        "Recomputed: its tensors are not kept for the backward pass." if face.recomputed else "",
-        _error(face.error),
-        _warning(face.warning),
+        _mono(content.summary),
+        "Muted: passes its input through." if content.muted else "",
+        "Frozen: its parameters are not trained." if content.frozen else "",
+        "Recomputed: its tensors are not kept for the backward pass." if content.recomputed else "",
+        _error(content.error),
+        _warning(content.warning),
     )
 
 
 def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:
     assert hit.node is not None
     assert hit.port is not None
-    port = scene.nodes[hit.node].face.port(hit.port, is_input=hit.side == "input")
+    port = scene.nodes[hit.node].content.port(hit.port, is_input=hit.side == "input")
     if port is None:
         return ""
     about = f"{port.type}, optional" if port.optional else str(port.type)

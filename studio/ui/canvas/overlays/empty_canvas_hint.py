@@ -14,7 +14,7 @@ _EMPTY, _REFUSED = "Nothing here yet", "There is nothing to run yet"
 _MISSING = "A run needs data, layers, a loss and an optimizer, wired from left to right."
 
 
-class EmptyHint(QObject):
+class EmptyCanvasHint(QObject):
     """Words in the middle of the view that presses go through, and a button below them that takes them."""
 
     template_requested = Signal()
@@ -41,7 +41,7 @@ class EmptyHint(QObject):
             "Start from a template", self.template_requested.emit, icon="template", parent=parent
         )
 
-    def insist(self) -> None:
+    def show_run_requirements(self) -> None:
         """Say why an empty graph cannot be run, until it is no longer empty."""
         self._explain(True)
         self.place(self._room)

@@ -15,7 +15,7 @@ _SMALLEST = QSize(80, 52)
 _SHARE = 5
 """It is at most this part of the canvas in each direction."""
 _PAD = 8.0
-TAB = QSize(32, 24)
+COLLAPSED_SIZE = QSize(32, 24)
 """Its size while it is folded."""
 
 
@@ -33,10 +33,10 @@ class Minimap(QWidget):
         self._scene = scene
         self._camera = camera
         self._picture: QPixmap | None = None
-        self._whole = Box(0, 0, 1, 1)
-        self._held = False
+        self._graph_box = Box(0, 0, 1, 1)
+        self._is_pressed = False
         self._is_under_pointer = False
-        self._folded = False
+        self._is_collapsed = False
         self.setFixedSize(_LARGEST)
         self.setAccessibleName("Minimap")
         self.setToolTip("Minimap: press or drag to look there")
@@ -44,23 +44,23 @@ class Minimap(QWidget):
         camera.changed.connect(self.update)
 
     @property
-    def whole(self) -> Box:
+    def graph_box(self) -> Box:
         """The bounds of all nodes."""
-        return self._whole
+        return self._graph_box
 
     @property
-    def is_held(self) -> bool:
+    def is_pressed(self) -> bool:
         """Whether a button of the mouse is down on it."""
-        return self._held
+        return self._is_pressed
 
     @property
     def is_in_use(self) -> bool:
         """Whether the pointer is on it, or holds it."""
-        return self._held or self._is_under_pointer
+        return self._is_pressed or self._is_under_pointer
 
     @property
-    def is_folded(self) -> bool:
-        return self._folded
+    def is_collapsed(self) -> bool:
+        return self._is_collapsed
 
     def size_for(self, room: QSize) -> QSize | None:
         """Its size unfolded on a canvas of this size. None where the canvas is too small for a map."""
@@ -70,10 +70,10 @@ class Minimap(QWidget):
             return None
         return size
 
-    def show_at(self, place: QRect, *, folded: bool) -> None:
+    def show_at(self, place: QRect, *, collapsed: bool) -> None:
         """Lie there in the parent."""
-        if place.size() != self.size() or folded != self._folded:
-            self._folded = folded
+        if place.size() != self.size() or collapsed != self._is_collapsed:
+            self._is_collapsed = collapsed
             self.setFixedSize(place.size())
             self._picture = None
         self.setGeometry(place)
@@ -81,19 +81,19 @@ class Minimap(QWidget):
     def refresh(self) -> None:
         """Paint the nodes anew."""
         self._picture = None
-        self._whole = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
+        self._graph_box = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._held = True
-        self._look(event.position(), animated=True)
+        self._is_pressed = True
+        self._center_on(event.position(), animated=True)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._held = False
+        self._is_pressed = False
         self.hovered.emit()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._look(event.position(), animated=False)
+        self._center_on(event.position(), animated=False)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self._is_under_pointer = True
@@ -114,11 +114,11 @@ class Minimap(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
             self._picture = self._drawn()
-        style = self._scene.surface.style
+        style = self._scene.paint_context.style
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.drawPixmap(0, 0, self._picture)
-        if self._folded:
+        if self._is_collapsed:
             return
         visible = self._camera.visible
         frame = QRectF(self._to_map(visible.topLeft()), self._to_map(visible.bottomRight()))
@@ -132,13 +132,13 @@ class Minimap(QWidget):
         picture = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
         picture.setDevicePixelRatio(ratio)
         picture.fill(Qt.GlobalColor.transparent)
-        style = self._scene.surface.style
+        style = self._scene.paint_context.style
         painter = QPainter(picture)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(style.pill_line)
         painter.setBrush(style.pill)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        if self._folded:
+        if self._is_collapsed:
             icon = style.icon("minimap", style.dim, 16, ratio)
             painter.drawPixmap(QRectF(self.width() / 2 - 8, self.height() / 2 - 8, 16, 16), icon, QRectF(icon.rect()))
             painter.end()
@@ -147,12 +147,12 @@ class Minimap(QWidget):
         for node in self._scene.nodes.values():
             box = node.box
             rect = QRectF(self._to_map(QPointF(box.left, box.top)), self._to_map(QPointF(box.right, box.bottom)))
-            painter.setBrush(style.error if node.face.error else style.category_brush[node.face.category])
+            painter.setBrush(style.error if node.content.error else style.category_brush[node.content.category])
             painter.drawRect(rect.adjusted(0, 0, max(1.5 - rect.width(), 0), max(1.5 - rect.height(), 0)))
         painter.end()
         return picture
 
-    def _look(self, place: QPointF, *, animated: bool) -> None:
+    def _center_on(self, place: QPointF, *, animated: bool) -> None:
         scale, offset = self._mapping()
         self._camera.center_on((place - offset) / scale, animated=animated)
 
@@ -162,8 +162,8 @@ class Minimap(QWidget):
 
     def _mapping(self) -> tuple[float, QPointF]:
         """Scale and offset that put the whole graph into the middle."""
-        whole = self._whole
+        graph_box = self._graph_box
         room = (self.width() - 2 * _PAD, self.height() - 2 * _PAD)
-        scale = min(room[0] / max(whole.width, 1), room[1] / max(whole.height, 1), 0.2)
+        scale = min(room[0] / max(graph_box.width, 1), room[1] / max(graph_box.height, 1), 0.2)
         middle = QPointF(self.width() / 2, self.height() / 2)
-        return scale, middle - QPointF(*whole.center) * scale
+        return scale, middle - QPointF(*graph_box.center) * scale

@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize
 from PySide6.QtWidgets import QWidget
 
-from studio.ui.canvas.canvas_context import Context
-from studio.ui.canvas.overlays.minimap import TAB, Minimap
+from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.overlays.minimap import COLLAPSED_SIZE, Minimap
 
 _EDGE = 12
 _STEP = 16
 """From one place for the tab on the border to the next."""
 
 
-class MapPlace(QObject):
+class MinimapPlacement(QObject):
     """Shows the minimap while some of the graph is out of sight.
 
     It never lies over the selection bar, nor over what is kept clear.
     """
 
-    def __init__(self, context: Context, minimap: Minimap, bar: QWidget) -> None:
+    def __init__(self, context: CanvasContext, minimap: Minimap, bar: QWidget) -> None:
         super().__init__(context.view)
         self._context = context
         self._viewport = context.view.viewport()
         self._map = minimap
         self._bar = bar
         self._is_wanted = True
-        self._clear = QRect()
+        self._reserved_area = QRect()
         self._place = QRect()
         """Where the map or its tab is in the viewport."""
         minimap.hovered.connect(self.update)
@@ -38,47 +38,47 @@ class MapPlace(QObject):
         self._is_wanted = not self._is_wanted
         self.update()
 
-    def keep_clear(self, place: QRect) -> None:
+    def set_reserved_area(self, place: QRect) -> None:
         """Keep off this part of the viewport from now on; off none if it is empty."""
-        if place != self._clear:
-            self._clear = QRect(place)
+        if place != self._reserved_area:
+            self._reserved_area = QRect(place)
             self.update()
 
     def update(self) -> None:
         """Place it again after the view or the nodes have changed. A small canvas has no map."""
-        whole, visible = self._map.whole, self._context.camera.visible
-        hidden = not visible.contains(QRectF(whole.left, whole.top, whole.width, whole.height))
-        wanted = self._is_wanted and bool(self._context.scene.nodes) and (hidden or self._map.is_held)
+        graph_box, visible = self._map.graph_box, self._context.camera.visible
+        hidden = not visible.contains(QRectF(graph_box.left, graph_box.top, graph_box.width, graph_box.height))
+        wanted = self._is_wanted and bool(self._context.scene.nodes) and (hidden or self._map.is_pressed)
         size = self._map.size_for(self._viewport.size()) if wanted else None
-        place = self._found(size) if size is not None else None
+        place = self._find_position(size) if size is not None else None
         if place is not None:
             self._place = place
             # Scrolling the viewport has moved it, since it is a child.
-            self._map.show_at(place, folded=place.size() == TAB)
+            self._map.show_at(place, collapsed=place.size() == COLLAPSED_SIZE)
         self._map.setVisible(place is not None)
 
-    def _found(self, size: QSize) -> QRect | None:
+    def _find_position(self, size: QSize) -> QRect | None:
         """The present place while it is in use or free, a free corner, a place for the tab, or none."""
         if self._map.isVisible() and self._map.is_in_use:
-            unfolded = self._unfolded(size)
-            if self._map.is_held or not self._is_covering(unfolded):
-                return unfolded
+            expanded = self._expanded(size)
+            if self._map.is_pressed or not self._overlaps_reserved(expanded):
+                return expanded
         corners = [rect for rect in self._corners(size) if self._is_free(rect)]
         if self._place in corners:
             return self._place
         if corners:
             return corners[0]
-        if self._place.size() == TAB and self._inner.contains(self._place) and self._is_free(self._place):
+        if self._place.size() == COLLAPSED_SIZE and self._inner.contains(self._place) and self._is_free(self._place):
             return self._place
-        return next((rect for rect in self._tabs() if self._is_free(rect)), None)
+        return next((rect for rect in self._collapsed_positions() if self._is_free(rect)), None)
 
-    def _unfolded(self, size: QSize) -> QRect:
+    def _expanded(self, size: QSize) -> QRect:
         """The map over its tab, to the side where it covers nothing; where it is when it is not folded."""
         inner, place = self._inner, self._place
         lefts = (min(place.left(), inner.right() + 1 - size.width()), place.right() + 1 - size.width())
         tops = (min(place.top(), inner.bottom() + 1 - size.height()), place.bottom() + 1 - size.height())
         found = [QRect(QPoint(left, top), size) for top in tops for left in lefts]
-        return next((rect for rect in found if inner.contains(rect) and not self._is_covering(rect)), found[0])
+        return next((rect for rect in found if inner.contains(rect) and not self._overlaps_reserved(rect)), found[0])
 
     @property
     def _inner(self) -> QRect:
@@ -91,26 +91,28 @@ class MapPlace(QObject):
         tops = (inner.bottom() + 1 - size.height(), inner.top())
         return [QRect(QPoint(left, top), size) for top in tops for left in lefts]
 
-    def _tabs(self) -> Iterator[QRect]:
+    def _collapsed_positions(self) -> Iterator[QRect]:
         """Corners, and then along the border."""
-        yield from self._corners(TAB)
+        yield from self._corners(COLLAPSED_SIZE)
         inner = self._inner
-        right, bottom = inner.right() + 1 - TAB.width(), inner.bottom() + 1 - TAB.height()
+        right, bottom = inner.right() + 1 - COLLAPSED_SIZE.width(), inner.bottom() + 1 - COLLAPSED_SIZE.height()
         for left in range(right, inner.left(), -_STEP):
-            yield QRect(QPoint(left, bottom), TAB)
+            yield QRect(QPoint(left, bottom), COLLAPSED_SIZE)
         for top in range(bottom, inner.top(), -_STEP):
-            yield QRect(QPoint(right, top), TAB)
+            yield QRect(QPoint(right, top), COLLAPSED_SIZE)
         for left in range(right, inner.left(), -_STEP):
-            yield QRect(QPoint(left, inner.top()), TAB)
+            yield QRect(QPoint(left, inner.top()), COLLAPSED_SIZE)
         for top in range(bottom, inner.top(), -_STEP):
-            yield QRect(QPoint(inner.left(), top), TAB)
+            yield QRect(QPoint(inner.left(), top), COLLAPSED_SIZE)
 
-    def _is_covering(self, rect: QRect) -> bool:
+    def _overlaps_reserved(self, rect: QRect) -> bool:
         """Whether the selection bar or what is kept clear is there."""
-        return rect.intersects(self._clear) or (not self._bar.isHidden() and rect.intersects(self._bar.geometry()))
+        return rect.intersects(self._reserved_area) or (
+            not self._bar.isHidden() and rect.intersects(self._bar.geometry())
+        )
 
     def _is_free(self, rect: QRect) -> bool:
-        if self._is_covering(rect):
+        if self._overlaps_reserved(rect):
             return False
         camera = self._context.camera
         area = QRectF(camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1)))

@@ -11,7 +11,7 @@ from studio.ui.theme.theme import ThemeManager
 _WIDEST, _GAP, _STAYS = 320, 16, 4000
 
 
-class Bubble(QLabel):
+class PointerMessage(QLabel):
     """Looks like a tooltip, but is not taken away by the drag that it comments on."""
 
     def __init__(self, themes: ThemeManager, parent: QWidget) -> None:
@@ -25,7 +25,7 @@ class Bubble(QLabel):
         self._timer.timeout.connect(self.hide)
         self.hide()
 
-    def say(self, text: str, at: QPoint) -> None:
+    def show_message(self, text: str, at: QPoint) -> None:
         """Show `text` beside a place in the parent; an empty one takes the bubble away."""
         self.setText(text)
         if not text:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.document import edits, names
-from studio.ui.canvas.overlays.pointer_message import Bubble
+from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.project.project_store import Store
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
@@ -24,7 +24,7 @@ class RenameEditor(LineEdit):
         self._name = name
         self._done = False
         self.setAccessibleName(f"New name of {name}")
-        self.reason = Bubble(themes, parent)
+        self.reason = PointerMessage(themes, parent)
         self.textChanged.connect(self._judge)
         self.returnPressed.connect(self._take)
         store.document_changed.connect(self._document_changed)
@@ -72,7 +72,7 @@ class RenameEditor(LineEdit):
         self.style().polish(self)
         new = names.from_title(text)
         becomes = f"Becomes {new}" if new != text.strip() else ""
-        self.reason.say(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
+        self.reason.show_message(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
         new, old = names.from_title(self.text()), self._name

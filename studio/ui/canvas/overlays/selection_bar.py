@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from studio.ui.canvas.canvas_actions import Actions
+from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.layout.align_nodes import Axis, Edge
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets import buttons
@@ -26,7 +26,7 @@ _AXES: tuple[tuple[Axis, str], ...] = (("x", "Distribute across"), ("y", "Distri
 class SelectionBar(QWidget):
     """A row of buttons that align, distribute and lay out. It never takes the focus from the canvas."""
 
-    def __init__(self, actions: Actions, themes: ThemeManager, parent: QWidget) -> None:
+    def __init__(self, actions: CanvasActions, themes: ThemeManager, parent: QWidget) -> None:
         super().__init__(parent)
         self._themes = themes
         self.setAccessibleName("Arrange the selected nodes")

@@ -8,28 +8,28 @@ from studio.lowering.connect import refusal
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
 from studio.ui.canvas.geometry import Side
-from studio.ui.canvas.wires.wire_graph import Graph
+from studio.ui.canvas.wires.wire_graph import WireGraph
 
 
-class Wiring:
-    """One end is at a port already; the other follows the pointer. A wire that was taken off its port is `lifted`."""
+class PendingWire:
+    """One end is at a port already; the other follows the pointer. A wire that was taken off its port is `detached`."""
 
     def __init__(
-        self, document: Document, catalogue: Catalogue, fixed: End, side: Side, lifted: Wire | None = None
+        self, document: Document, catalogue: Catalogue, fixed: End, side: Side, detached: Wire | None = None
     ) -> None:
         self.fixed = fixed
         self.side: Side = side
         """Which side of its node the fixed end is on."""
-        self.lifted = lifted
-        self._document = disconnect(document, [lifted]) if lifted else document
+        self.detached = detached
+        self._document = disconnect(document, [detached]) if detached else document
         self._catalogue = catalogue
-        graph = Graph(self._document.wires)
+        graph = WireGraph(self._document.wires)
         walk = graph.upstream if side == "output" else graph.downstream
-        self._looping, _ = walk(fixed.node)
+        self._would_loop, _ = walk(fixed.node)
         self.kind: PortType = _type_of(self._document, catalogue, fixed, side)
 
     @property
-    def wanted(self) -> Side:
+    def loose_side(self) -> Side:
         """The side that the loose end has to find."""
         return "input" if self.side == "output" else "output"
 
@@ -42,24 +42,24 @@ class Wiring:
             return "A wire goes from an output to an input."
         return refusal(self._document, self._catalogue, self.wire(other))
 
-    def fitting(self, name: str) -> frozenset[str]:
+    def fitting_ports(self, name: str) -> frozenset[str]:
         """The ports of a node that the wire can end at, as looks name them. A few lookups: asked of every node."""
         kind = self._catalogue.get(self._document.nodes[name].type)
-        if kind is None or name in self._looping:
+        if kind is None or name in self._would_loop:
             return frozenset()
-        ports = ports_of(kind, self.wanted)
-        return frozenset(f"{self.wanted}.{port.name}" for port in ports if port.type is self.kind)
+        ports = ports_of(kind, self.loose_side)
+        return frozenset(f"{self.loose_side}.{port.name}" for port in ports if port.type is self.kind)
 
-    def nearest_fit(self, name: str) -> str | None:
+    def best_port(self, name: str) -> str | None:
         """The port to take when the wire is dropped on the body of a node: a free one first."""
-        fits = [port for port in self._ports(name) if f"{self.wanted}.{port.name}" in self.fitting(name)]
+        fits = [port for port in self._ports(name) if f"{self.loose_side}.{port.name}" in self.fitting_ports(name)]
         taken = {wire.target.port for wire in self._document.wires if wire.target.node == name}
-        free = [port for port in fits if self.wanted == "output" or port.name not in taken]
+        free = [port for port in fits if self.loose_side == "output" or port.name not in taken]
         return next((port.name for port in free or fits), None)
 
     def _ports(self, name: str) -> tuple[Port, ...]:
         kind = self._catalogue.get(self._document.nodes[name].type)
-        return ports_of(kind, self.wanted) if kind else ()
+        return ports_of(kind, self.loose_side) if kind else ()
 
 
 def ports_of(kind: NodeType, side: Side) -> tuple[Port, ...]:

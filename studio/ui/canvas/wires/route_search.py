@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from studio.ui.canvas.geometry import Box, Point
-from studio.ui.canvas.wires.wire_curve import Bezier, Curve, wire_curve
+from studio.ui.canvas.wires.wire_curve import Bezier, WireCurve, wire_curve
 
 _CLEAR = 12.0
 """Distance of the first lane from the nodes that it passes."""
@@ -43,72 +43,72 @@ _TRIES = 32
 """Ways that are compared, at most."""
 
 
-class Surroundings(NamedTuple):
+class Obstacles(NamedTuple):
     """What meets a box: nodes, and the wires that were led before."""
 
     boxes: Sequence[Box]
-    curves: Sequence[Curve] = ()
+    curves: Sequence[WireCurve] = ()
 
 
-def around(direct: Curve, look: Callable[[Box], Surroundings]) -> Curve:
+def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) -> WireCurve:
     """The way of a wire that avoids nodes and other wires; `direct` where that is free, or where no way is better.
 
     `look` gives what meets a box, without the nodes at the wire's ends and the wires from the same port.
     """
     margin = _MARGINS[0]
-    near = look(_widened(direct.box, margin))
-    fault = _fault(direct, near, margin)
-    if fault == (0, 0):
+    near = find_obstacles(_widened(direct.box, margin))
+    conflicts = _conflicts(direct, near, margin)
+    if conflicts == (0, 0):
         return direct
-    near = look(_widened(direct.box, _AROUND))
+    near = find_obstacles(_widened(direct.box, _AROUND))
     if len(near.boxes) > _MOST:
         return direct
-    best, least = direct, fault
+    best, least = direct, conflicts
     for margin in _MARGINS:
-        for curve in islice(_ways(direct.start, direct.end, near.boxes, margin), _TRIES):
-            fault = _fault(curve, near, most=least[0])
-            if fault == (0, 0):
+        for curve in islice(_candidate_routes(direct.start, direct.end, near.boxes, margin), _TRIES):
+            conflicts = _conflicts(curve, near, most=least[0])
+            if conflicts == (0, 0):
                 return curve
-            if fault < least:
-                best, least = curve, fault
+            if conflicts < least:
+                best, least = curve, conflicts
     return best
 
 
-def enters(curve: Curve, box: Box, margin: float = -1.0) -> bool:
+def passes_through(curve: WireCurve, box: Box, margin: float = -1.0) -> bool:
     """Whether a curve runs through the inside of a box, or nearer than `margin` above or below it."""
     inner = Box(box.left + 1, box.top - margin, box.right - 1, box.bottom + margin)
-    return curve.box.meets(inner) and curve.enters(inner)
+    return curve.box.meets(inner) and curve.passes_through(inner)
 
 
-def _fault(curve: Curve, near: Surroundings, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
+def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
     """How many nodes it runs behind, and how far along other wires. The latter is 0 after more than `most` nodes."""
-    hits = sum(enters(curve, box, margin) for box in near.boxes)
+    hits = sum(passes_through(curve, box, margin) for box in near.boxes)
     if hits > most:
         return hits, 0
-    shared = (curve.together(other) for other in near.curves)
+    shared = (curve.shared_length(other) for other in near.curves)
     return hits, sum(length for length in shared if length > _CROSSING)
 
 
-def _ways(a: Point, b: Point, boxes: Sequence[Box], margin: float) -> Iterator[Curve]:
+def _candidate_routes(a: Point, b: Point, boxes: Sequence[Box], margin: float) -> Iterator[WireCurve]:
     if b.x > a.x:
         kept = [Box(box.left, box.top - margin, box.right, box.bottom + margin) for box in boxes]
-        yield from _forwards(a, b, kept, _CLEAR - margin)
+        yield from _forward_routes(a, b, kept, _CLEAR - margin)
         for lane in range(_LANES):
-            yield from _through_rows(a, b, kept, lane)
+            yield from _routes_between_rows(a, b, kept, lane)
     else:
-        yield from _backwards(a, b, boxes)
+        yield from _backward_routes(a, b, boxes)
 
 
-def _forwards(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> Iterator[Curve]:
+def _forward_routes(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> Iterator[WireCurve]:
     """Ways with one bend, or along one lane, that meet no node; those of the least height first."""
     first = min((box.left for box in boxes if box.top < a.y < box.bottom and box.right > a.x), default=b.x)
     last = max((box.right for box in boxes if box.top < b.y < box.bottom and box.left < b.x), default=a.x)
-    bends = _gaps(a, b, boxes)
+    bends = _possible_bends(a, b, boxes)
     out = [(left, right) for left, right in bends if right <= min(first, b.x)]
     back = [(left, right) for left, right in bends if max(last, a.x) <= left]
     for left, right in _widest(out):
-        if left >= last and _free(left, a.y, right, b.y, boxes):
-            yield _chain(a, Point(left, a.y), Point(right, b.y), b)
+        if left >= last and _is_free(left, a.y, right, b.y, boxes):
+            yield _curve_through(a, Point(left, a.y), Point(right, b.y), b)
     lanes = {
         y
         for step in range(_LANES)
@@ -116,15 +116,21 @@ def _forwards(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> Iterato
         for y in (box.top - clear - step * _LANE, box.bottom + clear + step * _LANE)
     } or {y + way * (_CLEAR + step * _LANE) for y in (a.y, b.y) for way in (-1, 1) for step in range(_LANES)}
     for lane in sorted(lanes, key=lambda lane: (abs(lane - a.y) + abs(lane - b.y), lane)):
-        down = _some([bend for bend in out if _free(bend[0], a.y, bend[1], lane, boxes)])
-        up = _some([bend for bend in back if _free(bend[0], lane, bend[1], b.y, boxes)], last=True) if down else []
+        down = _widest_of_both_ends([bend for bend in out if _is_free(bend[0], a.y, bend[1], lane, boxes)])
+        up = (
+            _widest_of_both_ends([bend for bend in back if _is_free(bend[0], lane, bend[1], b.y, boxes)], last=True)
+            if down
+            else []
+        )
         for start, end in up:
             for left, right in down:
-                if right <= start and _free(right, lane, start, lane, boxes):
-                    yield _chain(a, Point(left, a.y), Point(right, lane), Point(start, lane), Point(end, b.y), b)
+                if right <= start and _is_free(right, lane, start, lane, boxes):
+                    yield _curve_through(
+                        a, Point(left, a.y), Point(right, lane), Point(start, lane), Point(end, b.y), b
+                    )
 
 
-def _through_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) -> Iterator[Curve]:
+def _routes_between_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) -> Iterator[WireCurve]:
     """By the lanes between the rows of nodes: a bend in the first gap of each row, and one in the last before `b`."""
     top, bottom = min(a.y, b.y), max(a.y, b.y)
     off = (lane + 1) // 2 * _LANE * (1 if lane % 2 else -1)
@@ -135,24 +141,24 @@ def _through_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) -> Iterat
             room = (box.top - reach) / 2
             levels.append((reach + box.top) / 2 + min(max(off, -room), room))
         reach = max(reach, box.bottom)
-    bends, stops = _gaps(a, b, boxes), [a]
+    bends, stops = _possible_bends(a, b, boxes), [a]
     for level in (*(levels if a.y < b.y else reversed(levels)), b.y):
         here, last = stops[-1], level == b.y
         for left, right in _widest(bends, last=True) if last else bends[lane:]:
             if (
                 here.x <= left
-                and _free(here.x, here.y, left, here.y, boxes)
-                and _free(left, here.y, right, level, boxes)
-                and (not last or _free(right, level, b.x, level, boxes))
+                and _is_free(here.x, here.y, left, here.y, boxes)
+                and _is_free(left, here.y, right, level, boxes)
+                and (not last or _is_free(right, level, b.x, level, boxes))
             ):
                 stops += [Point(left, here.y), Point(right, level)]
                 break
         else:
             return
-    yield _chain(*stops, b)
+    yield _curve_through(*stops, b)
 
 
-def _gaps(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[float, float]]:
+def _possible_bends(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[float, float]]:
     """Where bends may be, from the left: beside nodes and ends."""
     ends = [x for shift in _SHIFTS for x in (a.x + shift, b.x - shift)]
     edges = {*ends, *(x for box in boxes for x in (box.right + _BESIDE, box.left - _BESIDE))}
@@ -160,7 +166,7 @@ def _gaps(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[float, float]]
     return sorted(bend for bend in bends if a.x <= bend[0] and bend[1] <= b.x)
 
 
-def _some(bends: Sequence[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
+def _widest_of_both_ends(bends: Sequence[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
     """A few of the widest bends, from both ends of where they may be."""
     wide = _widest(bends, last=last)
     return list(dict.fromkeys((*wide[:3], *wide[3:][-2:])))
@@ -171,21 +177,23 @@ def _widest(bends: Iterable[tuple[float, float]], *, last: bool = False) -> list
     return sorted(bends, key=lambda bend: (bend[0] - bend[1], -bend[0] if last else bend[0]))
 
 
-def _backwards(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[Curve]:
+def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireCurve]:
     across = [box for box in boxes if box.left < a.x + _CLEAR and b.x - _CLEAR < box.right]
     levels = ((a.y + b.y) / 2, a.y, b.y)
     ways = {
-        (_beside(level, way, across) + way * step * _LANE, wider)
+        (_next_free_level(level, way, across) + way * step * _LANE, extra_turns)
         for level in levels
         for way in (-1, 1)
         for step in range(_LANES)
-        for wider in _TURNS
+        for extra_turns in _TURNS
     }
-    for lane, wider in sorted(ways, key=lambda way: (abs(way[0] - a.y) + abs(way[0] - b.y) + sum(way[1]) / 2, way)):
-        yield wire_curve(a, b, lane=lane, wider=wider)
+    for lane, extra_turns in sorted(
+        ways, key=lambda way: (abs(way[0] - a.y) + abs(way[0] - b.y) + sum(way[1]) / 2, way)
+    ):
+        yield wire_curve(a, b, lane=lane, extra_turns=extra_turns)
 
 
-def _beside(level: float, way: int, boxes: Sequence[Box]) -> float:
+def _next_free_level(level: float, way: int, boxes: Sequence[Box]) -> float:
     """The next level above or below where no box is."""
     for _ in boxes:
         hit = [box for box in boxes if box.top - _CLEAR < level < box.bottom + _CLEAR]
@@ -195,20 +203,20 @@ def _beside(level: float, way: int, boxes: Sequence[Box]) -> float:
     return level
 
 
-def _free(left: float, y: float, right: float, other_y: float, boxes: Iterable[Box]) -> bool:
+def _is_free(left: float, y: float, right: float, other_y: float, boxes: Iterable[Box]) -> bool:
     """Whether no node lies in the rectangle of a stretch."""
     top, bottom = min(y, other_y), max(y, other_y)
     return not any(box.left < right and left < box.right and box.top < bottom and top < box.bottom for box in boxes)
 
 
-def _chain(*stops: Point) -> Curve:
+def _curve_through(*stops: Point) -> WireCurve:
     """Stretches from stop to stop, level at each."""
     pieces: list[Bezier] = []
     for start, end in pairwise(stops):
         if start != end:
             reach = (end.x - start.x) / (3 if start.y == end.y else 2)
             pieces.append(Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end))
-    return Curve(tuple(pieces))
+    return WireCurve(tuple(pieces))
 
 
 def _widened(box: Box, by: float) -> Box:

@@ -35,7 +35,7 @@ class Bezier(NamedTuple):
     end: Point
 
     @property
-    def is_level(self) -> bool:
+    def is_horizontal(self) -> bool:
         return self.start.y == self.first.y == self.second.y == self.end.y
 
     def at(self, t: float) -> Point:
@@ -48,7 +48,7 @@ class Bezier(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve:
+class WireCurve:
     """Bézier curves that continue each other, horizontal at both ends."""
 
     pieces: tuple[Bezier, ...]
@@ -67,7 +67,7 @@ class Curve:
         return Box(min(xs), min(ys), max(xs), max(ys))
 
     @property
-    def level(self) -> float:
+    def label_length(self) -> float:
         """How far its longest piece runs sideways before it gets steep: the room for a label."""
         across, down = (
             abs(self._longest.end.x - self._longest.start.x),
@@ -80,7 +80,7 @@ class Curve:
         number = min(int(t * len(self.pieces)), len(self.pieces) - 1)
         return self.pieces[number].at(t * len(self.pieces) - number)
 
-    def on_level(self, t: float) -> Point:
+    def on_longest_piece(self, t: float) -> Point:
         """The point at `t` of 0 to 1 of its longest piece, where a label has room."""
         return self._longest.at(t)
 
@@ -101,20 +101,20 @@ class Curve:
         """Whether the straight line from `a` to `b` cuts the curve."""
         return any(_cross(start, end, a, b) for start, end in pairwise(self.points))
 
-    def enters(self, box: Box) -> bool:
+    def passes_through(self, box: Box) -> bool:
         """Whether the curve passes through a box."""
         return any(_piece_enters(piece, box) for piece in self.pieces)
 
-    def together(self, other: Curve) -> float:
+    def shared_length(self, other: WireCurve) -> float:
         """Length of the longest stretch, to within some pixels, for which the two are less than 8 pixels apart."""
         if (
             not self.box.meets(_widened(other.box, 2 * _CELL))
-            or max(_half_girth(self.box), _half_girth(other.box)) > _LONGEST
+            or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _LONGEST
         ):
             return 0.0
         longest = run = 0
         for cell in self._cells:
-            run = run + 1 if cell in other._halo else 0
+            run = run + 1 if cell in other._neighbour_cells else 0
             longest = max(longest, run)
         return longest * _CELL
 
@@ -123,11 +123,11 @@ class Curve:
         """Numbers of the squares that the curve passes, in its order."""
         found: dict[int, None] = {}
         for piece in self.pieces:
-            found.update(dict.fromkeys(_level_cells(piece) if piece.is_level else _bent_cells(piece)))
+            found.update(dict.fromkeys(_horizontal_cells(piece) if piece.is_horizontal else _curved_cells(piece)))
         return tuple(found)
 
     @cached_property
-    def _halo(self) -> frozenset[int]:
+    def _neighbour_cells(self) -> frozenset[int]:
         """The same with their eight neighbours."""
         steps = [across * _ROW + down for across in (-1, 0, 1) for down in (-1, 0, 1)]
         return frozenset(cell + step for cell in self._cells for step in steps)
@@ -138,11 +138,11 @@ def wire_curve(
     end: tuple[float, float],
     *,
     lane: float | None = None,
-    wider: tuple[float, float] = (0.0, 0.0),
-) -> Curve:
+    extra_turns: tuple[float, float] = (0.0, 0.0),
+) -> WireCurve:
     """From an output to an input, along a level `lane` if one is given, with its two turns `wider` than usual."""
     a, b = Point(*start), Point(*end)
-    return Curve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, wider))
+    return WireCurve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, extra_turns))
 
 
 def _forwards(start: Point, end: Point) -> Bezier:
@@ -152,14 +152,14 @@ def _forwards(start: Point, end: Point) -> Bezier:
     return Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end)
 
 
-def _backwards(start: Point, end: Point, lane: float | None, wider: tuple[float, float]) -> tuple[Bezier, ...]:
+def _backwards(start: Point, end: Point, lane: float | None, extra_turns: tuple[float, float]) -> tuple[Bezier, ...]:
     """A turn, a level lane halfway between the rows, and a turn; so that it crosses no node of either row."""
     middle = (start.y + end.y) / 2
     if lane is None:
         lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
     out, back = Point(start.x, lane), Point(end.x, lane)
     third = (back.x - out.x) / 3
-    right, left = start.x + _TURN + wider[0], end.x - _TURN - wider[1]
+    right, left = start.x + _TURN + extra_turns[0], end.x - _TURN - extra_turns[1]
     return (
         Bezier(start, Point(right, start.y), Point(right, lane), out),
         Bezier(out, Point(out.x + third, lane), Point(back.x - third, lane), back),
@@ -170,7 +170,7 @@ def _backwards(start: Point, end: Point, lane: float | None, wider: tuple[float,
 def _piece_enters(piece: Bezier, box: Box) -> bool:
     """What is not level and passes through a box cuts a diagonal."""
     left, right = sorted((piece.start.x, piece.end.x))
-    if piece.is_level and left <= piece.first.x <= right and left <= piece.second.x <= right:
+    if piece.is_horizontal and left <= piece.first.x <= right and left <= piece.second.x <= right:
         return box.top <= piece.start.y <= box.bottom and left <= box.right and box.left <= right
     xs, ys = zip(*piece, strict=True)
     if min(xs) > box.right or max(xs) < box.left or min(ys) > box.bottom or max(ys) < box.top:
@@ -185,13 +185,13 @@ def _piece_enters(piece: Bezier, box: Box) -> bool:
     )
 
 
-def _level_cells(piece: Bezier) -> Iterable[int]:
+def _horizontal_cells(piece: Bezier) -> Iterable[int]:
     first, last = _cell(piece.start), _cell(piece.end)
     way = 1 if first <= last else -1
     return range(first, last + way, way * _ROW)
 
 
-def _bent_cells(piece: Bezier) -> Iterable[int]:
+def _curved_cells(piece: Bezier) -> Iterable[int]:
     length = abs(piece.end.x - piece.start.x) + abs(piece.end.y - piece.start.y)
     steps = math.ceil(length / _CELL * 1.5) + 1
     return (_cell(piece.at(step / steps)) for step in range(steps + 1))
@@ -201,7 +201,7 @@ def _cell(point: Point) -> int:
     return math.floor(point.x / _CELL) * _ROW + math.floor(point.y / _CELL)
 
 
-def _half_girth(box: Box) -> float:
+def _half_perimeter(box: Box) -> float:
     return box.width + box.height
 
 

@@ -13,7 +13,7 @@ from studio.ui.canvas.geometry import Box
 Direction = Literal["left", "right", "up", "down"]
 
 
-class Graph:
+class WireGraph:
     """The wires of a document by node."""
 
     def __init__(self, wires: Iterable[Wire]) -> None:
@@ -37,7 +37,7 @@ class Graph:
         """Every node and wire that depends on `node`; the node itself is among the nodes."""
         return _walk(node, self._out_of, lambda wire: wire.target.node)
 
-    def through(self, wire: Wire) -> frozenset[Wire]:
+    def path_through(self, wire: Wire) -> frozenset[Wire]:
         """The wire with everything upstream of its source and downstream of its target."""
         return frozenset({wire} | self.upstream(wire.source.node)[1] | self.downstream(wire.target.node)[1])
 
@@ -47,7 +47,7 @@ def _walk(start: str, wires: Mapping[str, list[Wire]], onward: Callable[[Wire], 
     return nodes, {wire for node in nodes for wire in wires.get(node, ())}
 
 
-def beside(boxes: Mapping[str, Box], name: str, direction: Direction) -> str | None:
+def nearest_in_direction(boxes: Mapping[str, Box], name: str, direction: Direction) -> str | None:
     """The node that an arrow key goes to: the nearest one that lies mostly in that direction."""
     here = boxes[name].center
     best: tuple[float, str] | None = None

@@ -12,12 +12,12 @@ from studio.document.model import Wire
 from studio.nodes.types import PortType
 from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.level_of_detail import Zoom
-from studio.ui.canvas.paint_context import Surface
+from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires import wire_label, wire_painter
-from studio.ui.canvas.wires.route_search import Surroundings, around
-from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
-from studio.ui.canvas.wires.wire_kind import Flow, flow
-from studio.ui.canvas.wires.wire_label import Label
+from studio.ui.canvas.wires.route_search import Obstacles, find_route
+from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
+from studio.ui.canvas.wires.wire_label import WireLabel
+from studio.ui.canvas.wires.wire_role import WireRole, wire_role
 
 WIRE_Z, HOVERED_Z = 0.0, 3.0
 _MARGIN = 18.0
@@ -26,11 +26,11 @@ _MARGIN = 18.0
 class WireItem(QGraphicsRectItem):
     """Derived from the rectangle item for the same reason as nodes are."""
 
-    def __init__(self, surface: Surface, wire: Wire, kind: PortType, start: Point, end: Point) -> None:
+    def __init__(self, paint_context: PaintContext, wire: Wire, kind: PortType, start: Point, end: Point) -> None:
         super().__init__()
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(WIRE_Z)
-        self._surface = surface
+        self._paint_context = paint_context
         self.wire = wire
         self.kind = kind
         self.label = ""
@@ -38,10 +38,10 @@ class WireItem(QGraphicsRectItem):
         self._lit = False
         self._hovered = False
         self._selected = False
-        self._lifted = False
-        self._found: tuple[tuple[int, Zoom, str, bool], Label | None] | None = None
+        self._detached = False
+        self._cached_label: tuple[tuple[int, Zoom, str, bool], WireLabel | None] | None = None
         self._direct = wire_curve(start, end)
-        self.curve: Curve = self._direct
+        self.curve: WireCurve = self._direct
         self.path: QPainterPath = wire_painter.curve_path(self.curve)
         self._frame()
 
@@ -58,16 +58,16 @@ class WireItem(QGraphicsRectItem):
         start, end = self._direct.start, self._direct.end
         return abs(end.x - start.x) + abs(end.y - start.y), self.wire
 
-    def avoid(self, look: Callable[[Box], Surroundings]) -> None:
+    def avoid(self, look: Callable[[Box], Obstacles]) -> None:
         """Run around what `look` gives for a box."""
-        curve = around(self._direct, look)
+        curve = find_route(self._direct, look)
         if curve != self.curve:
             self._follow(curve)
 
-    def _follow(self, curve: Curve) -> None:
+    def _follow(self, curve: WireCurve) -> None:
         self.curve = curve
         self.path = wire_painter.curve_path(self.curve)
-        self._found = None
+        self._cached_label = None
         self._frame()
         self.update()
 
@@ -77,29 +77,29 @@ class WireItem(QGraphicsRectItem):
             self.kind, self.label, self.error = kind, label, error
             self.update()
 
-    def look(
+    def set_state(
         self,
         *,
         lit: bool | None = None,
         hovered: bool | None = None,
         selected: bool | None = None,
-        lifted: bool | None = None,
+        detached: bool | None = None,
     ) -> None:
         """How it stands: on the hovered path, under the pointer, selected, taken off its input."""
-        before = (self._lit, self._hovered, self._selected, self._lifted)
+        before = (self._lit, self._hovered, self._selected, self._detached)
         self._lit = self._lit if lit is None else lit
         self._hovered = self._hovered if hovered is None else hovered
         self._selected = self._selected if selected is None else selected
-        self._lifted = self._lifted if lifted is None else lifted
-        if before != (self._lit, self._hovered, self._selected, self._lifted):
+        self._detached = self._detached if detached is None else detached
+        if before != (self._lit, self._hovered, self._selected, self._detached):
             # The label of the wire under the pointer must not hide below a node.
             self.setZValue(HOVERED_Z if self._hovered else WIRE_Z)
             self._frame()
             self.update()
 
     @property
-    def flow(self) -> Flow:
-        return flow(self.kind, self.wire.source.port, self.wire.target.port)
+    def role(self) -> WireRole:
+        return wire_role(self.kind, self.wire.source.port, self.wire.target.port)
 
     @property
     def is_lit(self) -> bool:
@@ -111,47 +111,47 @@ class WireItem(QGraphicsRectItem):
 
     def pen(self) -> QPen:
         return wire_painter.pen(
-            self._surface.style, self.flow, lit=self._lit, selected=self._selected, failed=bool(self.error)
+            self._paint_context.style, self.role, lit=self._lit, selected=self._selected, failed=bool(self.error)
         )
 
-    def set_quiet(self, quiet: bool) -> None:
+    def set_painting_disabled(self, disabled: bool) -> None:
         """Leave the drawing to the layer that draws everything at once."""
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, quiet)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, disabled)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        style, zoom = self._surface.style, self._surface.zoom
-        painter.setOpacity(0.25 if self._lifted else 1.0)
+        style, zoom = self._paint_context.style, self._paint_context.zoom
+        painter.setOpacity(0.25 if self._detached else 1.0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(self.pen())
         painter.drawPath(self.path)
-        label = self.placed_label()
+        label = self.visible_label()
         if label is not None:
             wire_label.paint_label(painter, label, style, strong=self._hovered)
         if self.error:
             wire_painter.paint_mark(painter, self.curve, style, zoom, label.box if label else None)
         painter.setOpacity(1.0)
 
-    def placed_label(self) -> Label | None:
+    def visible_label(self) -> WireLabel | None:
         """The label as it is drawn; None where there is no room for it, or nothing to say."""
         if not self.label:
             return None
         if self._hovered:
-            return wire_label.asked(self.curve, self.label, self._surface.zoom)
+            return wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom)
         # Looked for again only when nodes have moved or the zoom may have changed what is readable.
-        asked = (self._surface.revision, self._surface.zoom, self.label, bool(self.error))
-        if self._found is None or self._found[0] != asked:
-            self._found = (
-                asked,
-                wire_label.unasked(
-                    self.curve, self.label, self._surface, beside=wire_painter.MARK if self.error else 0.0
+        hovered_label = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
+        if self._cached_label is None or self._cached_label[0] != hovered_label:
+            self._cached_label = (
+                hovered_label,
+                wire_label.free_label(
+                    self.curve, self.label, self._paint_context, reserved=wire_painter.MARK if self.error else 0.0
                 ),
             )
-        return self._found[1]
+        return self._cached_label[1]
 
     def _frame(self) -> None:
         """Bounds: the curve, and the label where it is drawn unasked on a short wire."""
         box = self.curve.box
         rect = QRectF(box.left, box.top, box.width, box.height)
         if self._hovered and self.label:
-            rect = rect.united(wire_label.asked(self.curve, self.label, self._surface.zoom).rect)
+            rect = rect.united(wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom).rect)
         self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 
-from studio.ui.canvas.canvas_style import MONO_PX, Style, monospace_font
+from studio.ui.canvas.canvas_style import MONO_PX, CanvasStyle, monospace_font
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.level_of_detail import Detail, Zoom, readable
-from studio.ui.canvas.paint_context import Surface
-from studio.ui.canvas.wires.wire_curve import Curve
+from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom, readable
+from studio.ui.canvas.paint_context import PaintContext
+from studio.ui.canvas.wires.wire_curve import WireCurve
 
 _ROOM = 28.0
 """A label stands unasked only if this much of the wire stays visible."""
@@ -21,7 +21,7 @@ _OUTER_SPOTS = (0.26, 0.74)
 """Where it stands rather than nowhere."""
 
 
-class Label(NamedTuple):
+class WireLabel(NamedTuple):
     text: str
     box: Box
     pixels: int
@@ -32,32 +32,32 @@ class Label(NamedTuple):
         return QRectF(self.box.left, self.box.top, self.box.width, self.box.height)
 
 
-def asked(curve: Curve, text: str, zoom: Zoom) -> Label:
+def hovered_label(curve: WireCurve, text: str, zoom: Zoom) -> WireLabel:
     """For the wire under the pointer: readable at any zoom; above a short wire, whose nodes it would cover."""
     pixels = MONO_PX if readable(MONO_PX, zoom.scale) else round(MONO_PX / zoom.scale)
     box = _box(curve, text, pixels)
-    return Label(text, box if _has_room(curve, box) else box.moved(0, -1.4 * box.height), pixels)
+    return WireLabel(text, box if _has_room(curve, box) else box.moved(0, -1.4 * box.height), pixels)
 
 
-def unasked(curve: Curve, text: str, surface: Surface, *, beside: float = 0.0) -> Label | None:
+def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, reserved: float = 0.0) -> WireLabel | None:
     """Where nothing else lies along the wire, with room for something `beside` it on either side.
 
     A shape goes without its dtype where there is no room for both.
     """
-    if surface.zoom.detail is not Detail.FULL or not readable(MONO_PX, surface.zoom.scale):
+    if paint_context.zoom.detail is not LevelOfDetail.FULL or not readable(MONO_PX, paint_context.zoom.scale):
         return None
     texts = dict.fromkeys((text, text.partition(" ")[0]))
     places = ((words, t) for spots in (_SPOTS, _OUTER_SPOTS) for words in texts for t in spots)
-    labels = (Label(words, _box(curve, words, MONO_PX, t), MONO_PX) for words, t in places)
-    fitting = (label for label in labels if _has_room(curve, label.box, 2 * beside))
-    return next((label for label in fitting if not surface.covered(label.box, curve)), None)
+    labels = (WireLabel(words, _box(curve, words, MONO_PX, t), MONO_PX) for words, t in places)
+    fitting = (label for label in labels if _has_room(curve, label.box, 2 * reserved))
+    return next((label for label in fitting if not paint_context.is_covered(label.box, curve)), None)
 
 
-def paint_label(painter: QPainter, label: Label, style: Style, *, strong: bool) -> None:
+def paint_label(painter: QPainter, label: WireLabel, style: CanvasStyle, *, strong: bool) -> None:
     """On a patch of ground, so that the wire does not run through it; with a frame where it is `strong`."""
     rect = label.rect
     painter.setPen(style.pill_line if strong else style.no_pen)
-    painter.setBrush(style.pill if strong else style.ground)
+    painter.setBrush(style.pill if strong else style.background)
     patch = rect if strong else rect.adjusted(0, rect.height() * 0.22, 0, -rect.height() * 0.22)
     painter.drawRoundedRect(patch, patch.height() / 2, patch.height() / 2)
     painter.setPen(style.text if strong else style.dim)
@@ -65,12 +65,12 @@ def paint_label(painter: QPainter, label: Label, style: Style, *, strong: bool) 
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label.text)
 
 
-def _box(curve: Curve, text: str, pixels: int, t: float = 0.5) -> Box:
+def _box(curve: WireCurve, text: str, pixels: int, t: float = 0.5) -> Box:
     metrics = QFontMetricsF(monospace_font(pixels))
     width, height = metrics.horizontalAdvance(text) + pixels, pixels * 1.5
-    middle = curve.on_level(t)
+    middle = curve.on_longest_piece(t)
     return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
 
 
-def _has_room(curve: Curve, box: Box, more: float = 0.0) -> bool:
-    return curve.level >= box.width + _ROOM + more
+def _has_room(curve: WireCurve, box: Box, more: float = 0.0) -> bool:
+    return curve.label_length >= box.width + _ROOM + more

@@ -19,16 +19,16 @@ from studio.lowering.report import NodeInfo
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.layout.push_nodes import make_room
-from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.layout.push_nodes import push_right
+from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.project.project_store import Store
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
 from tests.ui.canvas.hand import Hand
-from tests.ui.canvas.test_view import drop
+from tests.ui.canvas.test_canvas_view import drop
 
 
 def overlapping(view: CanvasView) -> list[tuple[str, str]]:
-    boxes = view.canvas.boxes()
+    boxes = view.canvas_scene.boxes()
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
 
 
@@ -48,7 +48,7 @@ boxes = st.builds(
 @given(st.lists(boxes, max_size=12), boxes)
 def test_room_is_made_and_nothing_new_overlaps(others: list[Box], box: Box) -> None:
     named = {str(number): other for number, other in enumerate(others)}
-    pushed = make_room(named, box)
+    pushed = push_right(named, box)
     after = {
         name: other.moved(pushed[name][0] - other.left, 0) if name in pushed else other for name, other in named.items()
     }
@@ -64,7 +64,9 @@ def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: S
     assert overlapping(hand.view) == []
     assert store.document.nodes["relu"].at[0] > before["relu"][0]
     assert store.document.nodes["digits"].at == before["digits"]
-    gaps = [item.curve.end.x - item.curve.start.x for w, item in hand.view.canvas.wires.items() if "dropout" in str(w)]
+    gaps = [
+        item.curve.end.x - item.curve.start.x for w, item in hand.view.canvas_scene.wires.items() if "dropout" in str(w)
+    ]
     assert min(gaps) >= 105  # "64×1×28×28" on the wire
     store.undo()
     assert places(store) == before
@@ -102,7 +104,7 @@ def test_a_long_name_is_elided_and_pushes_the_neighbours(view: CanvasView, store
     name = "a_name_that_goes_on_for_much_longer_than_any_node_is_wide"
     store.edit("Rename", lambda document: edits.rename(document, "hidden", name))
     qtbot.waitUntil(lambda: store.is_checked and overlapping(view) == [])
-    assert view.canvas.nodes[name].layout.width <= 256
+    assert view.canvas_scene.nodes[name].layout.width <= 256
     assert store.history.position == 1
 
 
@@ -119,7 +121,7 @@ def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: Canvas
     store.edit("Remove", lambda document: edits.remove(document, ["relu", "loss", "adam"]))
     store.select(["hidden"])
     view.add_at_center(catalogue()["nn.ReLU"])
-    (item,) = (item for w, item in view.canvas.wires.items() if w.source.node == "hidden")
+    (item,) = (item for w, item in view.canvas_scene.wires.items() if w.source.node == "hidden")
     assert item.curve.end.x - item.curve.start.x >= 105
 
 
@@ -128,10 +130,10 @@ def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: Canvas
 
 def map_on_canvas(view: CanvasView) -> tuple[QRect, bool]:
     """Where the minimap is, and whether it covers a node."""
-    rect = view.top.minimap.geometry()
+    rect = view.overlays.minimap.geometry()
     start, end = view.camera.to_scene(rect.topLeft()), view.camera.to_scene(rect.bottomRight())
     area = Box(start.x(), start.y(), end.x(), end.y())
-    return rect, any(box.meets(area) for box in view.canvas.boxes().values())
+    return rect, any(box.meets(area) for box in view.canvas_scene.boxes().values())
 
 
 def test_the_minimap_leaves_the_corner_where_nodes_are(make_view: MakeView) -> None:
@@ -140,7 +142,7 @@ def test_the_minimap_leaves_the_corner_where_nodes_are(make_view: MakeView) -> N
     for x, y in ((600, 100), (600, -240), (600, 280), (1400, -250)):
         view.camera.center_on(QPointF(x, y))
         rect, covers = map_on_canvas(view)
-        assert view.top.minimap.isVisible()
+        assert view.overlays.minimap.isVisible()
         assert not covers, rect
 
 
@@ -151,9 +153,9 @@ def test_the_minimap_never_lies_over_the_selection_bar(make_view: MakeView, qtbo
     for x in range(200, 1400, 100):
         for y in range(-260, 300, 70):
             view.camera.center_on(QPointF(x, y))
-            if view.top.bar.isVisible() and view.top.minimap.isVisible():
+            if view.overlays.bar.isVisible() and view.overlays.minimap.isVisible():
                 seen += 1
-                assert not view.top.bar.geometry().intersects(view.top.minimap.geometry())
+                assert not view.overlays.bar.geometry().intersects(view.overlays.minimap.geometry())
     assert seen > 20
 
 
@@ -164,15 +166,15 @@ def test_the_minimap_is_a_small_part_of_any_canvas(make_view: MakeView, size: QS
     view = make_view(network())
     view.window().resize(size)
     view.camera.center_on(QPointF(3000, 0))
-    assert view.top.minimap.isVisible() is shown
+    assert view.overlays.minimap.isVisible() is shown
     room = view.viewport().size()
     if shown:
-        assert view.top.minimap.width() * view.top.minimap.height() <= 0.045 * room.width() * room.height()
+        assert view.overlays.minimap.width() * view.overlays.minimap.height() <= 0.045 * room.width() * room.height()
 
 
 def test_a_drag_in_the_minimap_keeps_it_in_its_corner(view: CanvasView, qtbot: QtBot) -> None:
     view.camera.center_on(QPointF(3000, 0))
-    small = view.top.minimap
+    small = view.overlays.minimap
     place = small.geometry()
     qtbot.mousePress(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
     assert view.camera.visible.center().x() < 1000
@@ -195,27 +197,27 @@ def crowded() -> Document:
 def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, qtbot: QtBot, size: QSize) -> None:
     view = make_view(crowded())
     view.window().resize(size)
-    hand, small = Hand(view), view.top.minimap
+    hand, small = Hand(view), view.overlays.minimap
     seen = 0
     for x in range(1400, 1560, 40):
         for y in range(900, 980, 20):
             view.camera.center_on(QPointF(x, y))
             rect, covers = map_on_canvas(view)
             assert not covers or not small.isVisible(), rect
-            seen += small.isVisible() and small.is_folded
+            seen += small.isVisible() and small.is_collapsed
     assert seen > 5
     hand.click(hand.node("n10_9"))
     assert view.store.selection == {"n10_9"}
     rect = small.geometry()
     assert small.isVisible() and rect.width() <= 32
     move_onto(small)
-    assert not small.is_folded
+    assert not small.is_collapsed
     assert small.geometry().contains(rect)
     assert small.width() >= 80
     before = view.camera.visible.center()
     qtbot.mouseClick(small, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
     assert view.camera.visible.center() != before
-    assert not small.is_folded
+    assert not small.is_collapsed
     QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
     _, covers = map_on_canvas(view)
     assert not covers or not small.isVisible()
@@ -233,9 +235,9 @@ def test_a_graph_opens_where_its_labels_can_be_read(make_view: MakeView) -> None
     nodes = {f"n{index}": Node("nn.ReLU", at=(300 * index, 0)) for index in range(12)}
     view = make_view(Document(nodes))
     view.window().resize(512, 350)
-    view.do.open_at_readable_zoom()
-    assert view.canvas.surface.zoom.detail is Detail.FULL
+    view.canvas_actions.open_at_readable_zoom()
+    assert view.canvas_scene.paint_context.zoom.detail is LevelOfDetail.FULL
     assert view.camera.scale >= 0.75
-    first = view.canvas.nodes["n0"].box
+    first = view.canvas_scene.nodes["n0"].box
     assert view.camera.visible.contains(QPointF(*first.center))
-    assert view.top.minimap.isVisible() is (view.viewport().height() >= 300)
+    assert view.overlays.minimap.isVisible() is (view.viewport().height() >= 300)

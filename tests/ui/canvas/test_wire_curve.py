@@ -57,6 +57,6 @@ def test_a_wire_back_in_one_row_runs_below_it() -> None:
 
 def test_a_wire_enters_what_it_runs_through() -> None:
     curve = wire_curve((0, 0), (200, 0))
-    assert curve.enters(Box(90, -5, 110, 5))
-    assert not curve.enters(Box(90, 5, 110, 15))
-    assert not curve.enters(Box(210, -5, 230, 5))
+    assert curve.passes_through(Box(90, -5, 110, 5))
+    assert not curve.passes_through(Box(90, 5, 110, 15))
+    assert not curve.passes_through(Box(210, -5, 230, 5))

@@ -16,7 +16,7 @@ from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.canvas.level_of_detail import Detail
+from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -40,11 +40,15 @@ def assert_shows(scene: CanvasScene, document: Document) -> None:
         item = scene.nodes[name]
         assert item.name == name
         assert item.at == pytest.approx(node.at, abs=1e-6)  # Qt takes places that close for equal
-        assert (item.face.muted, item.face.frozen, item.face.collapsed) == (node.muted, node.frozen, node.collapsed)
-        assert item.layout == node_layout(item.face, scene.surface.style.measure)
+        assert (item.content.muted, item.content.frozen, item.content.collapsed) == (
+            node.muted,
+            node.frozen,
+            node.collapsed,
+        )
+        assert item.layout == node_layout(item.content, scene.paint_context.style.measure)
         wired = {f"output.{w.source.port}" for w in document.wires if w.source.node == name}
         wired |= {f"input.{w.target.port}" for w in document.wires if w.target.node == name}
-        assert item.look.wired == wired
+        assert item.state.wired_ports == wired
     for here, item in scene.wires.items():
         assert item.wire == here
         assert item.curve.start == scene.nodes[here.source.node].port("output", here.source.port)
@@ -76,10 +80,10 @@ def test_the_scene_is_the_document(
 
 
 def test_unchanged_nodes_keep_their_items(view: CanvasView, store: Store) -> None:
-    before = dict(view.canvas.nodes)
+    before = dict(view.canvas_scene.nodes)
     store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
-    assert view.canvas.nodes["first"] is before["hidden"]
-    assert all(view.canvas.nodes[name] is item for name, item in before.items() if name != "hidden")
+    assert view.canvas_scene.nodes["first"] is before["hidden"]
+    assert all(view.canvas_scene.nodes[name] is item for name, item in before.items() if name != "hidden")
 
 
 def test_the_report_shows_at_nodes_and_wires(make_view: MakeView, checks: Checks) -> None:
@@ -91,24 +95,24 @@ def test_the_report_shows_at_nodes_and_wires(make_view: MakeView, checks: Checks
     )
     infos = {"hidden": NodeInfo(summary="64 → 32")}
     checks.report = Report(problems, infos, {there: "N×32 float32"})
-    canvas = make_view(network()).canvas
-    assert canvas.nodes["hidden"].face.summary == "64 → 32"
-    assert canvas.nodes["hidden"].face.error == "Too wide."
-    assert canvas.nodes["relu"].face.warning == "Odd."
+    canvas = make_view(network()).canvas_scene
+    assert canvas.nodes["hidden"].content.summary == "64 → 32"
+    assert canvas.nodes["hidden"].content.error == "Too wide."
+    assert canvas.nodes["relu"].content.warning == "Odd."
     assert canvas.wires[there].label == "N×32 float32"
     assert canvas.wires[there].error == "No."
     assert canvas.wires[wire("batches.input -> hidden.input")].error == "Too wide."
 
 
 def test_wires_have_the_type_of_their_port(view: CanvasView) -> None:
-    kinds = {str(here): item.kind for here, item in view.canvas.wires.items()}
+    kinds = {str(here): item.kind for here, item in view.canvas_scene.wires.items()}
     assert kinds["digits.samples -> batches.samples"] is PortType.SAMPLES
     assert kinds["loss.loss -> adam.loss"] is PortType.LOSS
     assert kinds["hidden.output -> relu.input"] is PortType.TENSOR
 
 
 def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
-    canvas = view.canvas
+    canvas = view.canvas_scene
     canvas.set_hovered(Hit(wire=wire("relu.output -> loss.input")))
     lit = {str(here) for here, item in canvas.wires.items() if item.is_lit}
     assert lit == {str(here) for here in canvas.wires} - {"batches.target -> loss.target"}
@@ -118,7 +122,7 @@ def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
 
 def labelled(view: CanvasView, text: str) -> tuple[str, Box] | None:
     """What stands on a wire, and where."""
-    label = view.canvas.wires[wire(text)].placed_label()
+    label = view.canvas_scene.wires[wire(text)].visible_label()
     return (label.text, label.box) if label else None
 
 
@@ -129,7 +133,7 @@ def test_a_label_shows_where_there_is_room_and_always_under_the_pointer(make_vie
     view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0), "adam": (1200, 0)}))
     assert labelled(view, near) is None
     assert (labelled(view, far) or ("",))[0] == "N float32"
-    view.canvas.set_hovered(Hit(wire=wire(near)))
+    view.canvas_scene.set_hovered(Hit(wire=wire(near)))
     assert (labelled(view, near) or ("",))[0] == "N×32 float32"
     view.camera.zoom_to(0.2)
     assert labelled(view, far) is None
@@ -159,7 +163,7 @@ def test_a_label_steps_aside_for_a_node(long_wire: tuple[CanvasView, Box]) -> No
     view.store.edit("Add", lambda document: edits.add(document, "alone", alone))
     aside = labelled(view, "loss.loss -> adam.loss")
     assert aside is not None
-    assert not aside[1].meets(view.canvas.nodes["alone"].box)
+    assert not aside[1].meets(view.canvas_scene.nodes["alone"].box)
 
 
 def test_a_label_steps_aside_for_another_wire(long_wire: tuple[CanvasView, Box]) -> None:
@@ -167,45 +171,50 @@ def test_a_label_steps_aside_for_another_wire(long_wire: tuple[CanvasView, Box])
     # From the upper left to the lower right, through the label.
     places = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
     view.store.edit("Move", lambda document: edits.move(document, places))
-    crossing = view.canvas.wires[wire("hidden.output -> relu.input")].curve
+    crossing = view.canvas_scene.wires[wire("hidden.output -> relu.input")].curve
     aside = labelled(view, "loss.loss -> adam.loss")
-    assert crossing.enters(box)
-    assert aside is None or not crossing.enters(aside[1])
+    assert crossing.passes_through(box)
+    assert aside is None or not crossing.passes_through(aside[1])
 
 
 def test_live_figures_come_and_go(view: CanvasView) -> None:
-    loss = view.canvas.nodes["loss"]
+    loss = view.canvas_scene.nodes["loss"]
     width = loss.layout.width
     view.set_live({"loss": "0.31", "gone": "1"}, {"loss": 0.5})
-    assert (loss.face.line, loss.look.progress) == ("0.31", 0.5)
+    assert (loss.content.line, loss.state.progress) == ("0.31", 0.5)
     assert loss.layout.width == width
     view.set_live({})
-    assert (loss.face.line, loss.look.progress) == ("", None)
+    assert (loss.content.line, loss.state.progress) == ("", None)
 
 
 def test_selection_goes_both_ways(view: CanvasView, store: Store) -> None:
     store.select(["hidden", "relu"])
-    assert {name for name, item in view.canvas.nodes.items() if item.look.selected} == {"hidden", "relu"}
+    assert {name for name, item in view.canvas_scene.nodes.items() if item.state.selected} == {"hidden", "relu"}
 
 
 def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
-    canvas = view.canvas
-    for scale, detail in ((1.0, Detail.FULL), (0.4, Detail.NAME), (0.1, Detail.COLOR), (0.9, Detail.FULL)):
+    canvas = view.canvas_scene
+    for scale, detail in (
+        (1.0, LevelOfDetail.FULL),
+        (0.4, LevelOfDetail.NAME),
+        (0.1, LevelOfDetail.COLOR),
+        (0.9, LevelOfDetail.FULL),
+    ):
         view.camera.zoom_to(scale)
-        assert canvas.surface.zoom.detail is detail
+        assert canvas.paint_context.zoom.detail is detail
         quiet = {
             bool(item.flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
             for item in (*canvas.nodes.values(), *canvas.wires.values())
         }
-        assert quiet == {detail is Detail.COLOR}
-        assert canvas.far.isVisible() == (detail is Detail.COLOR)
+        assert quiet == {detail is LevelOfDetail.COLOR}
+        assert canvas.overview_layer.isVisible() == (detail is LevelOfDetail.COLOR)
     view.camera.zoom_to(0.1)
     view.store.edit("Add", lambda document: edits.add(document, "new", document.nodes["relu"]))
     assert canvas.nodes["new"].flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents
 
 
 def test_wires_of_inputs_targets_and_losses_have_lines_of_their_own(view: CanvasView) -> None:
-    pens = {str(each): item.pen() for each, item in view.canvas.wires.items()}
+    pens = {str(each): item.pen() for each, item in view.canvas_scene.wires.items()}
     lines = [
         pens["batches.input -> hidden.input"],
         pens["batches.target -> loss.target"],
@@ -222,4 +231,4 @@ def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(vi
     store.edit("Rename", lambda document: edits.rename(document, "drop", "half"), merge="one")
     store.edit("Connect", lambda document: edits.connect(document, wire("digits.samples -> half.input")), merge="one")
     store.undo()
-    assert view.canvas.nodes["drop"].look.wired == frozenset()
+    assert view.canvas_scene.nodes["drop"].state.wired_ports == frozenset()

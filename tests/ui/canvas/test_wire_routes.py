@@ -16,8 +16,8 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.wires.route_search import Surroundings, around, enters
-from studio.ui.canvas.wires.wire_curve import Curve, wire_curve
+from studio.ui.canvas.wires.route_search import Obstacles, find_route, passes_through
+from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
 from studio.ui.project.project_store import Store
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire
@@ -32,8 +32,8 @@ boxes = st.builds(
 )
 
 
-def routed(direct: Curve, nodes: list[Box]) -> Curve:
-    return around(direct, lambda area: Surroundings([box for box in nodes if box.meets(area)]))
+def routed(direct: WireCurve, nodes: list[Box]) -> WireCurve:
+    return find_route(direct, lambda area: Obstacles([box for box in nodes if box.meets(area)]))
 
 
 @given(places, places, st.lists(boxes, max_size=8))
@@ -43,7 +43,7 @@ def test_a_way_around_is_smooth_and_never_worse(
     direct = wire_curve(start, end)
     curve = routed(direct, nodes)
     assert (curve.start, curve.end) == (direct.start, direct.end)
-    assert sum(enters(curve, box) for box in nodes) <= sum(enters(direct, box) for box in nodes)
+    assert sum(passes_through(curve, box) for box in nodes) <= sum(passes_through(direct, box) for box in nodes)
     for before, after in pairwise(curve.pieces):
         assert before.end == after.start
         assert before.second.y == before.end.y == after.first.y
@@ -57,7 +57,7 @@ def test_a_node_at_port_height_is_passed(end: tuple[float, float]) -> None:
     node = Box(300.0, 0.0, 440.0, 64.0) if end[0] > 0 else Box(-260.0, 70.0, -120.0, 134.0)
     direct = wire_curve((100.0, 36.0), end)
     curve = routed(direct, [node, node.moved(0, 400)])
-    assert not enters(curve, node)
+    assert not passes_through(curve, node)
     assert curve.distance(node.center) >= node.height / 2
 
 
@@ -68,12 +68,12 @@ def test_a_free_wire_stays_as_it_is() -> None:
 
 def hits(view: CanvasView) -> list[tuple[str, str]]:
     """Wires with the nodes that they run behind."""
-    boxes = view.canvas.boxes()
+    boxes = view.canvas_scene.boxes()
     return [
         (str(each), name)
-        for each, item in view.canvas.wires.items()
+        for each, item in view.canvas_scene.wires.items()
         for name, box in boxes.items()
-        if name not in (each.source.node, each.target.node) and enters(item.curve, box)
+        if name not in (each.source.node, each.target.node) and passes_through(item.curve, box)
     ]
 
 
@@ -89,7 +89,7 @@ def skipping() -> Document:
 
 def test_wires_follow_nodes_that_come_move_and_go(make_view: MakeView) -> None:
     view = make_view(skipping())
-    (item,) = view.canvas.wires.values()
+    (item,) = view.canvas_scene.wires.values()
     assert hits(view) == []
     assert len(item.curve.pieces) > 1
     before = item.curve
@@ -120,7 +120,7 @@ def test_laid_out_skip_wires_run_behind_no_node(make_view: MakeView, store: Stor
         return document
 
     view.store.edit("Wire", function)
-    view.do.lay_out()
+    view.canvas_actions.lay_out()
     assert hits(view) == []
 
 
@@ -131,9 +131,9 @@ def two_skips() -> Document:
 
 def test_two_wires_past_the_same_nodes_take_two_lanes(make_view: MakeView) -> None:
     view = make_view(two_skips())
-    one, other = view.canvas.wires.values()
+    one, other = view.canvas_scene.wires.values()
     assert hits(view) == []
-    assert one.curve.together(other.curve) < 48
+    assert one.curve.shared_length(other.curve) < 48
     lanes = {piece.start.y for item in (one, other) for piece in item.curve.pieces if piece.end.x - piece.start.x > 300}
     assert len(lanes) == 2
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.layout.align_nodes import Edge, aligned, distributed
+from studio.ui.canvas.layout.align_nodes import Edge, aligned_positions, distributed_positions
 
 BOXES = {"a": Box(0, 0, 100, 48), "b": Box(40, 100, 160, 180), "c": Box(300, 80, 380, 128)}
 
@@ -25,7 +25,7 @@ def moved(places: dict[str, tuple[float, float]]) -> dict[str, Box]:
 )
 def test_aligned_nodes_share_the_edge_and_keep_the_other_coordinate(edge: Edge, value: object) -> None:
     assert callable(value)
-    boxes = moved(aligned(BOXES, edge))
+    boxes = moved(aligned_positions(BOXES, edge))
     assert len({value(box) for box in boxes.values()}) == 1
     crosswise = edge in ("left", "center", "right")
     assert all(
@@ -35,9 +35,9 @@ def test_aligned_nodes_share_the_edge_and_keep_the_other_coordinate(edge: Edge, 
 
 def test_distributed_nodes_have_equal_gaps_and_the_outermost_stay() -> None:
     row = {"a": Box(0, 0, 100, 48), "b": Box(110, 0, 210, 48), "c": Box(500, 0, 600, 48)}
-    assert distributed(row, "x") == {"a": (0, 0), "b": (248, 0), "c": (500, 0)}
-    assert distributed({"a": BOXES["a"], "b": BOXES["b"]}, "y") == {"a": (0, 0), "b": (40, 100)}
+    assert distributed_positions(row, "x") == {"a": (0, 0), "b": (248, 0), "c": (500, 0)}
+    assert distributed_positions({"a": BOXES["a"], "b": BOXES["b"]}, "y") == {"a": (0, 0), "b": (40, 100)}
 
 
 def test_nothing_is_aligned() -> None:
-    assert aligned({}, "left") == {}
+    assert aligned_positions({}, "left") == {}

@@ -13,7 +13,7 @@ from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.canvas.layers.overview_layer import FarLayer
+from studio.ui.canvas.layers.overview_layer import OverviewLayer
 from studio.ui.canvas.nodes import node_item
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires import wire_item
@@ -53,7 +53,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(wire_item, "wire_curve", "routes")
     count(NodeItem, "paint", "nodes painted")
     count(WireItem, "paint", "wires painted")
-    count(FarLayer, "paint", "layers painted")
+    count(OverviewLayer, "paint", "layers painted")
     return counted
 
 
@@ -80,7 +80,7 @@ def test_only_what_can_be_seen_is_painted(view: CanvasView, counts: Counter[str]
 
 
 def test_panning_paints_little_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    assert view.top.minimap.isVisible()
+    assert view.overlays.minimap.isVisible()
     settle(view, qtbot)
     seen = counts["nodes painted"]
     counts.clear()
@@ -114,26 +114,26 @@ def test_an_edit_touches_what_it_changes(view: CanvasView, counts: Counter[str],
 
 
 def test_from_afar_the_graph_is_painted_at_once(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    view.do.fit_all()
+    view.canvas_actions.fit_all()
     settle(view, qtbot)
     assert counts["nodes painted"] == counts["wires painted"] == counts["layouts"] == 0
     assert counts["layers painted"] >= 1
 
 
 def test_hovering_repaints_a_path_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    view.canvas.set_hovered(Hit(wire=view.store.document.wires[0]))
+    view.canvas_scene.set_hovered(Hit(wire=view.store.document.wires[0]))
     qtbot.wait(1)
     assert counts["layouts"] == counts["routes"] == 0
     assert counts["nodes painted"] < 250
 
 
 def test_all_two_thousand_are_selected_moved_and_deleted(view: CanvasView, counts: Counter[str]) -> None:
-    view.do.select_all()
-    view.do.nudge("right")
+    view.canvas_actions.select_all()
+    view.canvas_actions.nudge("right")
     assert counts["layouts"] == 0
     assert counts["routes"] <= 2 * len(view.store.document.wires)
-    view.do.delete()
-    assert view.canvas.nodes == {}
-    assert view.canvas.wires == {}
+    view.canvas_actions.delete()
+    assert view.canvas_scene.nodes == {}
+    assert view.canvas_scene.wires == {}
     view.store.undo()
-    assert len(view.canvas.nodes) == COUNT
+    assert len(view.canvas_scene.nodes) == COUNT

@@ -15,7 +15,7 @@ from studio.lowering.report import NodeInfo, Problem, Report
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.canvas.overlays.canvas_tooltips import tip
+from studio.ui.canvas.overlays.canvas_tooltips import tooltip
 from studio.ui.commands import Commands
 from studio.ui.palette.tree import MIME
 from studio.ui.project.project_store import Store
@@ -72,67 +72,67 @@ def test_a_foreign_type_is_ignored(hand: Hand, store: Store) -> None:
 
 def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) -> None:
     view = make_view(Document())
-    assert view.top.hint.words.isVisible()
+    assert view.overlays.hint.words.isVisible()
     with qtbot.waitSignal(view.template_requested):
-        qtbot.mouseClick(view.top.hint.button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.overlays.hint.button, Qt.MouseButton.LeftButton)
     view.store.edit("Add", lambda document: edits.add(document, "a", Node("nn.ReLU")))
-    assert not view.top.hint.words.isVisible()
-    assert not view.top.hint.button.isVisible()
+    assert not view.overlays.hint.words.isVisible()
+    assert not view.overlays.hint.button.isVisible()
     view.store.undo()
-    assert view.top.hint.words.isVisible()
+    assert view.overlays.hint.words.isVisible()
 
 
 def test_the_hint_lets_presses_through(make_view: MakeView) -> None:
     view = make_view(Document())
-    Hand(view).double_click(view.top.hint.words.geometry().center())
-    assert view.top.search.isVisible()
+    Hand(view).double_click(view.overlays.hint.words.geometry().center())
+    assert view.overlays.search.isVisible()
 
 
 def test_the_minimap_shows_while_something_is_out_of_sight(view: CanvasView) -> None:
-    view.do.fit_all()
-    assert not view.top.minimap.isVisible()
+    view.canvas_actions.fit_all()
+    assert not view.overlays.minimap.isVisible()
     view.camera.center_on(QPointF(3000, 0))
-    assert view.top.minimap.isVisible()
+    assert view.overlays.minimap.isVisible()
     view.toggle_minimap()
-    assert not view.top.minimap.isVisible()
+    assert not view.overlays.minimap.isVisible()
     view.toggle_minimap()
-    assert view.top.minimap.isVisible()
+    assert view.overlays.minimap.isVisible()
 
 
 def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
     view.camera.center_on(QPointF(5000, 0))
-    QTest.mouseClick(view.top.minimap, Qt.MouseButton.LeftButton, pos=view.top.minimap.rect().center())
-    whole = view.top.minimap.whole
+    QTest.mouseClick(view.overlays.minimap, Qt.MouseButton.LeftButton, pos=view.overlays.minimap.rect().center())
+    whole = view.overlays.minimap.graph_box
     assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
 
 
 def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, store: Store) -> None:
-    bar, box = view.top.bar, view.canvas.common
+    bar, box = view.overlays.bar, view.canvas_scene.selection_frame
     store.select(["hidden"])
     assert not bar.isVisible()
     assert not box.isVisible()
     store.select(["hidden", "loss"])
     assert bar.isVisible()
     assert box.isVisible()
-    assert box.rect().contains(QPointF(*view.canvas.nodes["loss"].box.center))
+    assert box.rect().contains(QPointF(*view.canvas_scene.nodes["loss"].box.center))
     by_tip = {button.toolTip(): button for button in bar.buttons}
     assert not by_tip["Distribute across"].isEnabled()
     store.select(["hidden", "relu", "loss"])
     assert by_tip["Distribute across"].isEnabled()
     QTest.mouseClick(by_tip["Align bottom edges"], Qt.MouseButton.LeftButton)
     assert store.history.undo_title == "Align 3 nodes"
-    assert len({view.canvas.nodes[name].box.bottom for name in store.selection}) == 1
+    assert len({view.canvas_scene.nodes[name].box.bottom for name in store.selection}) == 1
     assert view.hasFocus()
 
 
 def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: Store) -> None:
     store.select(["hidden", "relu"])
-    bar, start = hand.view.top.bar, hand.node("hidden")
+    bar, start = hand.view.overlays.bar, hand.node("hidden")
     hand.hold(start, start + QPoint(20, 120))
     assert not bar.isVisible()
     hand.release(start + QPoint(20, 120))
     assert bar.isVisible()
-    above = hand.view.camera.to_view(QPointF(0, hand.view.canvas.nodes["hidden"].box.top)).y()
+    above = hand.view.camera.to_view(QPointF(0, hand.view.canvas_scene.nodes["hidden"].box.top)).y()
     assert bar.geometry().bottom() < above
 
 
@@ -140,10 +140,10 @@ def test_the_tools_stay_in_sight(view: CanvasView, store: Store) -> None:
     store.select(["hidden", "relu"])
     for x, y in ((590, 330), (590, -250), (1200, 30), (0, 30)):
         view.camera.center_on(QPointF(x, y))
-        assert view.top.bar.isVisible()
-        assert view.viewport().rect().contains(view.top.bar.geometry())
+        assert view.overlays.bar.isVisible()
+        assert view.viewport().rect().contains(view.overlays.bar.geometry())
     view.camera.center_on(QPointF(9000, 0))
-    assert not view.top.bar.isVisible()
+    assert not view.overlays.bar.isVisible()
 
 
 # -- words
@@ -154,13 +154,13 @@ def test_tooltips(make_view: MakeView, checks: Checks) -> None:
     problem = Problem("error", "x", "Too <wide>.", node="hidden")
     checks.report = Report((problem,), {"hidden": NodeInfo(summary="64 → 32")}, {there: "N×32 float32"})
     view = make_view(network())
-    node = tip(view.store, view.canvas, Hit(node="hidden"))
+    node = tooltip(view.store, view.canvas_scene, Hit(node="hidden"))
     assert "Linear" in node
     assert "64 → 32" in node
     assert "Too &lt;wide&gt;." in node
-    assert "N×32 float32" in tip(view.store, view.canvas, Hit(wire=there))
-    assert "N×32 float32" in tip(view.store, view.canvas, Hit("relu", "input", "input"))
-    assert tip(view.store, view.canvas, Hit()) == ""
+    assert "N×32 float32" in tooltip(view.store, view.canvas_scene, Hit(wire=there))
+    assert "N×32 float32" in tooltip(view.store, view.canvas_scene, Hit("relu", "input", "input"))
+    assert tooltip(view.store, view.canvas_scene, Hit()) == ""
 
 
 def test_screen_readers_hear_the_selection(view: CanvasView, store: Store) -> None:
@@ -198,13 +198,13 @@ def test_a_change_of_theme_repaints(view: CanvasView, themes: ThemeManager) -> N
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_on_nodes_is_readable(view: CanvasView, themes: ThemeManager, mode: str) -> None:
     themes.set_mode(mode)  # pyright: ignore[reportArgumentType]
-    style = view.canvas.surface.style
+    style = view.canvas_scene.paint_context.style
     for category in style.header:
         assert contrast(style.text, style.header[category].color()) >= 4.5
         assert contrast(style.quiet[category], style.header[category].color()) >= 4.5
         assert contrast(style.category[category], style.header[category].color()) >= 3.0  # the icon
         assert contrast(style.text, style.patch[category].color()) >= 4.5
-        assert contrast(style.category[category], style.ground) >= 3.0
+        assert contrast(style.category[category], style.background) >= 3.0
     assert contrast(style.dim, style.body.color()) >= 4.5
 
 

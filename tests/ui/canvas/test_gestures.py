@@ -57,14 +57,14 @@ def test_escape_takes_the_rubber_band_back(hand: Hand, store: Store) -> None:
     assert store.selection == {"hidden", "relu"}
     hand.key(Qt.Key.Key_Escape)
     assert store.selection == {"adam"}
-    assert not hand.view.canvas.overlay.isVisible()
+    assert not hand.view.canvas_scene.gesture_overlay.isVisible()
     hand.release(hand.at(700, 30))
     assert store.selection == {"adam"}
 
 
 def test_a_click_selects_a_wire_and_delete_removes_it(hand: Hand, store: Store) -> None:
     hand.click(hand.wire("loss.loss -> adam.loss"))
-    assert [str(here) for here in hand.view.canvas.selected_wires] == ["loss.loss -> adam.loss"]
+    assert [str(here) for here in hand.view.canvas_scene.selected_wires] == ["loss.loss -> adam.loss"]
     hand.key(Qt.Key.Key_Delete)
     assert "loss.loss -> adam.loss" not in wires(store)
     assert store.history.undo_title == "Delete loss.loss -> adam.loss"
@@ -105,10 +105,10 @@ def test_nodes_snap_to_their_neighbours_edges(hand: Hand, store: Store) -> None:
     store.edit("Off the grid", lambda document: edits.move(document, {"adam": (1080, 201)}))
     start = hand.node("hidden")
     hand.hold(start, start + QPoint(0, 203))
-    assert hand.view.canvas.overlay.isVisible()  # the guide line
+    assert hand.view.canvas_scene.gesture_overlay.isVisible()  # the guide line
     hand.release(start + QPoint(0, 203))
     assert store.document.nodes["hidden"].at == (440, 201)
-    assert not hand.view.canvas.overlay.isVisible()
+    assert not hand.view.canvas_scene.gesture_overlay.isVisible()
 
 
 def test_alt_moves_freely(hand: Hand, store: Store) -> None:
@@ -120,9 +120,9 @@ def test_alt_moves_freely(hand: Hand, store: Store) -> None:
 def test_escape_takes_a_move_back(hand: Hand, store: Store) -> None:
     start = hand.node("hidden")
     hand.hold(start, start + QPoint(50, 150))
-    assert hand.view.canvas.nodes["hidden"].at != (440, 0)
+    assert hand.view.canvas_scene.nodes["hidden"].at != (440, 0)
     hand.key(Qt.Key.Key_Escape)
-    assert hand.view.canvas.nodes["hidden"].at == (440, 0)
+    assert hand.view.canvas_scene.nodes["hidden"].at == (440, 0)
     hand.release(start + QPoint(50, 150))
     assert store.document == network()
 
@@ -135,7 +135,7 @@ def test_an_undo_during_a_drag_ends_the_drag(hand: Hand, store: Store) -> None:
     assert hand.view.gesture is None
     hand.release(start + QPoint(50, 150))
     assert store.document == network()
-    assert hand.view.canvas.nodes["adam"].at == (1080, 0)
+    assert hand.view.canvas_scene.nodes["adam"].at == (1080, 0)
 
 
 def test_a_node_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
@@ -198,22 +198,22 @@ def test_a_wrong_wire_is_refused_with_the_reason(
 ) -> None:
     goal = hand.port(*target)  # pyright: ignore[reportArgumentType]
     hand.hold(hand.port(*source), goal)  # pyright: ignore[reportArgumentType]
-    assert hand.view.top.bubble.isVisible()
-    assert reason in hand.view.top.bubble.text()
+    assert hand.view.overlays.pointer_message.isVisible()
+    assert reason in hand.view.overlays.pointer_message.text()
     hand.release(goal)
     assert store.document == network()
-    assert hand.view.top.bubble.isVisible()
+    assert hand.view.overlays.pointer_message.isVisible()
 
 
 def test_while_wiring_what_fits_glows_and_the_rest_fades(hand: Hand) -> None:
-    nodes = hand.view.canvas.nodes
+    nodes = hand.view.canvas_scene.nodes
     hand.hold(hand.port("relu", "output", "output"), hand.at(740, 300))
-    assert nodes["loss"].look.glowing == {"input.input", "input.target"}
-    assert not nodes["loss"].look.faded
-    assert nodes["hidden"].look.faded
-    assert nodes["adam"].look.faded
+    assert nodes["loss"].state.fitting_ports == {"input.input", "input.target"}
+    assert not nodes["loss"].state.faded
+    assert nodes["hidden"].state.faded
+    assert nodes["adam"].state.faded
     hand.key(Qt.Key.Key_Escape)
-    assert not any(item.look.faded or item.look.glowing for item in nodes.values())
+    assert not any(item.state.faded or item.state.fitting_ports for item in nodes.values())
 
 
 def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: Store) -> None:
@@ -228,7 +228,7 @@ def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: Store) -> Non
 def test_an_inputs_wire_dropped_on_nothing_is_gone(hand: Hand, store: Store) -> None:
     hand.drag(hand.port("loss", "input", "input"), hand.at(760, 250))
     assert "relu.output -> loss.input" not in wires(store)
-    assert not hand.view.top.search.isVisible()
+    assert not hand.view.overlays.search.isVisible()
 
 
 def test_an_inputs_wire_put_back_changes_nothing(hand: Hand, store: Store) -> None:
@@ -247,7 +247,7 @@ def test_a_wire_is_taken_off_at_its_nearer_end(hand: Hand, store: Store) -> None
 
 def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Hand, store: Store) -> None:
     hand.drag(hand.port("loss", "output", "loss"), hand.at(1000, 300))
-    search = hand.view.top.search
+    search = hand.view.overlays.search
     assert search.isVisible()
     offered = {search.model.kind(leaf) for leaf in search.model.leaves()}
     assert offered == set(catalogue().fitting(catalogue()["optim.Adam"].inputs[0].type, "input"))
@@ -255,7 +255,7 @@ def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Han
     hand.key(Qt.Key.Key_Return, target=search.field)
     assert "loss.loss -> sgd.loss" in wires(store)
     assert store.history.undo_title == "Add SGD"
-    x, y = hand.view.canvas.nodes["sgd"].port("input", "loss")
+    x, y = hand.view.canvas_scene.nodes["sgd"].port("input", "loss")
     assert abs(x - 1000) <= 8
     assert abs(y - 300) <= 8
     store.undo()
@@ -303,7 +303,7 @@ def test_space_and_a_drag_pan(hand: Hand, store: Store) -> None:
     QTest.keyRelease(hand.view, Qt.Key.Key_Space)
     assert hand.view.camera.visible.topLeft() == before + QPointF(-50, 0)
     assert store.document == network()
-    assert not hand.view.top.search.isVisible()
+    assert not hand.view.overlays.search.isVisible()
 
 
 def test_escape_takes_a_pan_back(hand: Hand) -> None:
@@ -355,17 +355,17 @@ def test_two_fingers_pan(hand: Hand) -> None:
 
 def test_hovering_shows_the_path(hand: Hand) -> None:
     hand.move(hand.wire("hidden.output -> relu.input"))
-    assert hand.view.canvas.hovered.wire == wire("hidden.output -> relu.input")
+    assert hand.view.canvas_scene.hovered.wire == wire("hidden.output -> relu.input")
     hand.move(hand.port("relu", "output", "output"))
-    assert hand.view.canvas.nodes["relu"].look.hovered == "output.output"
+    assert hand.view.canvas_scene.nodes["relu"].state.hovered_port == "output.output"
     hand.move(hand.at(600, 300))
-    assert hand.view.canvas.nodes["relu"].look.hovered is None
+    assert hand.view.canvas_scene.nodes["relu"].state.hovered_port is None
 
 
 def test_a_double_click_on_nothing_adds_a_node_there(hand: Hand, store: Store) -> None:
     hand.double_click(hand.at(700, 300))
-    hand.type("gelu", hand.view.top.search.field)
-    hand.key(Qt.Key.Key_Return, target=hand.view.top.search.field)
+    hand.type("gelu", hand.view.overlays.search.field)
+    hand.key(Qt.Key.Key_Return, target=hand.view.overlays.search.field)
     x, y = store.document.nodes["gelu"].at
     assert 640 <= x <= 700
     assert 280 <= y <= 300

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.ui.canvas.canvas_actions import Actions
+from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.project.project_store import Store
 from studio.ui.theme import motion
@@ -124,7 +124,7 @@ def test_an_arrow_brings_the_node_into_view(hand: Hand, store: Store) -> None:
     hand.view.camera.center_on(QPointF(-600, 0))
     store.select(["digits"])
     hand.key(Key.Key_Right)
-    box = hand.view.canvas.nodes["batches"].box
+    box = hand.view.canvas_scene.nodes["batches"].box
     assert hand.view.camera.visible.contains(QPointF(box.right, box.bottom))
 
 
@@ -139,7 +139,7 @@ def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: Store) ->
 
 
 def test_f_fits_the_selection_and_home_everything(hand: Hand, store: Store) -> None:
-    camera, canvas = hand.view.camera, hand.view.canvas
+    camera, canvas = hand.view.camera, hand.view.canvas_scene
     store.select(["hidden"])
     hand.key(Key.Key_F)
     box = canvas.nodes["hidden"].box
@@ -165,22 +165,22 @@ def test_zoom_keys(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier, scale: fl
 def test_the_search_opens_at_the_pointer(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
     hand.move(QPoint(300, 120))
     hand.key(key, keys)
-    assert hand.view.top.search.isVisible()
-    assert hand.view.top.search.pos() == QPoint(300, 120)
-    assert hand.view.top.search.field.hasFocus()
+    assert hand.view.overlays.search.isVisible()
+    assert hand.view.overlays.search.pos() == QPoint(300, 120)
+    assert hand.view.overlays.search.field.hasFocus()
 
 
 def test_a_tap_on_space_opens_the_search(hand: Hand) -> None:
     QTest.keyPress(hand.view, Key.Key_Space)
-    assert not hand.view.top.search.isVisible()
+    assert not hand.view.overlays.search.isVisible()
     QTest.keyRelease(hand.view, Key.Key_Space)
-    assert hand.view.top.search.isVisible()
+    assert hand.view.overlays.search.isVisible()
 
 
 def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: Store) -> None:
     hand.key(Key.Key_Tab)
-    hand.key(Key.Key_Escape, target=hand.view.top.search.field)
-    assert not hand.view.top.search.isVisible()
+    hand.key(Key.Key_Escape, target=hand.view.overlays.search.field)
+    assert not hand.view.overlays.search.isVisible()
     assert hand.view.hasFocus()
     assert store.document == network()
 
@@ -188,20 +188,20 @@ def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: St
 def test_going_elsewhere_closes_the_search(hand: Hand) -> None:
     hand.key(Key.Key_Tab)
     hand.click(hand.at(600, 300))
-    assert not hand.view.top.search.isVisible()
+    assert not hand.view.overlays.search.isVisible()
 
 
 def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: Store) -> None:
-    hand.view.do.add_behind(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
+    hand.view.canvas_actions.add_behind(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
     assert store.document == network()
     store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
     store.select(["hidden"])
     hand.key(Key.Key_Tab)
-    hand.type("gelu", hand.view.top.search.field)
-    hand.key(Key.Key_Return, target=hand.view.top.search.field)
+    hand.type("gelu", hand.view.overlays.search.field)
+    hand.key(Key.Key_Return, target=hand.view.overlays.search.field)
     assert "hidden.output -> gelu.input" in wires(store)
     x, y = store.document.nodes["gelu"].at
-    assert x > hand.view.canvas.nodes["hidden"].box.right
+    assert x > hand.view.canvas_scene.nodes["hidden"].box.right
     assert y == 0
     assert store.selection == {"gelu"}
     store.undo()
@@ -213,8 +213,8 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
     hand = Hand(view)
     for words in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
         hand.key(Key.Key_Tab)
-        hand.type(words, view.top.search.field)
-        hand.key(Key.Key_Return, target=view.top.search.field)
+        hand.type(words, view.overlays.search.field)
+        hand.key(Key.Key_Return, target=view.overlays.search.field)
     assert wires(view.store) == {
         "digits.samples -> loader.samples",
         "loader.input -> flatten.input",
@@ -222,7 +222,7 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
         "linear.output -> cross_entropy.input",
         "cross_entropy.loss -> adam.loss",
     }
-    boxes = list(view.canvas.boxes().values())
+    boxes = list(view.canvas_scene.boxes().values())
     assert all(a.right < b.left for a, b in itertools.pairwise(boxes))
 
 
@@ -232,7 +232,7 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
 def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.top.editor
+    editor = hand.view.overlays.editor
     assert editor is not None
     assert editor.hasFocus()
     assert editor.selectedText() == "hidden"
@@ -241,7 +241,7 @@ def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
     assert "first" in store.document.nodes
     assert "first.output -> relu.input" in wires(store)
     assert store.selection == {"first"}
-    assert hand.view.top.editor is None
+    assert hand.view.overlays.editor is None
     assert hand.view.hasFocus()
 
 
@@ -249,7 +249,7 @@ def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
 def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name: str, reason: str) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.top.editor
+    editor = hand.view.overlays.editor
     assert editor is not None
     editor.clear()
     hand.type(name, editor)
@@ -258,14 +258,14 @@ def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name:
     hand.key(Key.Key_Return, target=editor)
     assert store.document == network()
     hand.key(Key.Key_Escape, target=editor)
-    assert hand.view.top.editor is None
+    assert hand.view.overlays.editor is None
 
 
 def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: Store) -> None:
     store.edit("Move", lambda document: edits.move(document, {"hidden": (5000.0, 0.0)}))
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.top.editor
+    editor = hand.view.overlays.editor
     assert editor is not None
     assert hand.view.viewport().rect().contains(editor.geometry())
 
@@ -273,7 +273,7 @@ def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: Store) ->
 def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store: Store) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
-    editor = hand.view.top.editor
+    editor = hand.view.overlays.editor
     assert editor is not None
     hand.type("my first layer", editor)
     assert editor.reason.isVisible() and "my_first_layer" in editor.reason.text()
@@ -285,7 +285,7 @@ def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
-    assert hand.view.top.editor is None
+    assert hand.view.overlays.editor is None
 
 
 # -- arranging
@@ -293,9 +293,9 @@ def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store
 
 def test_l_lays_out(hand: Hand, store: Store, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (0, 400), "adam": (200, 300)}))
-    with qtbot.waitSignal(hand.view.tidy.finished):
+    with qtbot.waitSignal(hand.view.auto_layout.finished):
         hand.key(Key.Key_L)
-    boxes = hand.view.canvas.boxes()
+    boxes = hand.view.canvas_scene.boxes()
     order = ("digits", "batches", "hidden", "relu", "loss", "adam")
     assert all(boxes[a].right < boxes[b].left for a, b in itertools.pairwise(order))
     assert store.history.undo_title == "Lay out 6 nodes"
@@ -306,30 +306,30 @@ def test_l_lays_out(hand: Hand, store: Store, qtbot: QtBot) -> None:
 def test_l_lays_out_only_the_selection(hand: Hand, store: Store, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (440, 400), "adam": (200, 300)}))
     store.select(["hidden", "relu"])
-    with qtbot.waitSignal(hand.view.tidy.finished):
+    with qtbot.waitSignal(hand.view.auto_layout.finished):
         hand.key(Key.Key_L)
     assert store.document.nodes["adam"].at == (200, 300)
     assert store.document.nodes["hidden"].at[1] == store.document.nodes["relu"].at[1]
 
 
 def test_an_edit_gives_the_layout_up(view: CanvasView, store: Store, qtbot: QtBot) -> None:
-    view.do.lay_out()
+    view.canvas_actions.lay_out()
     store.edit("Move", lambda document: edits.move(document, {"relu": (0, 800)}))
-    assert not view.tidy.is_busy
+    assert not view.auto_layout.is_busy
     qtbot.wait(50)
     assert store.document.nodes["relu"].at == (0, 800)
     assert store.history.undo_title == "Move"
 
 
 def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Store) -> None:
-    do: Actions = view.do
+    do: CanvasActions = view.canvas_actions
     store.select(["hidden", "relu", "loss"])
     do.align("left")
     assert {store.document.nodes[name].at[0] for name in store.selection} == {440}
     assert store.history.undo_title == "Align 3 nodes"
     store.undo()
     do.distribute("x")
-    boxes = view.canvas.boxes(["hidden", "relu", "loss"])
+    boxes = view.canvas_scene.boxes(["hidden", "relu", "loss"])
     gaps = (boxes["relu"].left - boxes["hidden"].right, boxes["loss"].left - boxes["relu"].right)
     assert abs(gaps[0] - gaps[1]) <= 8
 
@@ -337,21 +337,21 @@ def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Store) 
 def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Store, qtbot: QtBot) -> None:
     motion.set_reduced(False)
     store.select(["hidden", "relu"])
-    view.do.align("bottom")
+    view.canvas_actions.align("bottom")
     store.select(["hidden", "adam"])
-    view.do.align("left")
-    assert view.tidy.is_busy
-    qtbot.waitUntil(lambda: not view.tidy.is_busy)
-    assert all(item.at == store.document.nodes[name].at for name, item in view.canvas.nodes.items())
+    view.canvas_actions.align("left")
+    assert view.auto_layout.is_busy
+    qtbot.waitUntil(lambda: not view.auto_layout.is_busy)
+    assert all(item.at == store.document.nodes[name].at for name, item in view.canvas_scene.nodes.items())
 
 
 def test_freezing_and_recomputing_show_their_badges(hand: Hand, store: Store) -> None:
     store.select(["hidden", "relu"])
     hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert {name for name, node in store.document.nodes.items() if node.frozen} == {"hidden", "relu"}
-    assert hand.view.canvas.nodes["hidden"].face.frozen
-    hand.view.do.recompute()
-    assert hand.view.canvas.nodes["relu"].face.recomputed
+    assert hand.view.canvas_scene.nodes["hidden"].content.frozen
+    hand.view.canvas_actions.recompute()
+    assert hand.view.canvas_scene.nodes["relu"].content.recomputed
     store.undo()
     hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert not any(node.frozen or node.recomputed for node in store.document.nodes.values())

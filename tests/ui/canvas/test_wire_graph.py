@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from studio.ui.canvas.geometry import Box
-from studio.ui.canvas.wires.wire_graph import Graph, beside
+from studio.ui.canvas.wires.wire_graph import WireGraph, nearest_in_direction
 from tests.ui.canvas.conftest import network, wire
 
 
 def test_the_path_through_a_wire() -> None:
-    graph = Graph(network().wires)
-    path = graph.through(wire("hidden.output -> relu.input"))
+    graph = WireGraph(network().wires)
+    path = graph.path_through(wire("hidden.output -> relu.input"))
     assert path == {
         wire("digits.samples -> batches.samples"),
         wire("batches.input -> hidden.input"),
@@ -18,9 +18,9 @@ def test_the_path_through_a_wire() -> None:
 
 
 def test_a_circle_ends_the_walk() -> None:
-    graph = Graph([wire("a.o -> b.i"), wire("b.o -> a.i")])
+    graph = WireGraph([wire("a.o -> b.i"), wire("b.o -> a.i")])
     assert graph.upstream("a")[0] == {"a", "b"}
-    assert len(graph.through(wire("a.o -> b.i"))) == 2
+    assert len(graph.path_through(wire("a.o -> b.i"))) == 2
 
 
 def test_arrows_go_to_the_nearest_node_in_their_direction() -> None:
@@ -30,8 +30,8 @@ def test_arrows_go_to_the_nearest_node_in_their_direction() -> None:
         "far": Box(400, 0, 500, 48),
         "below": Box(0, 200, 100, 248),
     }
-    assert beside(boxes, "here", "right") == "near"
-    assert beside(boxes, "near", "right") == "far"
-    assert beside(boxes, "far", "left") == "near"
-    assert beside(boxes, "here", "down") == "below"
-    assert beside(boxes, "here", "up") is None
+    assert nearest_in_direction(boxes, "here", "right") == "near"
+    assert nearest_in_direction(boxes, "near", "right") == "far"
+    assert nearest_in_direction(boxes, "far", "left") == "near"
+    assert nearest_in_direction(boxes, "here", "down") == "below"
+    assert nearest_in_direction(boxes, "here", "up") is None

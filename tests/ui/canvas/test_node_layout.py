@@ -5,32 +5,32 @@ from hypothesis import strategies as st
 
 from studio.nodes.types import Port, PortType
 from studio.ui.canvas.geometry import GRID, Box, Point, bounds, snap, snap_up
-from studio.ui.canvas.nodes.node_content import Face
-from studio.ui.canvas.nodes.node_layout import FIRST_PORT, Role, node_layout
+from studio.ui.canvas.nodes.node_content import NodeContent
+from studio.ui.canvas.nodes.node_layout import FIRST_PORT, TextRole, node_layout
 
 coordinates = st.floats(-5000, 5000)
 points = st.tuples(coordinates, coordinates)
 
 
-def measure(text: str, role: Role) -> float:
+def measure(text: str, role: TextRole) -> float:
     return 7.0 * len(text)
 
 
-def face(
+def node_content(
     inputs: int = 1, outputs: int = 1, *, name: str = "linear", summary: str = "", collapsed: bool = False
-) -> Face:
+) -> NodeContent:
     ports = [
         tuple(Port(f"{side}{n}", PortType.TENSOR) for n in range(count))
         for side, count in (("in", inputs), ("out", outputs))
     ]
-    return Face(name, "", "linear", "layer", *ports, summary=summary, collapsed=collapsed)
+    return NodeContent(name, "", "linear", "layer", *ports, summary=summary, collapsed=collapsed)
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.text(max_size=60), st.text(max_size=60), st.booleans())
 def test_sizes_are_on_the_grid_and_ports_on_the_edges(
     inputs: int, outputs: int, name: str, summary: str, collapsed: bool
 ) -> None:
-    layout = node_layout(face(inputs, outputs, name=name, summary=summary, collapsed=collapsed), measure)
+    layout = node_layout(node_content(inputs, outputs, name=name, summary=summary, collapsed=collapsed), measure)
     assert layout.width % GRID == 0
     assert layout.height % GRID == 0
     assert all(port.x == 0 and 0 < port.y < layout.height for port in layout.inputs.values())
@@ -38,30 +38,35 @@ def test_sizes_are_on_the_grid_and_ports_on_the_edges(
 
 
 def test_the_first_port_is_at_the_same_height_on_every_node_so_that_chains_are_straight() -> None:
-    layouts = [node_layout(face(n, m), measure) for n in range(1, 4) for m in range(1, 4)]
+    layouts = [node_layout(node_content(n, m), measure) for n in range(1, 4) for m in range(1, 4)]
     assert {layout.inputs["in0"].y for layout in layouts} == {FIRST_PORT}
     assert {layout.outputs["out0"].y for layout in layouts} == {FIRST_PORT}
 
 
 def test_ports_of_one_side_never_share_a_place() -> None:
-    layout = node_layout(face(4, 3), measure)
+    layout = node_layout(node_content(4, 3), measure)
     assert len(set(layout.inputs.values())) == 4
     assert len(set(layout.outputs.values())) == 3
 
 
 def test_a_long_name_widens_the_node_up_to_a_bound() -> None:
-    assert node_layout(face(name="x" * 20), measure).width > node_layout(face(), measure).width
-    assert node_layout(face(name="x" * 500), measure).width == node_layout(face(name="y" * 900), measure).width
+    assert node_layout(node_content(name="x" * 20), measure).width > node_layout(node_content(), measure).width
+    assert (
+        node_layout(node_content(name="x" * 500), measure).width
+        == node_layout(node_content(name="y" * 900), measure).width
+    )
 
 
 def test_a_loss_does_not_grow_when_its_figure_appears() -> None:
-    quiet = Face("loss", "", "loss", "loss", (Port("input", PortType.TENSOR), Port("target", PortType.TENSOR)), ())
-    live = Face("loss", "", "loss", "loss", quiet.inputs, (), live="0.31")
+    quiet = NodeContent(
+        "loss", "", "loss", "loss", (Port("input", PortType.TENSOR), Port("target", PortType.TENSOR)), ()
+    )
+    live = NodeContent("loss", "", "loss", "loss", quiet.inputs, (), live="0.31")
     assert node_layout(quiet, measure) == node_layout(live, measure)
 
 
 def test_a_port_that_the_node_does_not_have_hangs_at_the_middle_of_its_edge() -> None:
-    layout = node_layout(face(), measure)
+    layout = node_layout(node_content(), measure)
     assert layout.port("input", "gone") == Point(0, layout.height / 2)
     assert layout.port("output", "gone") == Point(layout.width, layout.height / 2)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from studio.nodes.types import PortType
 
 
-class Flow(StrEnum):
+class WireRole(StrEnum):
     SAMPLES = "samples"
     INPUT = "input"
     """A batch on its way through the network."""
@@ -21,8 +21,8 @@ TARGET_PORT = "target"
 """The name of the loader's second output and of the input of losses and metrics that it is for."""
 
 
-def flow(kind: PortType, *ports: str) -> Flow:
+def wire_role(kind: PortType, *ports: str) -> WireRole:
     """What flows at ports of a type with these names."""
     if kind is PortType.TENSOR:
-        return Flow.TARGET if TARGET_PORT in ports else Flow.INPUT
-    return Flow(kind.value)
+        return WireRole.TARGET if TARGET_PORT in ports else WireRole.INPUT
+    return WireRole(kind.value)

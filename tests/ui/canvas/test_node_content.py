@@ -5,7 +5,7 @@ import pytest
 from studio.document.model import Node
 from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
-from studio.ui.canvas.nodes.node_content import face
+from studio.ui.canvas.nodes.node_content import node_content
 
 
 @pytest.mark.parametrize(
@@ -20,22 +20,22 @@ from studio.ui.canvas.nodes.node_content import face
     ],
 )
 def test_the_title_is_shown_where_the_name_does_not_say_it(name: str, key: str, shown: str) -> None:
-    assert face(name, Node(key), catalogue()[key]).kind == shown
+    assert node_content(name, Node(key), catalogue()[key]).kind == shown
 
 
 def test_problems_become_errors_and_warnings() -> None:
     problems = [Problem("error", "a", "Wrong."), Problem("warning", "b", "Odd."), Problem("error", "c", "Bad.")]
-    shown = face("linear", Node("nn.Linear"), catalogue()["nn.Linear"], problems=problems)
+    shown = node_content("linear", Node("nn.Linear"), catalogue()["nn.Linear"], problems=problems)
     assert (shown.error, shown.warning) == ("Wrong.\nBad.", "Odd.")
 
 
 def test_ports_are_labelled_only_where_there_is_more_than_one() -> None:
-    loader = face("batches", Node("data.Batches"), catalogue()["data.Batches"])
+    loader = node_content("batches", Node("data.Batches"), catalogue()["data.Batches"])
     assert loader.input_labels == ()
     assert loader.output_labels == ("input", "target")
 
 
 def test_a_live_figure_stands_in_place_of_the_summary() -> None:
     kind = catalogue()["nn.CrossEntropyLoss"]
-    assert face("loss", Node(kind.key), kind, summary="mean", live="0.31").line == "0.31"
-    assert face("loss", Node(kind.key), kind, summary="mean").line == "mean"
+    assert node_content("loss", Node(kind.key), kind, summary="mean", live="0.31").line == "0.31"
+    assert node_content("loss", Node(kind.key), kind, summary="mean").line == "mean"

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from studio.document.model import Document, End
+from studio.nodes.catalogue import catalogue
+from studio.ui.canvas.geometry import Side
+from studio.ui.canvas.wires.pending_wire import PendingWire, ports_of
+from tests.studio.document.strategies import documents
+from tests.ui.canvas.conftest import network, wire
+
+
+def agrees(document: Document) -> None:
+    """What glows is exactly what would not be refused."""
+    for name, node in document.nodes.items():
+        kind = catalogue().get(node.type)
+        sides: tuple[Side, ...] = ("input", "output")
+        for side in sides if kind else ():
+            assert kind is not None
+            for port in ports_of(kind, side):
+                pending = PendingWire(document, catalogue(), End(name, port.name), side)
+                for other in document.nodes:
+                    other_kind = catalogue().get(document.nodes[other].type)
+                    offered = ports_of(other_kind, pending.loose_side) if other_kind else ()
+                    allowed = {
+                        f"{pending.loose_side}.{p.name}"
+                        for p in offered
+                        if pending.refusal(End(other, p.name), pending.loose_side) is None
+                    }
+                    assert pending.fitting_ports(other) == allowed
+
+
+def test_what_glows_is_what_fits() -> None:
+    agrees(network())
+
+
+@given(documents())
+def test_what_glows_is_what_fits_in_any_document(document: Document) -> None:
+    agrees(document)
+
+
+def test_reasons() -> None:
+    pending = PendingWire(network(), catalogue(), End("relu", "output"), "output")
+    assert "loop" in (pending.refusal(End("hidden", "input"), "input") or "")
+    assert "loss" in (pending.refusal(End("adam", "loss"), "input") or "")
+    assert "output" in (pending.refusal(End("hidden", "output"), "output") or "")
+    assert pending.refusal(End("loss", "target"), "input") is None
+
+
+def test_the_body_of_a_node_stands_for_its_first_free_port() -> None:
+    detached = wire("relu.output -> loss.input")
+    pending = PendingWire(network(), catalogue(), End("relu", "output"), "output", detached)
+    assert pending.best_port("loss") == "input"
+    assert PendingWire(network(), catalogue(), End("relu", "output"), "output").best_port("adam") is None
+
+
+def test_a_lifted_wire_does_not_close_loops() -> None:
+    document = network()
+    detached = wire("hidden.output -> relu.input")
+    pending = PendingWire(document, catalogue(), End("relu", "input"), "input", detached)
+    assert pending.refusal(End("hidden", "output"), "output") is None
