@@ -1,4 +1,4 @@
-"""Gradwire: without arguments or with project files the studio, otherwise the command line."""
+"""Gradwire: the studio (no arguments, or project files) or a command of the command line."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ except KeyboardInterrupt:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End on Ctrl+C while there is nothing to keep: modules are loaded, or the interpreter ends."""
+    """Exit at once on Ctrl+C, while modules load and at exit, when there is no state to save."""
     os._exit(INTERRUPTED)
 
 
 def _set_interrupt(before: object, after: object) -> None:
-    """Let Ctrl+C be handled otherwise, unless it is ignored or somebody else handles it."""
+    """Install another handler for Ctrl+C, unless it is ignored or already handled."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is before:
         signal.signal(signal.SIGINT, after)  # pyright: ignore[reportArgumentType]
 
 
 def _occupy_standard_streams() -> None:
-    """Open what was closed: a file that got its number would receive what C code prints."""
+    """Open closed standard streams: otherwise a file could get their descriptor and receive output of C code."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -43,7 +43,7 @@ try:
     from pathlib import Path
     from typing import NoReturn
 
-    import engine  # noqa: F401 - first of all: it sets what must be set before NumPy is loaded
+    import engine  # noqa: F401 - first: sets environment variables that NumPy reads when it loads
     from studio import cli
     from studio.document.format import SUFFIX
 finally:
@@ -51,13 +51,13 @@ finally:
 
 
 def start() -> NoReturn:
-    """Run as a process."""
+    """Run as a process; exits with the exit code."""
     _set_interrupt(signal.default_int_handler, _leave)
     sys.exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start what the arguments ask for. Returns the exit code."""
+    """Start the studio or a command. Returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if all(argument.endswith(SUFFIX) and not argument.startswith("-") for argument in given):
         return _open_studio([Path(argument) for argument in given])
@@ -82,7 +82,7 @@ def _missing(error: ImportError) -> str:
             f"the studio needs {name}, which is not installed. Install it: pip install 'gradwire[studio]'. {headless}"
         )
     if ".so" in str(error) or "DLL" in str(error):
-        remedy = "Install that library, or start with scripts/start.py, which does it"
+        remedy = "Install that library, or use scripts/start.py, which installs it"
         return f"the studio cannot be opened: {error}. {remedy}. {headless}"
     raise error
 

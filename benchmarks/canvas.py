@@ -1,8 +1,8 @@
-"""How long the canvas takes for a frame with 2,000 nodes: zooming, panning, dragging, hovering, opening.
+"""Frame times of the canvas with 2,000 nodes: zooming, panning, dragging, hovering, opening.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py [NODES]
 
-Prints the median and the worst of some frames in milliseconds; 16.7 is 60 a second.
+Prints the median and the worst frame time in milliseconds; 60 frames per second are 16.7.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KINDS = ("nn.Linear", "nn.ReLU", "nn.Dropout")
 
 
 def network(count: int) -> Document:
-    """Rows of layers with residual additions, so that wires also cross columns."""
+    """Rows of layers with residual additions, whose wires cross columns."""
     nodes: dict[str, Node] = {}
     wires: list[Wire] = []
     for index in range(count):
@@ -108,16 +108,16 @@ def measure(view: CanvasView, application: QApplication) -> None:
         bench.frames(f"pan at {scale:.0%}", lambda _: camera.pan(7, 3))
     camera.zoom_to(1.0)
     bench.frames(
-        "zoom in and out, through all details", lambda i: camera.zoom_by(3 if i % 8 < 4 else -3, QPointF(800, 500))
+        "zoom through all levels of detail", lambda i: camera.zoom_by(3 if i % 8 < 4 else -3, QPointF(800, 500))
     )
     camera.zoom_to(1.0)
     camera.center_on(middle)
     application.processEvents()
     drag(bench, view)
     wires = list(canvas.wires)
-    bench.frames("hover wires, whole paths lit", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
+    bench.frames("hover wires, paths highlighted", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
     camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
-    bench.frames("hover from afar", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
+    bench.frames("hover, zoomed out", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
     once("select all", view.canvas_actions.select_all)
     once("move all", lambda: view.canvas_actions.nudge("right"))
     once("undo", view.store.undo)
@@ -128,7 +128,7 @@ def measure(view: CanvasView, application: QApplication) -> None:
 
 
 def drag(bench: Bench, view: CanvasView) -> None:
-    """One node, with the real events."""
+    """Drag one node with real mouse events."""
     node = min(
         view.canvas_scene.nodes.values(),
         key=lambda item: (QPointF(*item.box.center) - view.camera.visible.center()).manhattanLength(),

@@ -1,8 +1,8 @@
-"""How long a check takes while a large graph is edited: from scratch, after a parameter, a node, a wire.
+"""Time of a check of a large graph: from scratch, and after editing a parameter, a node, a wire.
 
 python benchmarks/check.py                  a chain of 2,000 nodes
 python benchmarks/check.py --nodes 10000    another length
-python benchmarks/check.py --profile        where the time of a parameter edit goes
+python benchmarks/check.py --profile        profile of a parameter edit
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDS = 15
 
 
 def chain(size: int) -> Document:
-    """The digits, linear layers of many widths with activations between them, a loss and an optimizer."""
+    """Digits, linear layers of different widths with activations, a loss and an optimizer."""
     layers = {"flatten": Node("nn.Flatten")}
     for place in range(max(size - 7, 2) // 2):
         layers[f"linear_{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})
@@ -48,7 +48,7 @@ def chain(size: int) -> Document:
 
 
 def edited(document: Document) -> Iterator[tuple[str, Document, Document]]:
-    """Kinds of edits, with the document before and after."""
+    """Edits by kind, each with the document before and after."""
     middle = f"linear_{(len(document.nodes) - 7) // 4}"
     for number in range(ROUNDS):
         yield "parameter", document, edits.set_param(document, middle, "out_features", 600 + number)

@@ -1,13 +1,13 @@
-"""What a checkpoint costs beside an epoch of the convolutional template on as many images as MNIST has.
+"""Cost of a checkpoint relative to an epoch of the convolutional template on 60,000 images.
 
 python benchmarks/checkpoints.py               three epochs of each training; takes some minutes
-python benchmarks/checkpoints.py --rounds 10   one
-python benchmarks/checkpoints.py --json        one object a line
+python benchmarks/checkpoints.py --rounds 10   one epoch
+python benchmarks/checkpoints.py --json        one JSON object per line
 
-Two trainings of the same network take turns, a tenth of an epoch each; one of them makes a checkpoint at the beginning
-of each of its turns, as a run of the studio does every half minute, and a thread writes it while training goes on. The
-difference of their times is what one checkpoint costs; `saving` is an epoch, ten turns, with one. `work` is what the
-two threads compute for it, which says more where the machine does something else beside.
+Two trainings of the same network take turns of a tenth of an epoch. One of them makes a checkpoint at the start of each
+turn, which a background thread writes, as in the studio every 30 s. The cost of a checkpoint is the difference of their
+times; `saving` is an epoch of ten turns with one checkpoint. `work` is the CPU time of both threads for the checkpoint,
+which is more reliable on a busy machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from studio.training.runs.writer import Writer
 
 IMAGES = 60_000
 TURNS = 10
-"""In an epoch."""
+"""Batches in an epoch."""
 
 
 def idx_files(folder: Path) -> Path:
@@ -62,7 +62,7 @@ def steps(events: fit.Training) -> Iterator[fit.Step]:
 
 
 class Turn:
-    """A training that is led on for some batches at a time."""
+    """A training that runs some batches at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.training = training(folder)
@@ -112,7 +112,7 @@ def measured(rounds: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=30, help="tenths of an epoch")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
     row: dict[str, Any] = {"benchmark": "digits-cnn on 60,000 images", **measured(options.rounds)}
     if options.json:

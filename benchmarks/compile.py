@@ -1,14 +1,14 @@
 """One compiled training step (forward, loss, backward, Adam) beside eager mode, PyTorch, torch.compile and JAX's jit.
 
 python benchmarks/compile.py                    all steps
-python benchmarks/compile.py --only gpt-16      one of them; may be repeated
-python benchmarks/compile.py --json             one object a line
-python benchmarks/compile.py --without jax      leave out a peer; may be repeated. Those not installed are anyway
-python benchmarks/compile.py --cpu              CPU time instead of the clock's: for one thread on a busy machine
-python benchmarks/compile.py --no-costs         only the steps, not what compiling costs
+python benchmarks/compile.py --only gpt-16      one of them; repeatable
+python benchmarks/compile.py --json             one JSON object per line
+python benchmarks/compile.py --without jax      leave out a peer; repeatable. Missing libraries are left out
+python benchmarks/compile.py --cpu              CPU time instead of wall time, for one thread on a busy machine
+python benchmarks/compile.py --no-costs         only steps, not the cost of compiling
 
-Each contestant has a process of its own, with its library's own threads and settings, and waits while the others take
-their turns. torch.compile needs a C++ compiler and a minute for each model, JAX up to a minute.
+Each contestant is a separate process with the default threads and settings of its library; they take turns.
+torch.compile needs a C++ compiler and a minute per model, JAX up to a minute.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ CONTESTANTS = {
     "torch.compile": "torch",
     "jax": "jax",
 }
-"""Who takes steps → the library that has to be installed. "engine" is a step as `fit` runs it in the studio, by its
+"""Contestants, each with the library that it needs. "engine" is a step as `fit` runs it in the studio, by its
 plan alone; "function" is one that `engine.compile` made, whose Python runs on every call."""
 COMPILED = {"engine": "fit", "function": "function"}
 WARM_UP = 5
 ROUND = 0.2
-"""Seconds that a contestant steps in one turn, at least one step."""
+"""Seconds per turn of a contestant; at least one step."""
 
 
 def main() -> None:
@@ -63,11 +63,13 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this one; may be repeated")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each library")
-    parser.add_argument("--seconds", type=float, default=12.0, help="time for each benchmark, of all together")
-    parser.add_argument("--json", action="store_true", help="one object a line")
-    parser.add_argument("--without", action="append", default=[], choices=list(CONTESTANTS), help="may be repeated")
+    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this benchmark; repeatable")
+    parser.add_argument("--threads", type=int, default=2, help="threads per library")
+    parser.add_argument(
+        "--seconds", type=float, default=12.0, help="seconds per benchmark, for all contestants together"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--without", action="append", default=[], choices=list(CONTESTANTS), help="repeatable")
     parser.add_argument("--cpu", action="store_true", help="measure CPU time")
     parser.add_argument("--no-costs", action="store_true", help="do not measure first steps, recording and memory")
     parser.add_argument("--inside", choices=list(CONTESTANTS), help=argparse.SUPPRESS)
@@ -79,7 +81,7 @@ def parse() -> argparse.Namespace:
 
 
 class Worker:
-    """A contestant in its process, warmed up."""
+    """A contestant in a separate process, warmed up."""
 
     def __init__(self, who: str, name: str, options: argparse.Namespace) -> None:
         self.who = who
@@ -93,7 +95,7 @@ class Worker:
         self._process.communicate()
 
     def turn(self) -> list[float]:
-        """Seconds of some steps."""
+        """Return the seconds of `count` steps."""
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
@@ -104,7 +106,7 @@ class Worker:
         for line in self._process.stdout:
             if line.startswith("answer "):
                 return json.loads(line.partition(" ")[2])
-        raise SystemExit(f"the process of {self.who} ended without an answer")
+        raise SystemExit(f"the process of {self.who} exited without a result")
 
 
 def command(who: str, name: str, work: str, options: argparse.Namespace) -> list[str]:
@@ -128,7 +130,7 @@ def answer(found: Any) -> None:
 
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
-    """Median milliseconds of a step of each contestant. They take turns, and who goes first changes."""
+    """Median step time of each contestant in ms. They take turns in alternating order."""
     taken: dict[str, list[float]] = {
         who: []
         for who, library in CONTESTANTS.items()
@@ -150,7 +152,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
 
 
 def take_steps(options: argparse.Namespace) -> None:
-    """Steps for so long, each time somebody writes a line."""
+    """Run steps for the requested time after each line on standard input."""
     step = contestant(options, options.inside)
     for _ in range(WARM_UP):
         step()
@@ -167,7 +169,7 @@ def take_steps(options: argparse.Namespace) -> None:
 
 
 def contestant(options: argparse.Namespace, who: str) -> Any:
-    """The step of a contestant; compiled, if it is to be."""
+    """The step of a contestant, compiled if requested."""
     [name] = options.only
     set_threads(options.threads)
     if who == "jax":
@@ -187,14 +189,14 @@ def contestant(options: argparse.Namespace, who: str) -> Any:
 
 
 class _Arrays:
-    """Arrays as they are, where a library's tensors are asked for."""
+    """Stands in for a library where NumPy arrays are needed."""
 
     def __init__(self, numpy: Any) -> None:
         self.tensor = numpy.asarray
 
 
 def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model: model) -> Any:
-    """A step with a model and an optimizer of its own, from the same weights in each library."""
+    """A step with a separate model and optimizer, starting from the same weights in each library."""
     engine = load("engine")
     engine.manual_seed(0)
     weights = {key: value.numpy() for key, value in BENCHMARKS[name].model(engine.nn).state_dict().items()}
@@ -204,11 +206,11 @@ def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model:
     return step_of(library, prepare(model), optimizer, *batch_of(library, BENCHMARKS[name]))
 
 
-# -- what compiling costs
+# -- cost of compiling
 
 
 def costs(name: str, options: argparse.Namespace) -> dict[str, float]:
-    """The first step, loading kernels, recording an op, memory: each found in processes of their own."""
+    """First step, kernel loading, recording overhead and memory, each measured in a separate process."""
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GRADWIRE_KERNELS"] = folder
@@ -250,7 +252,7 @@ def take_first_step(options: argparse.Namespace) -> None:
 
 
 def _time(kind: Any, name: str, taken: list[float]) -> None:
-    """Has each call of a method add the seconds that it takes."""
+    """Add the seconds of each call of a method to a total."""
     method = getattr(kind, name)
 
     def timed(*given: Any) -> Any:
@@ -264,7 +266,7 @@ def _time(kind: Any, name: str, taken: list[float]) -> None:
 
 
 def call_through_python(options: argparse.Namespace) -> None:
-    """What a call through Python takes longer than a replay, by op; what NumPy allocates in a replayed step at most."""
+    """Extra time per op of a call through Python over a replay, and peak NumPy allocations of a replay."""
     function, replayed = contestant(options, "function"), contestant(options, "engine")
     ops = sum(ran.node.depth for ran in function.func.traced(*function.args))
     times: dict[int, list[float]] = {0: [], 1: []}
@@ -284,7 +286,7 @@ def call_through_python(options: argparse.Namespace) -> None:
 
 
 def record_op(options: argparse.Namespace) -> None:
-    """Microseconds that one more op takes in a function whose way is known, as a rule far more than computing it."""
+    """Microseconds that one more op takes in a function with a known path."""
     set_threads(options.threads)
     engine = load("engine")
     x, y = engine.ones(4), engine.ones(4)
@@ -308,7 +310,7 @@ def record_op(options: argparse.Namespace) -> None:
 
 
 def measure_memory(options: argparse.Namespace) -> None:
-    """MB that steps need beyond model, data and optimizer state, once everything is compiled."""
+    """MB that compiled steps need beyond model, data and optimizer state."""
     found = memory.grown(
         options.only[0], CONTESTANTS[options.inside], options.threads, is_compiled=options.inside == "engine"
     )

@@ -1,10 +1,10 @@
-"""Convolution layers, forward and backward, here and in PyTorch: CPU seconds of one thread, as ratios of medians.
+"""Convolution layers, forward and backward, relative to PyTorch: CPU time of one thread, ratios of medians.
 
 python benchmarks/convolution.py                  all shapes
-python benchmarks/convolution.py --rounds 30      more rounds, for a quieter figure
-python benchmarks/convolution.py --json           one object a layer, as benchmarks/run.py reads it
+python benchmarks/convolution.py --rounds 30      more rounds, less noise
+python benchmarks/convolution.py --json           one JSON object per layer
 
-Both libraries compute in this process, in turns, on the same numbers; CPU time leaves out what others do meanwhile.
+Both libraries take turns in this process, with the same data; CPU time excludes other load.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Layer(NamedTuple):
 
 
 class Times(NamedTuple):
-    """Median seconds."""
+    """Return the median seconds of each library."""
 
     forward: float
     backward: float
@@ -66,14 +66,14 @@ LAYERS = [
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="how often each is timed")
-    parser.add_argument("--json", action="store_true", help="print one object a layer instead of the table")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds per row")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per layer")
     options = parser.parse_args()
     libraries = [importlib.import_module(name) for name in ("engine", "torch")]
     libraries[1].set_num_threads(1)
     show = as_object if options.json else as_line
     if not options.json:
-        print("ratios to PyTorch's CPU time, then milliseconds forward and backward: ours, PyTorch's")
+        print("ratios to PyTorch's CPU time, then ms forward and backward: engine, PyTorch")
         print(f"{'layer':<52}{'forward':>9}{'backward':>10}{'both':>7}")
     for layer in LAYERS:
         ours, theirs = (medians(times) for times in measured(layer, libraries, options.rounds))
@@ -92,7 +92,7 @@ def as_object(title: str, ours: Times, theirs: Times) -> str:
 
 
 def measured(layer: Layer, libraries: list[Any], rounds: int) -> list[list[tuple[float, float]]]:
-    """For each library the seconds of forward and backward, round by round; the first two rounds do not count."""
+    """Seconds of forward and backward per library and round, without two warm-up rounds."""
     steps = [step_of(layer, library) for library in libraries]
     times: list[list[tuple[float, float]]] = [[] for _ in steps]
     for _ in range(rounds + 2):

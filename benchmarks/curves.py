@@ -1,9 +1,9 @@
-"""How long the Runs panel takes for a frame with many runs of many points: growing, panning, zooming, smoothing.
+"""Frame times of the Runs panel with many long runs: growing, panning, zooming, smoothing.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/curves.py [RUNS] [POINTS]
 
-RUNS runs (20) of POINTS training batches each (1,000,000), two plots of 700×400 pixels. Prints the median and the worst
-of some frames in milliseconds, and how long it takes to read a run of that many lines.
+RUNS runs (20) of POINTS training batches each (1,000,000), two plots of 700×400 pixels. Prints the median and
+the worst frame time in milliseconds, and the time to read a run of that length.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FRAMES, BATCHES = 10, 1000
 
 
 def run(number: int, points: int) -> Run:
-    """Two noisy quantities that fall and rise."""
+    """Two noisy metrics, one falling and one rising."""
     made = Run(number, is_own=True)
     made.take([fit.Started(points // BATCHES, None, BATCHES, 64 * BATCHES, 0, 1, "cpu", 0)])
     extend(made, 0, points)
@@ -46,7 +46,7 @@ def extend(made: Run, begin: int, count: int) -> None:
 
 
 def reading(points: int) -> None:
-    """The same run out of its file."""
+    """Read the same run from its file."""
     with tempfile.TemporaryDirectory() as folder:
         limits = {"epochs": points // BATCHES, "steps": None, "batches": BATCHES, "train_samples": 64 * BATCHES}
         rest = {"validation_samples": 0, "parameters": 1, "device": "cpu", "seed": 0, "compiled": True}
@@ -102,7 +102,7 @@ def main() -> None:
             plot.show_runs(runs, Shown(), runs[index % count])
 
     def settle() -> None:
-        """Wait for curves that are smoothed in a thread."""
+        """Wait until a background thread has smoothed the curves."""
         application.processEvents()
         while any(plot.curves.is_late for plot in plots):
             time.sleep(0.002)
@@ -126,9 +126,9 @@ def main() -> None:
     settle()
     frames("smoothing", FRAMES, lambda index: draw(Shown(smoothing=0.5 + index / 50)))
     settle()
-    frames("smoothing, until it is drawn", 3, lambda index: (draw(Shown(smoothing=0.6 + index / 50)), settle()))
+    frames("smoothing, until drawn", 3, lambda index: (draw(Shown(smoothing=0.6 + index / 50)), settle()))
     frames(
-        "steps on a logarithmic axis", FRAMES, lambda index: draw(Shown(axis="step", log_x=True, log_y=index % 2 == 0))
+        "logarithmic axis of steps", FRAMES, lambda index: draw(Shown(axis="step", log_x=True, log_y=index % 2 == 0))
     )
     reading(points)
 

@@ -1,4 +1,4 @@
-"""Times frames of the window: steps of something that moves, each with all the painting that it asks for."""
+"""Measures frame times of the window, including painting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 
 def frames(title: str, count: int, step: Callable[[int], object]) -> None:
-    """Print the median and the worst of `count` steps in milliseconds; 16.7 is 60 a second."""
+    """Print the median and the worst of `count` steps in milliseconds; 60 frames per second are 16.7."""
     times: list[float] = []
     for index in range(count):
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The training steps of `models.py` in JAX: the same sizes, losses and Adam, as functions that jit compiles."""
+"""The training steps of `models.py` in JAX, compiled by jit: same sizes, losses and optimizer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from jax import lax, nn, random
 
 Model = Callable[[Any, Any, Any, Any], Any]
-"""From parameters, batch norm's statistics, inputs and a key for random numbers to logits and new statistics."""
+"""(parameters, batch-norm statistics, inputs, random key) → (logits, new statistics)."""
 
 
 def step_of(name: str, inputs: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Callable[[], Any]:
-    """A step that keeps parameters, moments and running statistics in memory of JAX's own, and waits for its result."""
+    """A step that keeps parameters, moments and running statistics in JAX buffers, and waits for its result."""
     model, parameters, statistics = MODELS[name](Drawn())
     state = [parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters)]
     x, y = jnp.asarray(inputs), jnp.asarray(classes)
@@ -28,28 +28,28 @@ def step_of(name: str, inputs: np.ndarray[Any, Any], classes: np.ndarray[Any, An
 
     @partial(jax.jit, donate_argnums=(0, 1, 2, 3))
     def update(parameters: Any, first: Any, second: Any, statistics: Any, count: Any, key: Any) -> Any:
-        (loss, statistics), slopes = jax.value_and_grad(loss_of, has_aux=True)(parameters, statistics, key)
-        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slopes)
-        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slopes)
+        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(parameters, statistics, key)
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
+        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
         rate, scale = 1e-3 / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
         parameters = jax.tree.map(
             lambda p, m, v: p - rate * m / (jnp.sqrt(v) / scale + 1e-8), parameters, first, second
         )
         return parameters, first, second, statistics, loss
 
-    kept, count = [*state, statistics], 0
+    buffers, count = [*state, statistics], 0
 
     def step() -> Any:
         nonlocal count
         count += 1
-        *kept[:], loss = update(*kept, jnp.float32(count), random.key(count))
+        *buffers[:], loss = update(*buffers, jnp.float32(count), random.key(count))
         return loss.block_until_ready()
 
     return step
 
 
 class Drawn:
-    """Draws weights as PyTorch's layers do, in size if not in number."""
+    """Draws weights from the same distributions as PyTorch's layers."""
 
     def __init__(self) -> None:
         self.draw = np.random.default_rng(0)

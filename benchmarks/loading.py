@@ -1,20 +1,22 @@
-"""A pass over a data set here and with PyTorch's DataLoader, and a training step beside loading, as medians of ratios.
+"""A pass over a data set and a training step during loading, relative to PyTorch's DataLoader: medians of ratios.
 
 python benchmarks/loading.py                     all of them, against PyTorch where it is installed
-python benchmarks/loading.py --only images-0     one of them; may be repeated
-python benchmarks/loading.py --json              one object a line
+python benchmarks/loading.py --only images-0     one of them; repeatable
+python benchmarks/loading.py --json              one JSON object per line
 
-Images of 28×28 are shuffled, shifted by up to 2 pixels and normalised. `images` takes them as each library's users do:
-here as arrays, in PyTorch one by one. In `samples` both get the same data set that makes one sample after the other,
-and in `arrays` PyTorch is given whole batches as well. JPEG files are decoded, cropped to 224×224 and flipped. The
-number is that of the workers; both libraries start them by the fork server, which is not counted.
+Sources, all shuffled (JPEG files are decoded, cropped to 224×224 and flipped; others are 28×28, shifted by up to
+2 pixels and normalized):
 
-`step` is a training step of a small CNN while a worker loads, beside one without loading; it computes on all cores but
-one, which is left to the worker. What a machine loses as soon as two processes compute is told by `computing`: beside
-the step, a process does nothing but to compute as long as loading takes; and by `peer`, PyTorch's worker.
+- `images`: arrays in the engine, one sample at a time in PyTorch, as is usual in each library
+- `samples`: the same data set, one sample at a time, in both
+- `arrays`: whole batches in both
 
-All take turns, one part of their pass each, so that whatever else the machine does slows all; batches that workers have
-made during the others' turns are not counted.
+The number is that of workers; starting them is not counted. `step` is a training step of a small CNN while a worker
+loads, relative to one without loading. It uses all cores but one. For comparison, `computing` is a step beside a
+process that only computes for the same time, and `peer` a step beside PyTorch's worker.
+
+All take turns, one part of a pass each, so that other load slows all of them. Batches that workers prefetched during
+other turns are not counted.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch
 TheirDataset: Any = torch.utils.data.Dataset if torch else object
 BATCH = 64
 AHEAD = 2
-"""Batches that each worker makes beforehand, in both libraries."""
+"""Batches that each worker prefetches, in both libraries."""
 STEP_TURNS = 3
-"""Turns of steps for one of a pass without: they are longer than those of loading alone."""
+"""Parts of a pass with training steps per part without; steps take longer than loading."""
 MEAN, STD = 33.3, 78.6
 WORKERS = (0, 1, 2)
 
@@ -66,7 +68,7 @@ BORDER = np.array([(0, 0), (2, 2), (2, 2)])
 
 
 class OneByOne(data.Dataset, TheirDataset):
-    """Samples made by NumPy, for both libraries."""
+    """Samples computed by NumPy, for both libraries."""
 
     def __init__(self, count: int) -> None:
         self.images, self.classes = digits(count)
@@ -84,7 +86,7 @@ class OneByOne(data.Dataset, TheirDataset):
 
 
 class Tensors:
-    """Samples made by PyTorch's functions, as torchvision's transforms do; or whole batches of them."""
+    """Samples or batches computed by PyTorch functions, as in torchvision's transforms."""
 
     def __init__(self, count: int) -> None:
         images, classes = digits(count)
@@ -140,14 +142,14 @@ def theirs(dataset: Any, workers: int, *, whole: bool = False) -> Any:
 
 
 def arrays(count: int) -> Any:
-    """The engine's own way: samples in arrays and transforms of whole batches."""
+    """The engine's data sets: samples in arrays, transforms of whole batches."""
     splits = data.ArraySplits(digits(count)).map(transforms.RandomCrop(28, padding=2))
     return splits.map(transforms.Normalize(MEAN, STD)).train
 
 
 @cache
 def photographs(count: int) -> str:
-    """A folder of JPEG files of 256×256, which is removed at the end."""
+    """A temporary folder of 256×256 JPEG files."""
     pillow = importlib.import_module("PIL.Image")
     folder = tempfile.TemporaryDirectory()
     photographs_kept.append(folder)
@@ -192,25 +194,25 @@ def loaders(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 class Pass:
-    """A pass that is gone through in parts.
+    """A pass that runs in parts.
 
     Args:
         batches: a loader
-        workers: how many it has
+        workers: number of workers
         turns: parts
-        use: what is done with each batch
+        use: called with each batch
     """
 
     def __init__(self, batches: Any, workers: int, turns: int, use: Callable[[Any], Any] | None = None) -> None:
         self._rest = iter(batches)
         self._ahead, self._use = AHEAD * workers, use
         self._count = len(batches) // turns - self._ahead
-        self._take(1)  # everything starts
+        self._take(1)  # starts the workers
         self._count -= 1
 
     def turn(self) -> tuple[float, int]:
-        """Seconds of a part, and its batches."""
-        self._take(self._ahead)  # made in the others' turns
+        """Return the seconds and the number of batches of a part."""
+        self._take(self._ahead)  # prefetched during other turns
         start = time.perf_counter()
         self._take(self._count)
         return time.perf_counter() - start, self._count
@@ -225,7 +227,7 @@ class Pass:
 
 
 class Again:
-    """One batch, over and over, as often as a loader gives one."""
+    """Repeats one batch as often as the loader yields batches."""
 
     def __init__(self, loader: data.DataLoader) -> None:
         self.batch = next(iter(loader))
@@ -239,7 +241,7 @@ class Again:
 
 
 class Computing(Again):
-    """The same, while a process computes as long for each batch as a worker does to make it."""
+    """The same, while another process computes as long per batch as a worker."""
 
     def __init__(self, loader: data.DataLoader) -> None:
         super().__init__(loader)
@@ -261,7 +263,7 @@ class Computing(Again):
 
 def computing(connection: Any, seconds: float) -> None:
     numbers = np.ones(50_000, np.float32)
-    with contextlib.suppress(EOFError, OSError):  # nobody asks any more
+    with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
         while True:
             connection.recv()
             end = time.process_time() + seconds
@@ -271,7 +273,7 @@ def computing(connection: Any, seconds: float) -> None:
 
 
 class Engines:
-    """Batches of PyTorch as tensors of the engine."""
+    """Converts batches of PyTorch to engine tensors."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
@@ -321,7 +323,7 @@ def steps(options: argparse.Namespace) -> dict[str, Pass]:
 
 
 def measured(passes: dict[str, Pass], turns: int) -> dict[str, list[float]]:
-    """Milliseconds a batch in each turn. Who goes first changes."""
+    """Milliseconds per batch in each turn. The order alternates."""
     taken: dict[str, list[float]] = {name: [] for name in passes}
     order = list(passes)
     for _ in range(turns):
@@ -335,7 +337,7 @@ def measured(passes: dict[str, Pass], turns: int) -> dict[str, list[float]]:
 
 
 def ratio(taken: dict[str, list[float]], name: str, other: str) -> float | None:
-    """Of two that took turns."""
+    """Median ratio of two interleaved measurements."""
     if other not in taken:
         return None
     return statistics.median(mine / theirs for mine, theirs in zip(taken[name], taken[other], strict=True))
@@ -361,12 +363,12 @@ def names() -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=names(), help="run this one; may be repeated")
+    parser.add_argument("--only", action="append", choices=names(), help="run this benchmark; repeatable")
     parser.add_argument("--turns", type=int, default=6, help="parts of a pass")
     parser.add_argument("--images", type=int, default=60_000, help="images as arrays")
     parser.add_argument("--samples", type=int, default=6_000, help="images one by one")
     parser.add_argument("--files", type=int, default=5_000, help="JPEG files")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
     for name in options.only or names():
         for row in rows(name, options):
@@ -374,9 +376,9 @@ def main() -> None:
                 print(json.dumps(row), flush=True)
                 continue
             found = row["ratio"]
-            told = f"{row.pop('benchmark'):<22} {'' if found is None else f'{found:.2f}':5}   "
+            label = f"{row.pop('benchmark'):<22} {'' if found is None else f'{found:.2f}':5}   "
             figures = ", ".join(f"{key.removesuffix('_ms')} {row[key]:.3g}" for key in row if key != "ratio")
-            print(f"{told}{figures} ms {'a step' if name == 'step' else 'for 1000 samples'}", flush=True)
+            print(f"{label}{figures} ms {'a step' if name == 'step' else 'for 1000 samples'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Peak memory of a training step here and in PyTorch: what the process grows by beyond model, data and optimizer state.
+"""Peak memory of a training step relative to PyTorch: growth of the process beyond model, data and optimizer state.
 
 python benchmarks/memory.py                 every step of train_step.py
-python benchmarks/memory.py --only mlp-64   one of them; may be repeated
-python benchmarks/memory.py --json          one object a line
+python benchmarks/memory.py --only mlp-64   one of them; repeatable
+python benchmarks/memory.py --json          one JSON object per line
 
-Each library trains in a process of its own. The peak is Linux's (`VmHWM`), which can be set back; elsewhere there is
-nothing to measure with.
+Each library trains in a separate process. The peak is `VmHWM` of Linux, which can be reset; other systems are not
+supported.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(models.BENCHMARKS), help="may be repeated")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each library")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--only", action="append", choices=list(models.BENCHMARKS), help="repeatable")
+    parser.add_argument("--threads", type=int, default=2, help="threads per library")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.add_argument("--inside", choices=("engine", "torch"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def apart(name: str, library: str, threads: int) -> int:
-    """kB that `library` needs, found in a process of its own."""
+    """Measure the kB that `library` needs, in a separate process."""
     command = [sys.executable, __file__, "--inside", library, "--only", name, "--threads", str(threads)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def grown(name: str, library: str, threads: int, *, is_compiled: bool = False) -> int:
-    """kB between what is there before the first step, optimizer state aside, and the peak of some steps.
+    """kB from before the first step, plus optimizer state, to the peak of some steps.
 
-    Compiled steps are taken once before, so that no compiler's memory is counted; the plan's own is.
+    Compiled steps run once before, so that memory of the compiler is not counted; buffers of the plan are.
     """
     train_step.set_threads(threads)
     module = train_step.load(library)
     if library == "torch":
         module.set_num_threads(threads)
     benchmark = models.BENCHMARKS[name]
-    # A first step on the smallest batch loads what is loaded once and makes the optimizer's state.
+    # A first step with a small batch loads libraries and creates the optimizer state.
     model = benchmark.model(module.nn)
     optimizer = module.optim.Adam(model.parameters(), lr=1e-3)
     small = benchmark._replace(input=(2, *benchmark.input[1:]))

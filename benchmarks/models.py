@@ -1,4 +1,4 @@
-"""The networks that training steps are measured with, built with any library that has PyTorch's names."""
+"""Networks of the training-step benchmarks, for any library with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 class Benchmark(NamedTuple):
     model: Callable[[Any], Any]
-    """Builds the model of a library's `nn`."""
+    """Builds the model from a library's `nn`."""
     input: tuple[int, ...]
     title: str
     words: int = 0
-    """The input is this many different whole numbers rather than images; each position has a class."""
+    """Vocabulary size: the input is integers rather than images, with a class per position."""
 
 
 def mlp(nn: Any) -> Any:
@@ -112,4 +112,4 @@ BENCHMARKS = {
     "resnet20-64": Benchmark(resnet20, (64, 3, 32, 32), "ResNet-20, 32x32, batch 64"),
 }
 EAGER = ("mlp-64", "mlp-512", "cnn-64")
-"""Those for which eager mode has an aim."""
+"""Models for which eager mode has a target."""

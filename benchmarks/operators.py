@@ -1,13 +1,12 @@
-"""Layers and operators of sequences, forward and backward in single precision, here and in PyTorch: ratios of medians.
+"""Layers and ops of sequence models, forward and backward in float32, relative to PyTorch: ratios of medians.
 
 python benchmarks/operators.py                  all, with one thread and with two
 python benchmarks/operators.py --threads 1      only with one
-python benchmarks/operators.py --json           one object a line
-python benchmarks/operators.py --only LSTM      what has this in its title
+python benchmarks/operators.py --json           one JSON object per line
+python benchmarks/operators.py --only LSTM      rows whose title contains this text
 
-Both libraries compute in one process, in turns, on the same numbers. With one thread CPU time is taken, which leaves
-out what others do meanwhile; with two it is wall time. OpenBLAS reads its number of threads at start, so each number
-has a process of its own.
+Both libraries take turns in one process, with the same data. With one thread, CPU time is measured, which excludes
+other load; with two, wall time. OpenBLAS reads its number of threads at start, so each number has a separate process.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 Make = Callable[[Any], tuple[Callable[..., Any], list[tuple[int, ...]]]]
-"""From a library to what is timed, and the shapes of its inputs."""
+"""Function of a library that returns what is timed, and the shapes of its inputs."""
 
 
 def function(call: Callable[..., Any], *shapes: tuple[int, ...]) -> Make:
@@ -93,10 +92,10 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, help="of each library; one and two by default")
-    parser.add_argument("--rounds", type=int, default=9, help="how often each is timed")
-    parser.add_argument("--only", default="", help="measure what has this in its title")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--threads", type=int, help="threads per library (default: one and two)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds per row")
+    parser.add_argument("--only", default="", help="measure rows whose title contains this text")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     return parser.parse_args()
 
 
@@ -109,7 +108,7 @@ def report(title: str, threads: int, ours: float, theirs: float, *, as_json: boo
 
 
 def measured(make: Make, libraries: list[Any], rounds: int, threads: int) -> list[float]:
-    """The median seconds of each library; two rounds go before."""
+    """Median seconds per library, after two warm-up rounds."""
     clock = time.process_time if threads == 1 else time.perf_counter
     steps = [step_of(make, library) for library in libraries]
     times: list[list[float]] = [[] for _ in steps]
@@ -123,7 +122,7 @@ def measured(make: Make, libraries: list[Any], rounds: int, threads: int) -> lis
 
 
 def step_of(make: Make, library: Any) -> tuple[Callable[[], None], int]:
-    """Forward and backward once, and how often a round does it."""
+    """Forward and backward, and their repetitions per round."""
     numpy = importlib.import_module("numpy")
     random = numpy.random.default_rng(0)
     call, shapes = make(library)

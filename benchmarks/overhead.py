@@ -1,10 +1,10 @@
-"""What a call costs beside the arithmetic: µs per op on tensors of four numbers, here and in PyTorch.
+"""Call overhead: µs per op on tensors of four numbers, relative to PyTorch.
 
 python benchmarks/overhead.py                  the table
-python benchmarks/overhead.py --only view      one group of it; may be repeated
-python benchmarks/overhead.py --json           one object a line
+python benchmarks/overhead.py --only view      one group; repeatable
+python benchmarks/overhead.py --json           one JSON object per line
 
-Single-threaded, in CPU time, in turns in one process, best of many rounds: other work on the machine hardly shows.
+One thread, CPU time, interleaved in one process, best of many rounds; other load has little effect.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(GROUPS), help="measure this group; may be repeated")
-    parser.add_argument("--seconds", type=float, default=0.3, help="time for each row")
-    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--only", action="append", choices=list(GROUPS), help="measure this group; repeatable")
+    parser.add_argument("--seconds", type=float, default=0.3, help="seconds per row")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     return parser.parse_args()
 
 
@@ -56,7 +56,7 @@ def parse() -> argparse.Namespace:
 
 
 def ops(library: Any) -> dict[str, Call]:
-    """Without gradient."""
+    """Ops without gradients."""
     x, y = pair(library)
     m, whole = library.ones(2, 2), library.arange(4)
     return {
@@ -73,7 +73,7 @@ def ops(library: Any) -> dict[str, Call]:
 
 
 def recorded(library: Any) -> dict[str, Call]:
-    """With gradient."""
+    """Ops with gradients."""
     x, y = pair(library)
     x.requires_grad_()
     m = library.ones(2, 2).requires_grad_()
@@ -133,7 +133,7 @@ def backward(library: Any) -> dict[str, Call]:
 
 
 def steps(library: Any) -> dict[str, Call]:
-    """One optimizer step of one parameter of four numbers."""
+    """One optimizer step for one parameter of four numbers."""
     return {
         name: step_of(library, name, options)
         for name, options in {"SGD": {"lr": 0.1}, "SGD momentum": {"lr": 0.1, "momentum": 0.9}, "Adam": {}}.items()
@@ -165,7 +165,7 @@ def step_of(library: Any, name: str, options: dict[str, Any]) -> Call:
 
 
 def measure(calls: dict[str, Call], seconds: float) -> dict[str, float]:
-    """The least µs of CPU time that a call of each library took, averaged over one round of calls."""
+    """The least CPU time per call of each library in µs, averaged over a round of calls."""
     counts = {name: round_of(call) for name, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
     end = time.perf_counter() + seconds * len(calls)
@@ -176,7 +176,7 @@ def measure(calls: dict[str, Call], seconds: float) -> dict[str, float]:
 
 
 def round_of(call: Call) -> int:
-    """How many calls take about 5 ms."""
+    """Return the number of calls that take about 5 ms."""
     for _ in range(20):
         call()
     return max(10, int(5e-3 / timed(call, 50)))

@@ -1,8 +1,8 @@
 """Runs the benchmarks against PyTorch and writes the table in docs/explanation/performance.md.
 
-python benchmarks/run.py                        all of them; takes some minutes, on a machine that does nothing else
-python benchmarks/run.py --only train_step      one suite; the others keep their figures. May be repeated
-python benchmarks/run.py --print                show the table, write nothing
+python benchmarks/run.py                        all suites; takes some minutes on an idle machine
+python benchmarks/run.py --only train_step      one suite; others keep their figures; repeatable
+python benchmarks/run.py --print                print the tables, write nothing
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ BOTH = (("engine", "engine"), ("PyTorch", "torch"))
 class Suite(NamedTuple):
     title: str
     target: str
-    """What the ratios are to be."""
+    """Target of the ratios."""
     columns: tuple[tuple[str, str], ...] = BOTH
-    """Headings, and the keys of their figures, without units."""
+    """Column headings with the keys of their values, without units."""
     costs: tuple[tuple[str, str], ...] = ()
-    """Of a second table, without ratios."""
+    """Columns of a second table, without ratios."""
 
 
 SUITES = {
@@ -43,27 +43,27 @@ SUITES = {
     "convolution": Suite("Convolution, forward and backward, one thread", "at most 1.3 times PyTorch's time"),
     "operators": Suite("Layers and operators", "at most twice PyTorch's time"),
     "loading": Suite(
-        "A thousand samples from a data set; the number is that of workers",
+        "A thousand samples from a data set, by number of workers",
         "at most PyTorch's time, and a step beside loading at most 1.05 times a step alone",
         (("engine", "engine"), ("with threads", "threads"), ("PyTorch", "torch")),
         (
-            ("a step alone", "alone"),
+            ("step alone", "alone"),
             ("loading in its thread", "here"),
             ("in another thread", "thread"),
             ("in a process", "process"),
             ("in PyTorch's process", "peer"),
-            ("beside a process that only computes as long", "computing"),
+            ("beside a busy process", "computing"),
         ),
     ),
     "checkpoints": Suite(
-        "An epoch with a checkpoint, beside one without",
+        "An epoch with a checkpoint, relative to one without",
         "at most 1.01 times its time",
         (("an epoch", "epoch"), ("with a checkpoint", "saving")),
-        (("computed for a checkpoint", "work"), ("its file", "size")),
+        (("CPU time of a checkpoint", "work"), ("file size", "size")),
     ),
     "compile": Suite(
-        "A training step, compiled, beside the fastest of its peers",
-        "MLP and LSTM at most 0.77 of that peer's time, GPT 0.67, CNN 0.83, ResNet-20 1.0",
+        "A compiled training step, relative to the fastest peer",
+        "MLP and LSTM at most 0.77 times the peer's time, GPT 0.67, CNN 0.83, ResNet-20 1.0",
         (
             ("engine", "engine"),
             ("engine.compile", "function"),
@@ -102,14 +102,14 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(SUITES), help="run this one; may be repeated")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each library, where a suite has the choice")
-    parser.add_argument("--print", action="store_true", help="show the tables instead of writing them")
+    parser.add_argument("--only", action="append", choices=list(SUITES), help="run this benchmark; repeatable")
+    parser.add_argument("--threads", type=int, default=2, help="threads per library, for suites with this option")
+    parser.add_argument("--print", action="store_true", help="print the tables instead of writing them")
     return parser.parse_args()
 
 
 def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
-    """What a suite prints with --json."""
+    """Return the records that a suite prints with --json."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--json"]
     if name in ("train_step", "memory", "compile"):
         command += ["--threads", str(threads)]
@@ -118,7 +118,7 @@ def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
 
 
 def table_of(suite: Suite, rows: list[dict[str, Any]]) -> str:
-    """Markdown: one line a measurement, the ratio last; then what else was measured."""
+    """Return the tables of a suite in Markdown: ratios, then other columns."""
     found = f"\n### {suite.title}\n\nAim: {suite.target}.\n\n{table(suite.columns, rows, has_ratio=True)}"
     if suite.costs:
         known = [row for row in rows if any(figure(row, key) for _, key in suite.costs)]
@@ -138,7 +138,7 @@ def table(columns: tuple[tuple[str, str], ...], rows: list[dict[str, Any]], *, h
 
 
 def figure(row: dict[str, Any], name: str) -> str:
-    """The figure whose key says the unit, such as `engine_ms`; with three digits."""
+    """Format the value of a key with a unit, such as `engine_ms`, with three digits."""
     found = next(((key.rpartition("_")[2], row[key]) for key in row if key.rpartition("_")[0] == name), None)
     return f"{found[1]:.3g} {UNITS[found[0]]}" if found else ""
 
@@ -167,12 +167,14 @@ def processor() -> str:
 
 
 def replaced(text: str, name: str, block: str) -> str:
-    """The document with another text between the marks of `name`."""
+    """Replace the text between the markers of `name`."""
     start, end = BLOCK.format(name=name, text="\0").split("\0")
     before, _, rest = text.partition(start)
     _, found, after = rest.partition(end)
     if not found:
-        raise SystemExit(f"{DOCUMENT.name} has no place for {name!r}: add the lines {start.strip()} and {end.strip()}")
+        raise SystemExit(
+            f"{DOCUMENT.name} has no markers for {name!r}: add the lines {start.strip()} and {end.strip()}"
+        )
     return before + start + block + end + after
 
 

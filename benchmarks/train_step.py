@@ -1,12 +1,11 @@
-"""One training step (forward, loss, backward, Adam) here and in PyTorch, as ratios of medians.
+"""One training step (forward, loss, backward, Adam) relative to PyTorch: ratios of medians.
 
 python benchmarks/train_step.py                 all steps, against PyTorch where it is installed
-python benchmarks/train_step.py --only mlp-64   one of them; may be repeated
-python benchmarks/train_step.py --json          one object a line
-python benchmarks/train_step.py --profile       where our own time goes, instead of comparing
+python benchmarks/train_step.py --only mlp-64   one of them; repeatable
+python benchmarks/train_step.py --json          one JSON object per line
+python benchmarks/train_step.py --profile       profile the engine's step, without comparing
 
-Both libraries train in this process, in turns, on the same data from the same weights, so that whatever else the
-machine does slows both.
+Both libraries take turns in this process, with the same data and initial weights, so that other load slows both.
 """
 
 from __future__ import annotations
@@ -59,16 +58,16 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this one; may be repeated")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each library")
-    parser.add_argument("--seconds", type=float, default=6.0, help="time for each benchmark")
-    parser.add_argument("--json", action="store_true", help="one object a line")
-    parser.add_argument("--profile", action="store_true", help="show the functions that our step spends its time in")
+    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), help="run this benchmark; repeatable")
+    parser.add_argument("--threads", type=int, default=2, help="threads per library")
+    parser.add_argument("--seconds", type=float, default=6.0, help="seconds per benchmark")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--profile", action="store_true", help="profile the engine's step")
     return parser.parse_args()
 
 
 def set_threads(threads: int) -> None:
-    """Must run before NumPy is imported. How threads wait is set by `import engine`, for both libraries."""
+    """Must run before NumPy is imported. `import engine` sets the waiting mode of threads for both libraries."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ[name] = str(threads)
 
@@ -81,7 +80,7 @@ def load(name: str) -> Any:
 
 
 def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Step]:
-    """A step of each library, all from the first one's weights on the same data."""
+    """A step per library, with equal weights and data."""
     models = {name: benchmark.model(library.nn) for name, library in libraries.items()}
     weights = {key: tensor.numpy() for key, tensor in models["engine"].state_dict().items()}
     steps = {}
@@ -94,7 +93,7 @@ def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Ste
 
 
 def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
-    """Inputs and classes, the same for every library."""
+    """Inputs and classes, equal for all libraries."""
     numpy = importlib.import_module("numpy")
     draw, shape, words = numpy.random.default_rng(0), benchmark.input, benchmark.words
     if words:
@@ -106,7 +105,7 @@ def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
 
 
 def train(model: Any, loss_function: Any, optimizer: Any, images: Any, classes: Any) -> Any:
-    """A step, as a function of all that it uses."""
+    """A step as a function of model, optimizer and batch."""
     optimizer.zero_grad()
     loss = loss_function(model(images), classes)
     loss.backward()
@@ -119,7 +118,7 @@ def step_of(library: Any, model: Any, optimizer: Any, images: Any, classes: Any)
 
 
 def compiled(step: functools.partial[Any], *, by: str) -> functools.partial[Any]:
-    """A step of the engine, compiled as "fit" compiles those of the studio's tasks, or as a "function" by `compile`."""
+    """A step of the engine, compiled as in the studio ("fit") or by `engine.compile` ("function")."""
     if by == "function":
         return functools.partial(load("engine").compile(step.func, fullgraph=True), *step.args)
     kinds = {type(module) for module in step.args[0].modules()}
@@ -128,7 +127,7 @@ def compiled(step: functools.partial[Any], *, by: str) -> functools.partial[Any]
 
 
 def measure(steps: dict[str, Step], seconds: float) -> dict[str, list[float]]:
-    """Seconds of each step of each library. They take turns, and who goes first changes."""
+    """Seconds per step and library. Libraries take turns in alternating order."""
     for step in steps.values():
         for _ in range(5):
             step()

@@ -1,12 +1,11 @@
-"""What the window costs training: batches a second with the Runs panel in sight, against those of a session alone.
+"""Training speed with a visible Runs panel, relative to a session without a window.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/window.py [TURNS] [SECONDS]
 
-One template is trained twice in one process, by the window and by a session that is watched as the command line does.
-They take turns of SECONDS (1), TURNS (40) of each, while the other one is paused and, for the session, the window's
-event loop stands still: so whatever else the machine does slows both. Prints the median of the ratios of neighbours,
-the middle half of them, and what the window's thread computes, which does not depend on what else the machine does. At
-least 0.97 is wanted where nothing else runs.
+One template trains twice in one process: in the window, and in a session as in the command line. They take TURNS (40)
+turns of SECONDS (1) each, while the other is paused, so that other load slows both. The window's event loop does not
+run during turns of the session. Prints the median and the middle half of the ratios of neighboring turns, and the CPU
+time of the window's thread, which does not depend on other load. Target on an idle machine: at least 0.97.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 
 POLL_SECONDS = 0.05
-"""As the command line does."""
+"""The same as in the command line."""
 SETTLING = 0.3
-"""Seconds of a turn that are not counted: the window shows that the run goes on."""
+"""Seconds at the start of a turn that are not counted, while the window resumes."""
 
 
 class Alone:
@@ -90,7 +89,7 @@ class Shown:
 
 
 def turn(who: Alone | Shown, seconds: float) -> tuple[float, float]:
-    """Batches a second, and the share of the time in which this thread computes."""
+    """Batches per second, and the share of time in which this thread computes."""
     who.go_on()
     who.wait(SETTLING)
     first, begin, computed = who.steps, time.perf_counter(), time.thread_time()
@@ -102,7 +101,7 @@ def turn(who: Alone | Shown, seconds: float) -> tuple[float, float]:
 
 
 def wait(seconds: float) -> None:
-    """As the application does: QTest.qWait would keep Python's lock."""
+    """Runs the event loop as the application does; QTest.qWait would hold the GIL."""
     loop = QEventLoop()
     QTimer.singleShot(round(1000 * seconds), loop.quit)
     loop.exec()
@@ -131,7 +130,7 @@ def main() -> None:
         until(lambda: project.store.is_checked)
         both = [Alone(document, folder), Shown(project)]
         taken: list[dict[int, tuple[float, float]]] = []
-        for number in range(-4, turns):  # kernels are compiled in the first ones
+        for number in range(-4, turns):  # kernels compile during the first batches
             order = (0, 1) if number % 2 else (1, 0)
             found = {which: turn(both[which], seconds) for which in order}
             if number >= 0:

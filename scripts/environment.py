@@ -1,4 +1,4 @@
-"""Virtual environments of this checkout, made with the standard library alone.
+"""Virtual environments of this checkout, created with the standard library.
 
 Understood by Python 3.7, so that an old one can say what is wrong instead of failing on syntax.
 """
@@ -29,16 +29,16 @@ OFFLINE = (
 
 
 class SetupError(Exception):
-    """The environment cannot be made; the text says why and what to do."""
+    """The environment cannot be created. The message gives the reason and the next step."""
 
 
 def say(text: str) -> None:
-    """A line for people: on standard error, since standard output belongs to the program."""
+    """Print a line to standard error; standard output belongs to the program."""
     print(text, file=sys.stderr, flush=True)
 
 
 def prepare(name: str, extras: Iterable[str] = ()) -> Path:
-    """The interpreter of environment `name` with the project and `extras` installed; at once if nothing changed."""
+    """Return the interpreter of environment `name`, with the project and `extras` installed."""
     folder = ROOT / name
     python = interpreter(folder)
     stamp = _read_stamp(folder)
@@ -50,20 +50,20 @@ def prepare(name: str, extras: Iterable[str] = ()) -> Path:
     if not _usable(python) or stamp.get("root", str(ROOT)) != str(ROOT):
         _create(folder)
     target = f"{ROOT}[{','.join(wanted)}]" if wanted else str(ROOT)
-    say(f"Installing Gradwire and what it needs into {name}; the first time takes some minutes.")
+    say(f"Installing Gradwire and its dependencies into {name}. This takes some minutes the first time.")
     try:
         install(python, ["--editable", target])
     except SetupError as error:
         if not stamp or not known.issuperset(extras):
             raise
-        say(f"{error}\nGoing on with what {name} holds, which may be out of date.")
+        say(f"{error}\nContinuing with the packages in {name}, which may be out of date.")
         return python
     (folder / STAMP).write_text(json.dumps(fresh), encoding="utf-8")
     return python
 
 
 def interpreter(folder: Path) -> Path:
-    """Where the Python of the virtual environment `folder` is, or would be."""
+    """Return the path of Python in the virtual environment `folder`."""
     return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
 
 
@@ -83,23 +83,25 @@ def install(python: Path, arguments: list[str]) -> None:
     if any(word in text for word in OFFLINE):
         reason = "the package index cannot be reached. Connect to the network (or set HTTPS_PROXY, PIP_INDEX_URL)"
     else:
-        reason = "see its last lines above. Repair the cause"
+        reason = "see its last lines above. Fix the cause"
         say(text)
     raise SetupError(f"pip could not install what Gradwire needs: {reason}, then run this command again.")
 
 
 def _create(folder: Path) -> None:
     python = _base_python()
-    say(f"Making the virtual environment {folder.name} with {python}.")
+    say(f"Creating the virtual environment {folder.name} with {python}.")
     _require_venv_module(python)
     made = subprocess.run([python, "-m", "venv", "--clear", str(folder)], capture_output=True, text=True, check=False)
     if made.returncode:
         output = (made.stdout + made.stderr).strip()
-        raise SetupError(f"{output}\n{folder} could not be made. Check that you may write there and that it has space.")
+        raise SetupError(
+            f"{output}\n{folder} could not be created. Check that it is writable and that the disk is not full."
+        )
 
 
 def _base_python() -> str:
-    """An interpreter that is new enough: this one, else the newest on the path."""
+    """Return an interpreter that is new enough: this one, else the newest on PATH."""
     if sys.version_info >= MINIMUM:
         return sys.executable
     for minor in range(NEWEST, MINIMUM[1] - 1, -1):
@@ -114,7 +116,7 @@ def _base_python() -> str:
 
 
 def _require_venv_module(python: str) -> None:
-    """Debian and its children split `venv` off into a package of its own."""
+    """Install `venv`, which is a separate package on Debian and its derivatives."""
     if _succeeds([python, "-c", "import venv, ensurepip"]):
         return
     package = f"python{_minor_version(python)}-venv"
@@ -129,7 +131,7 @@ def _require_venv_module(python: str) -> None:
 
 
 def apt_install(packages: list[str]) -> bool:
-    """Install Debian packages without questions; False if it did not work."""
+    """Install Debian packages without prompts. Returns whether it succeeded."""
     install_them = ["install", "--yes", "--no-install-recommends", *packages]
     return _apt_get(install_them) or (_apt_get(["update"]) and _apt_get(install_them))
 

@@ -1,4 +1,4 @@
-"""Make `assets/data/digits/` from scikit-learn's copy of the UCI digits.
+"""Create `assets/data/digits/` from scikit-learn's copy of the UCI digits.
 
     python scripts/make_digits.py SITE_PACKAGES/sklearn/datasets/data/digits.csv.gz
 
@@ -19,7 +19,7 @@ UBYTE = 0x08
 
 
 def main(source: Path) -> None:
-    """Each row of `source` holds 64 pixels from 0 to 16 and the digit that they show."""
+    """Read rows of 64 pixels from 0 to 16 and a digit."""
     table = np.loadtxt(source, delimiter=",")
     rows = table.astype(np.uint8)
     pixels, labels = rows[:, :64], rows[:, 64]
@@ -32,7 +32,7 @@ def main(source: Path) -> None:
 
 
 def idx(array: np.ndarray) -> bytes:
-    """`array` of bytes as a gzipped IDX file: magic, sizes as big-endian uint32, then the numbers."""
+    """Encode an array of bytes as a gzipped IDX file: magic, sizes as big-endian uint32, then values."""
     header = struct.pack(f">4B{array.ndim}I", 0, 0, UBYTE, array.ndim, *array.shape)
     return gzip.compress(header + array.tobytes(), compresslevel=9, mtime=0)
 

@@ -3,9 +3,9 @@
 python scripts/parity_names.py            write it
 python scripts/parity_names.py --check    exit 1 if the installed PyTorch has other names
 
-Public is what a namespace lists in `__all__` or, where it lists nothing, defines itself, and what has a docstring.
-PyTorch binds thousands of internal functions into the same namespaces; those have none. A function without docstring
-counts if it is the plain form of something documented elsewhere, as `torch.relu` is of `nn.functional.relu`.
+Names are public if `__all__` lists them; without `__all__`, if the namespace defines them and they have a docstring
+(PyTorch's internal functions have none). A function without docstring counts if it is the functional form of something
+documented elsewhere, such as `torch.relu`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ PYTHON = {*vars(object), "__dict__", "__weakref__", "__module__", "__slots__", "
 
 
 def public_names() -> dict[str, list[str]]:
-    """Sorted names by namespace."""
+    """Return sorted names by namespace."""
     spaces = {name: resolve(name) for name in NAMESPACES}
     documented = {
         key for space in spaces.values() for key, value in entries(space) if callable(value) and documentation(value)
@@ -146,7 +146,7 @@ def is_at_home(space: Any, key: str, home: str, value: Any, documented: set[str]
 
 
 def is_constant(value: Any) -> bool:
-    """Numbers, dtypes, layouts and the like of `torch` itself."""
+    """Values in `torch`: numbers, dtypes, layouts and memory formats."""
     return type(value).__name__ in (
         "float",
         "NoneType",
@@ -165,7 +165,7 @@ def documentation(value: Any) -> str:
 
 
 def public_modules(package: ModuleType) -> list[str]:
-    """Paths of all modules below a package, without those that start with an underscore. Nothing is imported."""
+    """List the paths of all public modules in a package, without importing them."""
     return sorted(_below(list(package.__path__), package.__name__))
 
 

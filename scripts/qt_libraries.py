@@ -1,4 +1,4 @@
-"""The system libraries that Qt's wheels expect on Linux: found missing, installed or named."""
+"""System libraries that Qt's wheels need on Linux: finds missing ones and installs or names them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ X11 = {
 
 
 def ensure(*, display: bool) -> None:
-    """Install what Qt lacks when that is possible without questions. Raises SetupError naming the command if not.
+    """Install missing libraries of Qt. Raises SetupError with the command to run if this needs a prompt.
 
-    With `display` also what a window on the X11 display of this session needs.
+    With `display`, also the libraries for an X11 display.
     """
     missing = missing_libraries(display=display)
     if not missing:
@@ -66,7 +66,7 @@ def ensure(*, display: bool) -> None:
 
 
 def missing_libraries(*, display: bool) -> list[str]:
-    """Shared libraries that Qt will look for and not find, by file name."""
+    """Return the file names of shared libraries that Qt needs and that are missing."""
     if not sys.platform.startswith("linux"):
         return []
     x11 = display and "DISPLAY" in os.environ and "WAYLAND_DISPLAY" not in os.environ
@@ -74,16 +74,16 @@ def missing_libraries(*, display: bool) -> list[str]:
 
 
 def packages(libraries: list[str], manager: str) -> list[str]:
-    """The packages of `manager` that hold `libraries`, without repeats."""
+    """Return the packages of `manager` that contain `libraries`."""
     place = list(MANAGERS).index(manager)
     return list(dict.fromkeys({**ALWAYS, **X11}[library][place] for library in libraries))
 
 
 def remedy(libraries: list[str]) -> str:
-    """What to type on this system."""
+    """Return the command to run on this system."""
     manager = next((name for name in MANAGERS if shutil.which(name)), None)
     if manager is None:
-        return "Install the packages of your distribution that hold them, then run this command again."
+        return "Install the packages of your distribution that contain them, then run this command again."
     prefix = "" if is_root() else "sudo "
     return f"Run: {prefix}{MANAGERS[manager]} {' '.join(packages(libraries, manager))}"
 

@@ -1,4 +1,4 @@
-"""PyTorch, which tests compare the engine with where it can be had as a build for the CPU."""
+"""Installs a CPU build of PyTorch as the reference for tests, if one is available."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 def ensure(python: Path) -> None:
-    """Install the pinned PyTorch unless it would bring gigabytes of CUDA libraries; say so if tests go without."""
+    """Install the pinned PyTorch, unless only a build with gigabytes of CUDA libraries is available."""
     requirement = pinned()
     version = requirement.partition("==")[2]
     check = f"import importlib.metadata as m, sys; sys.exit(m.version('torch').split('+')[0] != {version!r})"
@@ -23,23 +23,23 @@ def ensure(python: Path) -> None:
     try:
         arguments = offered(python, requirement)
         if arguments:
-            say(f"Installing {requirement} as the reference that tests compare with.")
+            say(f"Installing {requirement} as the reference for tests.")
             install(python, arguments)
             return
     except SetupError as error:
         say(str(error))
-    say(f"No CPU build of {requirement} can be had here: tests that compare with it are skipped.")
+    say(f"No CPU build of {requirement} is available: tests that compare with it are skipped.")
 
 
 def offered(python: Path, requirement: str) -> list[str]:
-    """Arguments with which pip installs a CPU build; empty if none is offered."""
+    """Return pip arguments that install a CPU build; empty if none is available."""
     sources = ([], ["--extra-index-url", CPU_INDEX, "--retries", "0", "--timeout", "10"])
     choices = ([requirement, *source] for source in sources)
     return next((arguments for arguments in choices if is_cpu_build(python, arguments)), [])
 
 
 def pinned() -> str:
-    """The requirement in pyproject.toml's extra `peers`."""
+    """Return the requirement in the extra `peers` of pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'"(torch==[\w.]+)"', text)
     assert found is not None, "pyproject.toml pins no torch"
@@ -47,7 +47,7 @@ def pinned() -> str:
 
 
 def is_cpu_build(python: Path, arguments: list[str]) -> bool:
-    """Whether pip would choose a wheel without CUDA. Asks for metadata only; False when nothing fits or answers."""
+    """Return whether pip would install a wheel without CUDA. Reads metadata only; False if no index answers."""
     command = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed"]
     done = subprocess.run([*command, "--report", "-", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:

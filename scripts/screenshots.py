@@ -1,8 +1,8 @@
-"""Make the pictures in docs/screenshots from the real studio, without a display.
+"""Create docs/screenshots from the real studio, without a display.
 
     .venv/bin/python scripts/screenshots.py [--scale 2] [--out FOLDER] [--only welcome,editor]
 
-With `--scale 2` the pictures are those of a dense screen, and their names end in "@2x".
+With `--scale 2`, screenshots have twice the resolution, and their names end in "@2x".
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def main() -> int:
         "welcome": welcome, "editor": editor, "data": data, "training": training, "autograd": autograd, "error": error,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="device pixels for one of the screen")
+    parser.add_argument("--scale", type=float, default=1.0, help="device pixel ratio")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
-    parser.add_argument("--only", default=",".join(scenes), help="some of the scenes, with commas between them")
+    parser.add_argument("--only", default=",".join(scenes), help="scenes, separated by commas")
     asked = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.environ["QT_SCALE_FACTOR"] = f"{asked.scale:g}"
@@ -116,7 +116,7 @@ def open_template(window: MainWindow) -> Project:
 
 
 def settle(window: MainWindow) -> None:
-    """Let everything be drawn that waits for a timer."""
+    """Process events until pending timers have fired and painted."""
     window.commands.refresh()
     QTest.qWait(400)
 
@@ -126,11 +126,11 @@ def until(holds: Callable[[], bool]) -> None:
         if holds():
             return
         QTest.qWait(20)
-    raise SystemExit("the studio did not come to the scene that was to be drawn")
+    raise SystemExit("the studio did not reach the scene in time")
 
 
 def close(window: MainWindow) -> None:
-    """Without the question about unsaved work."""
+    """Close without asking about unsaved work."""
     for project in tuple(window.workspace.projects):
         window.workspace.close(project)
     window.close()

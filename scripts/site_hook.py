@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from site_pages import api, pages  # noqa: E402 - below the path that it is found by
+from site_pages import api, pages  # noqa: E402 - needs the path above
 from studio.reference import nodes  # noqa: E402
 
 COPIED = {
@@ -32,7 +32,7 @@ LOG = logging.getLogger("mkdocs.hooks.site")
 
 
 def _is_known(record: logging.LogRecord) -> bool:
-    """The names that `engine` takes from the op registry are not in its source, where griffe looks for them."""
+    """Ignore griffe's warnings about names that `engine` takes from the op registry."""
     return "Unsupported item in engine.__all__" not in record.getMessage()
 
 
@@ -40,7 +40,7 @@ logging.getLogger("mkdocs.plugins.griffe").addFilter(_is_known)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fill in the parts of the navigation that are lists of generated pages."""
+    """Add generated pages to the navigation."""
     config.nav = _filled(config.nav)
     return config
 
@@ -55,7 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """A page that loads files from the network would be broken without one."""
+    """Warn about pages that load files from the network; they must work offline."""
     if found := EXTERNAL.search(output):
         LOG.warning("%s loads a file from the network: %s", page.file.src_uri, found[0])
     return output
@@ -83,4 +83,4 @@ GENERATED: dict[str, list[Any]] = {
     ],
     "decisions/": [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("*.md"))],
 }
-"""Pages by the placeholder in mkdocs.yml."""
+"""Return pages by their placeholder in mkdocs.yml."""

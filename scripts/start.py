@@ -1,9 +1,9 @@
-"""Start Gradwire from a checkout: make `.venv` if needed, then run `main.py` in it with the same arguments.
+"""Start Gradwire from a checkout: create `.venv` if needed, then run `main.py` in it with the same arguments.
 
     python3 scripts/start.py                                 the studio
     python3 scripts/start.py run examples/digits_mlp.gradwire --json
 
-Headless commands get an environment without Qt; the first start of the window adds it.
+Commands need no Qt; the first start of the window installs it.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ def main(arguments: list[str]) -> int:
         say(str(error))
         return 1
     except KeyboardInterrupt:
-        say("Stopped. Run the same command again to go on.")
+        say("Stopped. Run the same command again to continue.")
         return 130
     return replace_process([str(python), str(ROOT / "main.py"), *arguments])
 
 
 def opens_window(arguments: list[str]) -> bool:
-    """No arguments or a project file open the studio; anything else is a headless command."""
+    """Return whether the arguments open the studio: none, or project files."""
     return not arguments or arguments[0].endswith(".gradwire")
 
 
 def replace_process(command: list[str]) -> int:
-    """Run `command` in this process's place, so that signals, terminal and exit code are its own."""
+    """Replace this process by `command`, which gets its signals, terminal and exit code."""
     if os.name == "posix":
         os.execv(command[0], command)
-    with subprocess.Popen(command) as process:  # Windows has no exec: wait, and leave Ctrl+C to the program
+    with subprocess.Popen(command) as process:  # Windows has no exec: wait, and let the program handle Ctrl+C
         while True:
             try:
                 return process.wait()

@@ -1,4 +1,4 @@
-"""Writes engine/tensors/methods.pyi and engine/functions.pyi: the types of what the op registry adds at import.
+"""Writes engine/tensors/methods.pyi and engine/functions.pyi: types of functions and methods from the op registry.
 
 python scripts/stubs.py            write them
 python scripts/stubs.py --check    exit 1 if they are out of date
@@ -25,7 +25,7 @@ from typing import Any
 from engine.tensors.tensor import Tensor
 """
 OTHERS = {**indexing.METHODS, **predicates.METHODS, **creation.METHODS}
-"""Methods that stand above tensors and are no ops."""
+"""Methods that are not ops."""
 # By name, so that the stubs do not depend on which module is imported first.
 OPS = sorted(REGISTRY.values(), key=lambda op: op.name)
 COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite.name)
@@ -52,7 +52,7 @@ def methods() -> str:
 
 
 def functions() -> str:
-    """Types of `engine.functions`."""
+    """Return the stub of `engine.functions`."""
     lines = [
         f"def {name}({_with_out(_arguments(op, None))}) -> {_result(op)}: ...\n"
         for op in OPS

@@ -1,4 +1,4 @@
-"""The one gate: lint, format, types, imports, tests (the window's with Qt, all others without), docs, the wheel.
+"""All checks: lint, format, types, imports, tests (of the window with Qt, all others without), docs, wheel.
 
 python3 scripts/test.py                       everything, as CI does
 python3 scripts/test.py --only lint --only types
@@ -35,7 +35,7 @@ PARALLEL = ["--numprocesses=2", "--dist=loadfile"]
 NOTHING_SELECTED = 5
 """Pytest's exit code."""
 FAILURES: list[str] = []
-"""Tests that failed, in all steps."""
+"""Failed tests of all steps."""
 USES_WHEEL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import engine.resources, main, studio.cli
@@ -47,9 +47,9 @@ print("assets:", *sorted(path.name for path in engine.resources.asset("data/digi
 
 def main() -> int:
     options = parse()
-    # Window tests must neither need a display nor pop up on one; pools of threads must not fight for the cores.
+    # Window tests need no display; thread pools must not compete for the cores.
     os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
-    os.environ["CI"] = "1"  # tests draw many cases, and everywhere the same
+    os.environ["CI"] = "1"  # tests draw many cases, the same on every machine
     steps = {name: STEPS[name] for name in STEPS if selected(name, options)}
     results = [(name, *timed(step, options)) for name, step in steps.items()]
     failed = [name for name, passed, _ in results if not passed]
@@ -61,7 +61,7 @@ def main() -> int:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; may be repeated")
+    parser.add_argument("--only", action="append", choices=list(STEPS), help="run this step; repeatable")
     parser.add_argument("--fast", action="store_true", help="leave out slow tests, the docs and the wheel")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser.parse_args()
@@ -74,7 +74,7 @@ def selected(name: str, options: argparse.Namespace) -> bool:
 
 
 def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespace) -> tuple[bool, float]:
-    """Whether `step` passed and the seconds it took. A step that cannot be set up has failed; the others go on."""
+    """Return whether `step` passed, and its seconds. A step that cannot be set up has failed; the others continue."""
     start = time.monotonic()
     try:
         passed = step(options)
@@ -103,14 +103,14 @@ def headless() -> Path:
 
 
 def tests(options: argparse.Namespace) -> bool:
-    """Everything outside tests/ui, where Qt is not installed, as on a server."""
+    """Tests outside tests/ui, in an environment without Qt, as on a server."""
     python = headless()
     reference.ensure(python)
     return run(python, "-c", NO_QT) and pytest(python, options, *PARALLEL, "--ignore=tests/ui")
 
 
 def compiled(options: argparse.Namespace) -> bool:
-    """The engine's tests inside compiled functions: of tests with many cases one in so many. By hand, all of them."""
+    """The engine's tests inside compiled functions: a sample of the cases in CI, all when run by hand."""
     return pytest(
         headless(), options, *PARALLEL, "--compiled", "--share=20", "tests/engine", "--ignore=tests/engine/compiler"
     )
@@ -123,18 +123,18 @@ def window(options: argparse.Namespace) -> bool:
 
 
 def alone(_: argparse.Namespace) -> bool:
-    """Where the reference is not installed, its tests are skipped and all others are there."""
+    """Without PyTorch, comparisons are skipped and all other tests are collected."""
     return run(headless(), "-c", NO_TORCH, "--ignore=tests/ui")
 
 
 def docs(_: argparse.Namespace) -> bool:
     """The documentation site, in build/site. Warnings such as broken links are errors."""
-    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # about a successor of MkDocs
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # an announcement about a successor of MkDocs
     return run(prepare(".venv-docs", ["docs"]), "-m", "mkdocs", "build", "--strict")
 
 
 def package(_: argparse.Namespace) -> bool:
-    """A wheel is complete: unpacked somewhere else, its packages and assets are found there."""
+    """Build a wheel, unpack it elsewhere, and check that packages and assets are found there."""
     python = development()
     with tempfile.TemporaryDirectory() as folder:
         if not run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, "."):
@@ -146,7 +146,7 @@ def package(_: argparse.Namespace) -> bool:
 
 
 def pytest(python: Path, options: argparse.Namespace, *arguments: str) -> bool:
-    """Runs tests; those that fail are named once more at the very end, where nobody has to look for them."""
+    """Run tests, and list failed ones at the end of the output."""
     slow = ["-m", "not slow"] if options.fast else []
     accepted = (0, NOTHING_SELECTED) if options.pytest else (0,)
     with tempfile.TemporaryDirectory() as folder:

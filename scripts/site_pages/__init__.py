@@ -1,4 +1,4 @@
-"""Pages of the documentation that are generated from the program itself."""
+"""Documentation pages that are generated from the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from studio.reference import nodes
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Every generated page: its path below docs/, and its Markdown."""
+    """Yield the path below docs/ and the Markdown of every generated page."""
     for part in (commands, project_file, problems, nodes, api):
         yield from part.pages()
 

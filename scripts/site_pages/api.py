@@ -20,7 +20,7 @@ MODULES = {
         "import engine\nimport engine.nn.functional as F\n\nprint(F.relu(engine.tensor([-1.0, 2.0])))",
     ),
     "engine.nn.init": (
-        "First values of parameters.",
+        "Initialization of parameters.",
         "from engine import nn\n\nlayer = nn.Linear(4, 2)\nnn.init.zeros_(layer.bias)",
     ),
     "engine.optim": (
@@ -75,7 +75,7 @@ MODULES = {
         "import engine\n\nx = engine.ones(2, requires_grad=True)\nprint(engine.inspect.autograd_graph(x.sum()))",
     ),
 }
-"""By module: what it holds, and a program that uses it."""
+"""Summary and example by module."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -113,7 +113,7 @@ def _index() -> str:
                 "arguments and defaults are PyTorch's."
             ),
             fence("python", "import engine\n\nx = engine.rand(2, 3)\nprint(x.mean(dim=1))"),
-            table(("Module", "What it holds"), rows),
+            table(("Module", "Contents"), rows),
         ]
     )
 
@@ -128,13 +128,13 @@ def _tensors() -> str:
         [
             "# Tensors and functions",
             (
-                f"Look up the {len(free)} functions of `engine` and the tensor's own methods. Most functions that take "
+                f"Look up the {len(free)} functions of `engine` and the methods of `Tensor`. Most functions that take "
                 "a tensor are methods too. An underscore at the end of a name writes the result to the tensor."
             ),
             fence("python", "import engine\n\nx = engine.tensor([-1.0, 2.0])\nprint(engine.relu(x), x.relu())"),
             "## Functions",
             _listed(engine, "engine", free),
-            "## Methods and properties of Tensor alone",
+            "## Methods and properties that are not functions",
             _listed(engine.Tensor, "engine.Tensor", methods),
             "## Classes",
             _listed(engine, "engine", sorted(classes)),
@@ -153,7 +153,7 @@ def _listed(owner: Any, prefix: str, names: Iterable[str]) -> str:
         arguments = code(_signature(value)) if inspect.isroutine(value) else ""
         text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
         rows.append((f"`{name}`{{ #{prefix}.{name} }}", arguments, text.replace("``", "`")))
-    return table(("Name", "Arguments", "What it does"), rows)
+    return table(("Name", "Arguments", "Description"), rows)
 
 
 def _signature(function: Any) -> str:

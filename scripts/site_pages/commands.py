@@ -1,4 +1,4 @@
-"""The reference of the command line, from the functions that typer makes its parsers of."""
+"""The command-line reference, from the typer functions of the commands."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ EXAMPLES = {
 EXIT_CODES = (
     ("0", "Done."),
     ("1", "The run failed, or output could not be written."),
-    ("2", "Wrong usage, or a file that cannot be used."),
+    ("2", "Usage error, or a file that cannot be used."),
     ("130", "Interrupted by Ctrl+C. A checkpoint is kept."),
-    ("141", "The reader of the output closed it. A checkpoint is kept."),
+    ("141", "The output pipe was closed. A checkpoint is kept."),
     ("143", "Terminated by SIGTERM. A checkpoint is kept."),
 )
 
@@ -69,7 +69,7 @@ def pages() -> Iterator[tuple[str, str]]:
                     "`python3 scripts/start.py` take the same arguments; without any, the studio opens."
                 ),
                 fence("sh", EXAMPLES["new"] + "\n" + EXAMPLES["run"]),
-                table(("Command", "What it does"), rows),
+                table(("Command", "Description"), rows),
                 *(_section(name, function) for name, function in found.items()),
                 "## Exit codes",
                 table(("Code", "Meaning"), EXIT_CODES),
@@ -79,7 +79,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def commands(group: typer.Typer = app, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every command with its function: "runs list"."""
+    """Yield each command, such as "runs list", with its function."""
     for one in group.registered_commands:
         assert one.callback is not None
         yield prefix + (one.name or one.callback.__name__.replace("_", "-")), one.callback
@@ -140,7 +140,7 @@ def _usage(one: Argument) -> str:
 
 
 def _option_names(name: str, info: OptionInfo | ArgumentInfo, kind: Any) -> str:
-    given = (info.default, *(info.param_decls or ()))  # typer takes the first name for a default until it parses
+    given = (info.default, *(info.param_decls or ()))  # typer replaces the default when it parses
     declared = [one for one in given if isinstance(one, str) and one.startswith("-")]
     if not declared:
         option = "--" + name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The reference of problem codes: what the check and a run report, by its stable code."""
+"""The reference of problem codes of the check and of runs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from studio.reference.markdown import escaped, fence, joined, table
 FIELDS = (
     ("event", "`problem` (of the check), `warning` (of a run) or `failed` (what ends the command); not in findings"),
     ("severity", "`error` or `warning`"),
-    ("code", "which problem it is; see below"),
-    ("message", "what was expected, what was found, what to do"),
-    ("node, port, wire", "where it is, as far as it is at one place; a wire is `NODE.PORT -> NODE.PORT`"),
-    ("fix", "what the button in the window says; null if there is none"),
-    ("set", "what `--set` takes to do the same; empty where nodes or wires change"),
-    ("edits", "the fix as changes of the project file, in the order in which they are to be made"),
+    ("code", "stable code of the problem; see below"),
+    ("message", "expected and actual values, and the next step"),
+    ("node, port, wire", "location, if the problem has one; a wire is `NODE.PORT -> NODE.PORT`"),
+    ("fix", "label of the fix in the window; null without a fix"),
+    ("set", "equivalent `--set` options; empty if the fix changes nodes or wires"),
+    ("edits", "the fix as changes of the project file, in order"),
     ("help", "why the problem matters"),
 )
-"""Of a record, with what each holds."""
+"""Fields of a record."""
 
 EDITS = (
     ('{"set": NODE, "param": PARAM, "value": VALUE}', "set a parameter"),
-    ('{"clear": NODE, "param": PARAM}', "remove a parameter, so that it has its default or follows the wires"),
+    (
+        '{"clear": NODE, "param": PARAM}',
+        "remove a parameter, which resets it to its default or to the value inferred from wires",
+    ),
     ('{"change": NODE, FIELD: VALUE}', "set fields of a node, such as `type`, `muted`, `frozen` or `trains`"),
-    ('{"connect": [OUTPUT, INPUT]}', "add a wire between two ends, each `NODE.PORT`"),
+    ('{"connect": [OUTPUT, INPUT]}', "add a wire between two ports, each `NODE.PORT`"),
     ('{"disconnect": [OUTPUT, INPUT]}', "remove a wire"),
     (
         '{"insert": TYPE, "name": NODE, "params": {}, "wire": [OUTPUT, INPUT], "ports": [IN, OUT]}',
-        "put a new node into a wire, by these ports of it",
+        "insert a new node into a wire, using these ports of the node",
     ),
-    ('{"add": TYPE, "name": NODE, "params": {}}', "add a node; wires follow as `connect`"),
+    ('{"add": TYPE, "name": NODE, "params": {}}', "add a node; its wires are further `connect` edits"),
     ('{"remove": NODE}', "remove a node with its wires"),
-    ('{"rename": NODE, "name": NEW}', "rename a node; its wires stay"),
+    ('{"rename": NODE, "name": NEW}', "rename a node; its wires are kept"),
     ('{"training": {SETTING: VALUE}}', "change settings of the run"),
 )
-"""Of a fix, with what each does."""
+"""Edits of a fix."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -47,18 +50,18 @@ def pages() -> Iterator[tuple[str, str]]:
                 "# Problem codes",
                 (
                     f"Look up why a problem matters, by the code that the Problems panel and `--json` show. There are "
-                    f"{len(HELP)} codes; they stay the same between versions. The message of a problem names the node, "
-                    "the values and the next step."
+                    f"{len(HELP)} codes, which do not change between versions. The message of a problem names "
+                    "the node, the values and the next step."
                 ),
                 fence("sh", "gradwire check digits.gradwire --json"),
                 "## The record",
                 (
-                    "With `--json`, every command describes each problem by one JSON object. Findings of `data` also "
+                    "With `--json`, every command prints one JSON object per problem. Findings of `data` also "
                     "have `examples`: the part and the row of samples."
                 ),
-                table(("Field", "What it holds"), [(f"`{name}`", text) for name, text in FIELDS]),
-                "Each of the `edits` is one of these:",
-                table(("Edit", "What it does"), [(f"`{edit}`", text) for edit, text in EDITS]),
+                table(("Field", "Contents"), [(f"`{name}`", text) for name, text in FIELDS]),
+                "Each entry of `edits` is one of:",
+                table(("Edit", "Description"), [(f"`{edit}`", text) for edit, text in EDITS]),
                 "## Codes",
                 table(("Code", "Why it matters"), rows),
             ]

@@ -1,4 +1,4 @@
-"""The reference of project files and training settings, from the model that reads them."""
+"""The reference of project files and training settings, from the document model."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def pages() -> Iterator[tuple[str, str]]:
                 ),
                 fence("sh", "gradwire schema"),
                 "## Properties",
-                _table(whole, {"training": "How the project is trained.", "description": "Free text."}),
+                _table(whole, {"training": "Training settings.", "description": "Free text."}),
                 "## A node",
-                "The key in `nodes` is the node's name: a Python identifier, and its attribute in the generated class.",
+                "The key in `nodes` is the node's name: a Python identifier, used as attribute of the generated class.",
                 _table(whole["$defs"]["Node"], documented(model.Node)),
                 "## Training settings",
-                "Set them in the inspector while no node is selected, or for one run with `--set training.NAME=VALUE`.",
+                "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
                 _table(whole["$defs"]["Training"], documented(model.Training)),
                 "## Example",
                 fence("json", EXAMPLE.read_text(encoding="utf-8")),
@@ -48,7 +48,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def documented(cls: type) -> dict[str, str]:
-    """The docstrings below the fields of a class."""
+    """Return the docstrings of the fields of a class."""
     [tree] = parsed(inspect.getsource(cls)).body
     assert isinstance(tree, ast.ClassDef)
     found: dict[str, str] = {}

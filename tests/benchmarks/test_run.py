@@ -40,5 +40,5 @@ def test_writing_twice_gives_the_same(run) -> None:
     text = run.DOCUMENT.read_text(encoding="utf-8")
     once = run.replaced(text, "memory", "\nx\n\n")
     assert run.replaced(once, "memory", "\nx\n\n") == once
-    with pytest.raises(SystemExit, match="no place for 'nothing'"):
+    with pytest.raises(SystemExit, match="no markers for 'nothing'"):
         run.replaced(text, "nothing", "")

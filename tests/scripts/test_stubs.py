@@ -22,7 +22,7 @@ def test_the_stubs_are_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_stale_stubs_are_named_and_left_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    methods = tmp_path / "tensor" / "methods.pyi"
+    methods = tmp_path / "tensors" / "methods.pyi"
     methods.parent.mkdir()
     methods.write_text("stale", encoding="utf-8")
     monkeypatch.setattr(stubs, "ENGINE", tmp_path)
